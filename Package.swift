@@ -1,0 +1,128 @@
+// swift-tools-version: 6.2
+// Targets and their arrows. The table in MessageServer.docc/Architecture.md says the same;
+// scripts/arrows fails when the two differ.
+import PackageDescription
+
+/// Tests: warnings are errors, imports say who may see them.
+let testSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Every Swift target that ships: strict memory safety besides.
+let swiftSettings = testSettings + [.strictMemorySafety()]
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+func target(_ name: String, _ arrows: [String] = [], _ products: [Target.Dependency] = []) -> Target {
+    .target(
+        name: name,
+        dependencies: arrows.map { .byName(name: $0) } + products,
+        swiftSettings: swiftSettings)
+}
+
+func cTarget(_ name: String, _ libraries: [String] = []) -> Target {
+    .target(name: name, linkerSettings: libraries.map { .linkedLibrary($0) })
+}
+
+func testTarget(_ name: String, _ arrows: [String]) -> Target {
+    .testTarget(
+        name: name,
+        dependencies: arrows.map { .byName(name: $0) } + ["TestSupport", logging],
+        swiftSettings: testSettings)
+}
+
+let package = Package(
+    name: "balloon",
+    products: [
+        .executable(name: "balloon", targets: ["balloon"]),
+        .library(name: "BusinessMessages", targets: ["BusinessMessages"]),
+        .library(name: "HandlerKit", targets: ["HandlerKit"]),
+        .library(name: "MessageServer", targets: ["MessageServer"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    ],
+    targets: [
+        cTarget("CLinux"),
+        cTarget("CZlib", ["z"]),
+        cTarget("COpenSSL", ["crypto"]),
+        cTarget("CCurl", ["curl"]),
+        target("BalloonPOSIX", ["CLinux"]),
+        target("BalloonJSON"),
+        target("BalloonWire", ["COpenSSL", "CZlib"]),
+        target("BalloonHTTP", ["BalloonPOSIX"], [logging]),
+        target("BalloonTransport", ["BalloonPOSIX", "CCurl"], [logging]),
+        target("BusinessMessages", ["BalloonJSON"]),
+        target("HandlerKit", ["BusinessMessages"], [logging]),
+        target(
+            "ConversationStore", ["BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"],
+            [logging]),
+        target(
+            "GatewayClient",
+            ["BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON", "BusinessMessages"],
+            [logging]),
+        target(
+            "Simulator",
+            [
+                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON",
+                "BusinessMessages",
+            ], [logging]),
+        target(
+            "MessageServer",
+            [
+                "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP", "BalloonWire", "BalloonJSON",
+                "BalloonPOSIX", "BusinessMessages",
+            ], [logging]),
+        .executableTarget(
+            name: "balloon",
+            dependencies: [
+                "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP",
+                "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX", "BusinessMessages", logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: swiftSettings),
+        .target(
+            name: "TestSupport",
+            dependencies: ["BalloonPOSIX", logging],
+            path: "Tests/TestSupport",
+            exclude: ["Fixtures"],
+            swiftSettings: testSettings),
+        testTarget("BalloonPOSIXTests", ["BalloonPOSIX"]),
+        testTarget("BalloonJSONTests", ["BalloonJSON"]),
+        testTarget("BalloonWireTests", ["BalloonWire", "BalloonJSON"]),
+        testTarget("BalloonHTTPTests", ["BalloonHTTP", "BalloonPOSIX"]),
+        testTarget("BalloonTransportTests", ["BalloonTransport", "BalloonHTTP", "BalloonPOSIX"]),
+        testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
+        testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
+        testTarget(
+            "ConversationStoreTests",
+            ["ConversationStore", "BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"]),
+        testTarget(
+            "GatewayClientTests",
+            [
+                "GatewayClient", "Simulator", "BalloonTransport", "BalloonHTTP", "BalloonWire", "BalloonJSON",
+                "BusinessMessages",
+            ]),
+        testTarget(
+            "SimulatorTests",
+            ["Simulator", "BalloonTransport", "BalloonHTTP", "BalloonWire", "BalloonJSON", "BusinessMessages"]),
+        testTarget(
+            "MessageServerTests",
+            [
+                "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP",
+                "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
+            ]),
+        testTarget(
+            "balloonTests",
+            [
+                "balloon", "Simulator", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
+                "BusinessMessages",
+            ]),
+    ]
+)

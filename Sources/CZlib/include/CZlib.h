@@ -1,0 +1,7 @@
+// zlib as a module; the shims are what Swift's importer cannot see (macros).
+#ifndef CZLIB_H
+#define CZLIB_H
+
+#include <zlib.h>
+
+#endif
