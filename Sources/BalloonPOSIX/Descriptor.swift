@@ -1,0 +1,69 @@
+import Glibc
+
+/// An open file descriptor, closed when the value goes.
+///
+/// Every descriptor of the program is made with close-on-exec set.
+package struct Descriptor: ~Copyable, Sendable {
+    /// The number; valid as long as the value lives.
+    package let raw: Int32
+
+    /// Takes ownership of `raw`, which must be open and owned by nobody else.
+    package init(owning raw: Int32) { self.raw = raw }
+
+    deinit { close(raw) }
+
+    /// Gives up ownership without closing.
+    package consuming func release() -> Int32 {
+        let raw = raw
+        discard self
+        return raw
+    }
+}
+
+extension Descriptor {
+    /// Reads at most `maximumBytes` onto the end of `bytes`; returns how many, 0 at the end.
+    package borrowing func read(onto bytes: inout [UInt8], maximumBytes: Int) throws(SystemError) -> Int {
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: maximumBytes))
+        do throws(SystemError) {
+            let count = try read(into: &bytes, at: start)
+            bytes.removeLast(maximumBytes - count)
+            return count
+        } catch {
+            bytes.removeLast(maximumBytes)
+            throw error
+        }
+    }
+
+    /// Reads into `bytes` from `offset` to its end at the most; returns how many, 0 at the end.
+    @inline(__always)
+    package borrowing func read(into bytes: inout [UInt8], at offset: Int) throws(SystemError) -> Int {
+        precondition(offset <= bytes.count)
+        let raw = raw
+        return try uninterrupted("read") {
+            // Sound: the range offset..<count lies inside the array's storage, which the closure may write.
+            unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(raw, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
+            }
+        }
+    }
+
+    /// Writes from `bytes[offset...]`; returns how many were taken, which may be fewer.
+    @inline(__always)
+    package borrowing func write(_ bytes: [UInt8], from offset: Int = 0) throws(SystemError) -> Int {
+        precondition(offset <= bytes.count)
+        let raw = raw
+        return try uninterrupted("write") {
+            // Sound: the range offset..<count lies inside the array's storage.
+            unsafe bytes.withUnsafeBytes { buffer in
+                unsafe Glibc.write(raw, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
+            }
+        }
+    }
+
+    /// Writes all of `bytes`, in as many calls as it takes.
+    package borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
+        var offset = 0
+        while offset < bytes.count { offset += try write(bytes, from: offset) }
+    }
+}

@@ -1,0 +1,44 @@
+import Glibc
+
+/// A system call that failed: the call's name and its `errno`.
+package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The `errno` that the call left, for example `ENOSPC`.
+    package let code: Int32
+    /// The call, for example `fdatasync`.
+    package let call: String
+
+    /// Makes an error from the call's name and the current `errno`.
+    package init(_ call: String, code: Int32 = errno) {
+        self.call = call
+        self.code = code
+    }
+
+    /// `fdatasync: No space left on device (28)`.
+    package var description: String {
+        var text = [CChar](repeating: 0, count: 128)
+        // Sound: strerror_r writes at most `count` bytes and ends them with a NUL.
+        let status = unsafe strerror_r(code, &text, text.count)
+        let message =
+            status == 0
+            ? String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            : "unknown error"
+        return "\(call): \(message) (\(code))"
+    }
+}
+
+extension SystemError {
+    /// Whether the call would have had to wait (`EAGAIN`).
+    package var wouldBlock: Bool { code == EAGAIN || code == EWOULDBLOCK }
+}
+
+/// Runs `call` until it is not interrupted by a signal; a negative result is thrown as a ``SystemError``.
+@inline(__always)
+package func uninterrupted<Result: SignedInteger>(
+    _ name: @autoclosure () -> String, _ call: () -> Result
+) throws(SystemError) -> Result {
+    while true {
+        let result = call()
+        if result >= 0 { return result }
+        if errno != EINTR { throw SystemError(name()) }
+    }
+}

@@ -1,0 +1,27 @@
+import BalloonPOSIX
+import Glibc
+import Testing
+
+@Suite struct DescriptorTests {
+    @Test func `what is written into a pipe is read from it`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        let reading = Descriptor(owning: ends[0])
+        let writing = Descriptor(owning: ends[1])
+        try writing.writeAll(Array("hello".utf8))
+        var bytes: [UInt8] = Array("> ".utf8)
+        let count = try reading.read(onto: &bytes, maximumBytes: 100)
+        #expect(count == 5)
+        #expect(bytes == Array("> hello".utf8))
+    }
+
+    @Test func `a descriptor is closed when its value goes`() throws {
+        let raw = dup(0)
+        do { _ = Descriptor(owning: raw) }
+        #expect(fcntl(raw, F_GETFD) == -1)
+    }
+
+    @Test func `an error names its call and its reason`() {
+        #expect(SystemError("open", code: ENOENT).description == "open: No such file or directory (2)")
+    }
+}
