@@ -76,14 +76,15 @@ let package = Package(
         target(
             "MessageServer",
             [
-                "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP", "BalloonWire", "BalloonJSON",
-                "BalloonPOSIX", "BusinessMessages",
+                "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP", "BalloonWire",
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
             ], [logging]),
         .executableTarget(
             name: "balloon",
             dependencies: [
-                "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP",
-                "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX", "BusinessMessages", logging,
+                "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit",
+                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
+                "BusinessMessages", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),
@@ -111,12 +112,16 @@ let package = Package(
             ]),
         testTarget(
             "SimulatorTests",
-            ["Simulator", "BalloonTransport", "BalloonHTTP", "BalloonWire", "BalloonJSON", "BusinessMessages"]),
+            [
+                "Simulator", "BalloonTransport", "BalloonHTTP", "BalloonWire", "BalloonJSON",
+                "BusinessMessages",
+            ]),
         testTarget(
             "MessageServerTests",
             [
-                "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP",
-                "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
+                "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit",
+                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
+                "BusinessMessages",
             ]),
         testTarget(
             "balloonTests",

@@ -5,6 +5,7 @@ import Synchronization
 public final class LogCollector: Sendable {
     private let collected = Mutex<[String]>([])
 
+    /// Begins with no lines.
     public init() {}
 
     /// A logger at trace level that writes here.

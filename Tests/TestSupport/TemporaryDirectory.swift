@@ -5,6 +5,7 @@ public final class TemporaryDirectory: Sendable {
     /// Absolute, without a trailing slash.
     public let path: String
 
+    /// Makes the directory under `/tmp`.
     public init() {
         var template = Array("/tmp/balloon-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { fatalError("mkdtemp failed: errno \(errno)") }
@@ -25,7 +26,11 @@ private func removeTree(_ path: String) {
             }
             guard name != ".", name != ".." else { continue }
             // A link is removed, never followed.
-            if entry.pointee.d_type == UInt8(DT_DIR) { removeTree(path + "/" + name) } else { unlink(path + "/" + name) }
+            if entry.pointee.d_type == UInt8(DT_DIR) {
+                removeTree(path + "/" + name)
+            } else {
+                unlink(path + "/" + name)
+            }
         }
         closedir(stream)
     }
