@@ -1,0 +1,114 @@
+/// Scans a string that begins with a quotation mark at `position` (RFC 8259 §7).
+///
+/// An escaped surrogate without its other half is accepted, as the grammar does (RFC 8259 §8.2).
+@inline(__always)
+func scanString(_ bytes: Span<UInt8>, _ position: inout Int) throws(JSONError) -> JSONTag {
+    var at = position &+ 1
+    var tag = JSONTag.plainString
+    while true {
+        skipPlainText(bytes, &at)
+        guard at < bytes.count else { throw .unexpectedEnd(offset: at) }
+        let byte = bytes[at]
+        if byte == UInt8(ascii: "\"") {
+            position = at &+ 1
+            return tag
+        }
+        if byte >= 0x80 {
+            try skipMultibyteText(bytes, &at)
+        } else if byte == UInt8(ascii: "\\") {
+            tag = .escapedString
+            try skipEscape(bytes, &at)
+        } else {
+            throw .controlCharacter(offset: at)
+        }
+    }
+}
+
+/// Moves to the next quotation mark, backslash, control character or byte above 0x7F, eight bytes at a time.
+@inline(__always)
+func skipPlainText(_ bytes: Span<UInt8>, _ at: inout Int) {
+    while at &+ 8 <= bytes.count {
+        // Eight bytes are left, and every bit pattern is a UInt64.
+        let loaded = unsafe bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self)
+        let found = markSpecialBytes(UInt64(littleEndian: loaded))
+        if found != 0 {
+            at &+= found.trailingZeroBitCount &>> 3
+            return
+        }
+        at &+= 8
+    }
+    while at < bytes.count, markSpecialBytes(0x2020_2020_2020_2000 | UInt64(bytes[at])) == 0 { at &+= 1 }
+}
+
+/// Sets the top bit of the first byte that ends plain text; bits above it mean nothing.
+///
+/// Subtracting leaves a top bit where a byte was too small, and borrows only past such a byte, so the lowest
+/// mark is exact.
+@inline(__always)
+private func markSpecialBytes(_ word: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let control = word &- ones &* 0x20
+    let quote = (word ^ ones &* 0x22) &- ones
+    let backslash = (word ^ ones &* 0x5C) &- ones
+    return (control | quote | backslash | word) & (ones &* 0x80)
+}
+
+/// Moves over an escape sequence.
+@inline(__always)
+private func skipEscape(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError) {
+    let start = at
+    guard start &+ 1 < bytes.count else { throw .unexpectedEnd(offset: bytes.count) }
+    switch bytes[start &+ 1] {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+        UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+        at = start &+ 2
+    case UInt8(ascii: "u"):
+        at = start &+ 2
+        for _ in 0..<4 {
+            guard at < bytes.count else { throw .unexpectedEnd(offset: at) }
+            guard hexadecimalValue(bytes[at]) != nil else { throw .invalidEscape(offset: start) }
+            at &+= 1
+        }
+    default:
+        throw .invalidEscape(offset: start)
+    }
+}
+
+/// Returns what a hexadecimal digit in either case stands for.
+@inline(__always)
+func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte &- UInt8(ascii: "A") &+ 10
+    default: nil
+    }
+}
+
+/// Moves over a run of well-formed sequences of two to four bytes (RFC 3629 §4).
+@inline(__always)
+private func skipMultibyteText(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError) {
+    repeat {
+        let lead = bytes[at]
+        let length: Int
+        // The second byte's range excludes overlong forms, surrogates and what lies above U+10FFFF.
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch lead {
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        case 0xF1...0xF3: length = 4
+        default: throw .invalidUTF8(offset: at)
+        }
+        guard at &+ length <= bytes.count, second.contains(bytes[at &+ 1]) else {
+            throw .invalidUTF8(offset: at)
+        }
+        for index in 2..<max(length, 2) where bytes[at &+ index] & 0xC0 != 0x80 {
+            throw .invalidUTF8(offset: at)
+        }
+        at &+= length
+    } while at < bytes.count && bytes[at] >= 0x80
+}

@@ -1,0 +1,58 @@
+/// Moves over space, tab, line feed and carriage return (RFC 8259 §2).
+@inline(__always)
+func skipWhitespace(_ bytes: Span<UInt8>, _ position: inout Int) {
+    while position < bytes.count {
+        let byte = bytes[position]
+        guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+        position &+= 1
+    }
+}
+
+@inline(__always)
+func scanLiteral(
+    _ literal: StaticString, _ tag: JSONTag, _ bytes: Span<UInt8>, _ position: inout Int
+) throws(JSONError) -> JSONTag {
+    for index in 1..<literal.utf8CodeUnitCount {
+        let at = position &+ index
+        guard at < bytes.count else { throw .unexpectedEnd(offset: at) }
+        // The literal outlives the program and the index is below its length.
+        guard unsafe literal.utf8Start[index] == bytes[at] else { throw .unexpectedByte(offset: at) }
+    }
+    position &+= literal.utf8CodeUnitCount
+    return tag
+}
+
+/// Scans a number that begins with a digit or a minus sign (RFC 8259 §6).
+@inline(__always)
+func scanNumber(_ bytes: Span<UInt8>, _ position: inout Int) throws(JSONError) -> JSONTag {
+    var at = position
+    if bytes[at] == UInt8(ascii: "-") { at &+= 1 }
+    let first = at
+    try skipDigits(bytes, &at)
+    if bytes[first] == UInt8(ascii: "0"), at > first &+ 1 { throw .invalidNumber(offset: first) }
+    var tag = JSONTag.integer
+    if at < bytes.count, bytes[at] == UInt8(ascii: ".") {
+        tag = .decimal
+        at &+= 1
+        try skipDigits(bytes, &at)
+    }
+    // Setting the sixth bit makes both letters small.
+    if at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") {
+        tag = .decimal
+        at &+= 1
+        if at < bytes.count, bytes[at] == UInt8(ascii: "+") || bytes[at] == UInt8(ascii: "-") { at &+= 1 }
+        try skipDigits(bytes, &at)
+    }
+    position = at
+    return tag
+}
+
+/// Moves over one or more digits.
+@inline(__always)
+private func skipDigits(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError) {
+    let start = at
+    while at < bytes.count, bytes[at] &- UInt8(ascii: "0") < 10 { at &+= 1 }
+    guard at > start else {
+        throw at == bytes.count ? .unexpectedEnd(offset: at) : .invalidNumber(offset: at)
+    }
+}

@@ -1,0 +1,49 @@
+/// What a word of the tape describes.
+///
+/// The raw value is the low four bits of the word.
+enum JSONTag: UInt64 {
+    case object, array
+    /// A string whose bytes between the quotes are its content.
+    case plainString
+    /// A string that holds at least one backslash.
+    case escapedString
+    /// A number without fraction and exponent.
+    case integer
+    case decimal
+    case `true`, `false`, null
+}
+
+/// The index of a JSON text: one word per value and member name in text order, and a second one per container.
+///
+/// First word: tag (4 bits), length in bytes (28), offset (32). Second word of a container: index behind
+/// its last word (32), number of children (32). While a container is open, its second word holds the index of
+/// the container around it instead, so scanning needs no stack.
+struct JSONTape: Sendable {
+    let words: [UInt64]
+
+    func tag(at index: Int) -> JSONTag {
+        // Every word at an index that this type hands out was composed from a tag.
+        JSONTag(rawValue: words[index] & 0xF) ?? .null
+    }
+
+    func extent(at index: Int) -> Range<Int> {
+        let start = Int(truncatingIfNeeded: words[index] >> 32)
+        return start..<start + Int(truncatingIfNeeded: words[index] >> 4 & 0xFFF_FFFF)
+    }
+
+    /// Returns the number of children of the container at `index`.
+    func count(at index: Int) -> Int {
+        Int(truncatingIfNeeded: words[index + 1] >> 32)
+    }
+
+    /// Returns the index behind the value at `index` and everything in it.
+    func end(of index: Int) -> Int {
+        words[index] & 0xF <= JSONTag.array.rawValue
+            ? Int(truncatingIfNeeded: words[index + 1] & 0xFFFF_FFFF) : index + 1
+    }
+
+    @inline(__always)
+    static func word(_ tag: JSONTag, _ start: Int, _ end: Int) -> UInt64 {
+        tag.rawValue | UInt64(truncatingIfNeeded: end &- start) << 4 | UInt64(truncatingIfNeeded: start) << 32
+    }
+}

@@ -1,0 +1,82 @@
+extension JSONValue {
+    /// Finds an object's member by its name; nil when it is absent or this is not an object.
+    ///
+    /// When a name occurs more than once the last one wins. Names are equal when their UTF-8 is. The time is
+    /// proportional to the number of members.
+    public subscript(_ name: String) -> JSONValue? {
+        guard tag == .object else { return nil }
+        let wanted = name.utf8Span.span
+        let tape = storage.tape
+        let end = tape.end(of: index)
+        var found: Int?
+        var at = index + 2
+        while at < end {
+            if storage.string(at: at, equals: wanted) { found = at + 1 }
+            at = tape.end(of: at + 1)
+        }
+        return found.map { JSONValue(storage: storage, index: $0) }
+    }
+
+    /// Finds an array's element by its position from 0; nil when out of bounds or this is not an array.
+    ///
+    /// The time is proportional to the position; iterate over `elements` to see all.
+    public subscript(_ position: Int) -> JSONValue? {
+        guard position >= 0, position < elements.count else { return nil }
+        return elements.dropFirst(position).first { _ in true }
+    }
+
+    /// The members of an object in the order of the text, duplicates included; empty for other kinds.
+    public var members: JSONMembers { JSONMembers(of: self) }
+
+    /// The elements of an array in order; empty for other kinds.
+    public var elements: JSONElements { JSONElements(of: self) }
+}
+
+/// The members of a JSON object in the order of the text.
+public struct JSONMembers: Sequence, IteratorProtocol, Sendable {
+    private let storage: JSONStorage
+    private var at: Int
+    private let end: Int
+    /// How many members the object has.
+    public let count: Int
+
+    init(of value: JSONValue) {
+        let isObject = value.tag == .object
+        storage = value.storage
+        at = value.index + 2
+        end = isObject ? storage.tape.end(of: value.index) : at
+        count = isObject ? value.count : 0
+    }
+
+    /// Returns the next member.
+    public mutating func next() -> (key: String, value: JSONValue)? {
+        guard at < end else { return nil }
+        let name = at
+        at = storage.tape.end(of: name + 1)
+        return (storage.string(at: name), JSONValue(storage: storage, index: name + 1))
+    }
+}
+
+/// The elements of a JSON array in order.
+public struct JSONElements: Sequence, IteratorProtocol, Sendable {
+    private let storage: JSONStorage
+    private var at: Int
+    private let end: Int
+    /// How many elements the array has.
+    public let count: Int
+
+    init(of value: JSONValue) {
+        let isArray = value.tag == .array
+        storage = value.storage
+        at = value.index + 2
+        end = isArray ? storage.tape.end(of: value.index) : at
+        count = isArray ? value.count : 0
+    }
+
+    /// Returns the next element.
+    public mutating func next() -> JSONValue? {
+        guard at < end else { return nil }
+        defer { at = storage.tape.end(of: at) }
+        return JSONValue(storage: storage, index: at)
+    }
+}

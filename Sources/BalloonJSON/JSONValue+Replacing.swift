@@ -1,0 +1,38 @@
+extension JSONValue {
+    /// Returns an object's text with some members' values replaced by other JSON; the rest stays verbatim.
+    ///
+    /// Every occurrence of a name is replaced, so that nothing of the former value stays. Names that the object
+    /// does not have are added at the end, in the order of their UTF-8. The replacements must be JSON; they are
+    /// not looked at. A value that is not an object is returned as it is.
+    public func replacing(members: [String: [UInt8]]) -> [UInt8] {
+        guard tag == .object else { return Array(text) }
+        var result: [UInt8] = []
+        result.reserveCapacity(members.values.reduce(extent.count) { $0 + $1.count + 32 })
+        var missing = members
+        var copied = extent.lowerBound
+        for (name, value) in self.members {
+            guard let replacement = members[name] else { continue }
+            missing[name] = nil
+            result += storage.bytes[copied..<value.extent.lowerBound]
+            result += replacement
+            copied = value.extent.upperBound
+        }
+        let last = extent.upperBound - 1
+        result += storage.bytes[copied..<last]
+        appendMembers(missing, to: &result, isFirst: count == 0)
+        result.append(storage.bytes[last])
+        return result
+    }
+}
+
+/// Appends members to an object that lacks only its closing brace.
+private func appendMembers(_ members: [String: [UInt8]], to result: inout [UInt8], isFirst: Bool) {
+    var needsComma = !isFirst
+    for (name, value) in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+        if needsComma { result.append(UInt8(ascii: ",")) }
+        appendQuoted(name, to: &result)
+        result.append(UInt8(ascii: ":"))
+        result += value
+        needsComma = true
+    }
+}

@@ -1,0 +1,101 @@
+extension JSONValue {
+    /// The text of a string with its escapes resolved.
+    ///
+    /// An escaped surrogate without its other half becomes U+FFFD, since no Swift string can hold it.
+    public var string: String? {
+        switch tag {
+        case .plainString, .escapedString: storage.string(at: index)
+        default: nil
+        }
+    }
+
+    /// The bytes between the quotation marks when they are the string's content, that is without escapes.
+    public var stringBytes: ArraySlice<UInt8>? {
+        tag == .plainString ? storage.bytes[storage.content(at: index)] : nil
+    }
+
+    /// Compares a string's text with a constant, byte by byte, without building a `String`.
+    public func equals(_ ascii: StaticString) -> Bool {
+        guard kind == .string, ascii.hasPointerRepresentation else { return false }
+        // The constant outlives the program.
+        let wanted = unsafe UnsafeBufferPointer(start: ascii.utf8Start, count: ascii.utf8CodeUnitCount)
+        return unsafe storage.string(at: index, equals: wanted.span)
+    }
+}
+
+extension JSONStorage {
+    /// Returns the extent of the string at `index` without its quotation marks.
+    func content(at index: Int) -> Range<Int> {
+        let extent = tape.extent(at: index)
+        return extent.lowerBound + 1..<extent.upperBound - 1
+    }
+
+    /// Returns the text of the string or member name at `index`.
+    func string(at index: Int) -> String {
+        let content = bytes[content(at: index)]
+        return tape.tag(at: index) == .plainString
+            ? String(decoding: content, as: UTF8.self)
+            : String(decoding: unescaped(content), as: UTF8.self)
+    }
+
+    /// Compares UTF-8 bytes, never canonical equivalents: two names that look alike are two names.
+    func string(at index: Int, equals wanted: Span<UInt8>) -> Bool {
+        let content = content(at: index)
+        if tape.tag(at: index) == .plainString {
+            guard content.count == wanted.count else { return false }
+            for index in wanted.indices where bytes[content.lowerBound + index] != wanted[index] {
+                return false
+            }
+            return true
+        }
+        // An escape is longer than what it stands for.
+        guard content.count > wanted.count else { return false }
+        let text = unescaped(bytes[content])
+        guard text.count == wanted.count else { return false }
+        for index in wanted.indices where text[index] != wanted[index] { return false }
+        return true
+    }
+}
+
+/// Resolves the escapes of a valid string's content.
+private func unescaped(_ content: ArraySlice<UInt8>) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(content.count)
+    var rest = content
+    while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
+        result += rest[..<backslash]
+        let letter = rest[backslash + 1]
+        rest = rest[(backslash + 2)...]
+        switch letter {
+        case UInt8(ascii: "b"): result.append(0x08)
+        case UInt8(ascii: "f"): result.append(0x0C)
+        case UInt8(ascii: "n"): result.append(0x0A)
+        case UInt8(ascii: "r"): result.append(0x0D)
+        case UInt8(ascii: "t"): result.append(0x09)
+        case UInt8(ascii: "u"): appendUnicodeEscape(&rest, to: &result)
+        default: result.append(letter)
+        }
+    }
+    return result + rest
+}
+
+/// Resolves the four digits at the start of `rest`, and the escape behind them when both are one pair.
+private func appendUnicodeEscape(_ rest: inout ArraySlice<UInt8>, to result: inout [UInt8]) {
+    let unit = codeUnit(rest)
+    rest.removeFirst(4)
+    var scalar = Unicode.Scalar(unit)
+    if scalar == nil, unit < 0xDC00, rest.starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]) {
+        let low = codeUnit(rest.dropFirst(2))
+        // RFC 8259 §7: characters outside the Basic Multilingual Plane are surrogate pairs.
+        if 0xDC00...0xDFFF ~= low {
+            scalar = Unicode.Scalar((unit & 0x3FF) << 10 + low & 0x3FF + 0x10000)
+            rest.removeFirst(6)
+        }
+    }
+    result += UTF8.encode(scalar ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter
+}
+
+/// Returns the number that four hexadecimal digits stand for.
+private func codeUnit(_ digits: ArraySlice<UInt8>) -> UInt32 {
+    digits.prefix(4).reduce(0) { $0 << 4 | UInt32(hexadecimalValue($1) ?? 0) }
+}

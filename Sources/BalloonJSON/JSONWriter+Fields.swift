@@ -1,0 +1,37 @@
+/// Members in one line; a value that is nil leaves the member out.
+extension JSONWriter {
+    /// Writes a member with a string.
+    public mutating func field(_ name: String, _ value: String?) {
+        guard let value else { return }
+        key(name)
+        string(value)
+    }
+
+    /// Writes a member with an integer.
+    public mutating func field(_ name: String, _ value: Int?) {
+        guard let value else { return }
+        key(name)
+        int(value)
+    }
+
+    /// Writes a member with a double.
+    public mutating func field(_ name: String, _ value: Double?) {
+        guard let value else { return }
+        key(name)
+        double(value)
+    }
+
+    /// Writes a member with a truth value.
+    public mutating func field(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        key(name)
+        bool(value)
+    }
+
+    /// Writes a member with a value from a document.
+    public mutating func field(_ name: String, _ value: JSONValue?) {
+        guard let value else { return }
+        key(name)
+        self.value(value)
+    }
+}

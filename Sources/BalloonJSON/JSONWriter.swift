@@ -1,0 +1,95 @@
+/// A buffer to which JSON is appended, with commas put where they belong.
+///
+/// The output has no white space and depends on nothing but the calls. An object's body alternates `key` and
+/// one value; an array's body writes values.
+public struct JSONWriter: Sendable {
+    /// What was written so far.
+    public private(set) var bytes: [UInt8] = []
+    /// Whether a value or member was written since the innermost container or member name began.
+    private var needsComma = false
+
+    /// Creates an empty writer, with room for as many bytes as are expected.
+    public init(reservingCapacity capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Writes an object whose members `body` writes.
+    public mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
+        beginValue()
+        bytes.append(UInt8(ascii: "{"))
+        needsComma = false
+        try body(&self)
+        bytes.append(UInt8(ascii: "}"))
+        needsComma = true
+    }
+
+    /// Writes an array whose elements `body` writes.
+    public mutating func array(_ body: (inout JSONWriter) throws -> Void) rethrows {
+        beginValue()
+        bytes.append(UInt8(ascii: "["))
+        needsComma = false
+        try body(&self)
+        bytes.append(UInt8(ascii: "]"))
+        needsComma = true
+    }
+
+    /// Writes a member's name; exactly one value must follow.
+    public mutating func key(_ name: String) {
+        beginValue()
+        appendQuoted(name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes a string; only quotation marks, backslashes and control characters are escaped.
+    public mutating func string(_ value: String) {
+        beginValue()
+        appendQuoted(value, to: &bytes)
+    }
+
+    /// Writes an integer.
+    public mutating func int(_ value: Int) {
+        raw(String(value).utf8)
+    }
+
+    /// Writes the shortest number that reads back as the same double; `null` for infinities and NaN.
+    public mutating func double(_ value: Double) {
+        // RFC 8259 §6 has no spelling for them.
+        raw((value.isFinite ? value.description : "null").utf8)
+    }
+
+    /// Writes `true` or `false`.
+    public mutating func bool(_ value: Bool) {
+        raw((value ? "true" : "false").utf8)
+    }
+
+    /// Writes `null`.
+    public mutating func null() {
+        raw("null".utf8)
+    }
+
+    /// Writes a value from a document verbatim, except that line breaks between its tokens become spaces.
+    public mutating func value(_ value: JSONValue) {
+        beginValue()
+        let start = bytes.count
+        bytes += value.text
+        // A valid string holds no bare line break, so all of them stand between tokens.
+        for index in start..<bytes.count where bytes[index] == 0x0A || bytes[index] == 0x0D {
+            bytes[index] = 0x20
+        }
+    }
+
+    /// Writes bytes that must be one JSON value; they are not looked at.
+    public mutating func raw(_ json: some Collection<UInt8>) {
+        beginValue()
+        bytes.append(contentsOf: json)
+    }
+
+    /// Returns what was written.
+    public consuming func finish() -> [UInt8] { bytes }
+
+    private mutating func beginValue() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+}

@@ -1,0 +1,62 @@
+import BalloonJSON
+import Testing
+
+/// What a value says about itself and its children.
+struct JSONValueTests {
+    @Test(arguments: [
+        ("{}", JSONValue.Kind.object), ("[]", .array), (#""a""#, .string), (#""\n""#, .string),
+        ("1", .number),
+        ("1.5", .number), ("true", .boolean), ("false", .boolean), ("null", .null),
+    ])
+    func `every kind is told apart`(text: String, kind: JSONValue.Kind) throws {
+        #expect(try parse(text).root.kind == kind)
+    }
+
+    @Test func `a value of another kind answers nil or nothing`() throws {
+        for text in ["null", "true", "1", #""a""#, "[1]", #"{"a":1}"#] {
+            let value = try parse(text).root
+            #expect((value.string != nil) == (value.kind == .string))
+            #expect((value.stringBytes != nil) == (value.kind == .string))
+            #expect(value.equals("a") == (value.kind == .string))
+            #expect((value.int != nil) == (value.kind == .number))
+            #expect((value.double != nil) == (value.kind == .number))
+            #expect((value.bool != nil) == (value.kind == .boolean))
+            #expect(value.isNull == (value.kind == .null))
+            #expect((value["a"] != nil) == (value.kind == .object))
+            #expect((value[0] != nil) == (value.kind == .array))
+            #expect(Array(value.members).count == (value.kind == .object ? 1 : 0))
+            #expect(Array(value.elements).count == (value.kind == .array ? 1 : 0))
+            #expect(value.count == (value.kind == .object || value.kind == .array ? 1 : 0))
+        }
+    }
+
+    @Test func `members and elements come in the order of the text`() throws {
+        let root = try parse(#"{"b":[1,[2,{"x":3}],4],"a":{"c":{}},"d":null}"#).root
+        #expect(root.count == 3)
+        #expect(root.members.map(\.key) == ["b", "a", "d"])
+        #expect(
+            root.members.map { String(decoding: $0.value.text, as: UTF8.self) } == [
+                #"[1,[2,{"x":3}],4]"#, #"{"c":{}}"#, "null",
+            ])
+        let array = try #require(root["b"])
+        #expect(array.elements.map(\.int) == [1, nil, 4])
+        #expect(array[1]?[1]?["x"]?.int == 3)
+        #expect(array[2]?.int == 4)
+        #expect(array[3] == nil)
+        #expect(array[-1] == nil)
+        #expect(root["a"]?["c"]?.count == 0)
+    }
+
+    @Test func `the last of several equal names wins`() throws {
+        let root = try parse(#"{"a":1,"b":{"a":9},"\u0061":2,"c":3}"#).root
+        #expect(root["a"]?.int == 2)
+        #expect(root.members.map(\.key) == ["a", "b", "a", "c"])
+    }
+
+    @Test func `names are equal only when their bytes are`() throws {
+        // The same character, composed and decomposed: equal as strings, two names in JSON.
+        let root = try parse("{\"e\u{301}\":1,\"\u{e9}\":2}").root
+        #expect(root["e\u{301}"]?.int == 1)
+        #expect(root["\u{e9}"]?.int == 2)
+    }
+}
