@@ -1,0 +1,38 @@
+# Builds the server and puts it into a small image; tests run elsewhere.
+#
+#   docker build --tag balloon .
+#   docker run --publish 8080:8080 --volume balloon:/data --env BALLOON_MSP_ID --env BALLOON_SECRET balloon
+
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends libssl-dev zlib1g-dev libcurl4-openssl-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /build
+# The dependencies change more rarely than the sources do, so they get a layer of their own.
+COPY Package.swift ./
+RUN swift package resolve
+# The manifest names the test targets' folders: they must be there, but nothing in them is compiled.
+COPY Sources Sources
+COPY Tests Tests
+RUN swift build --configuration release --product balloon --static-swift-stdlib \
+    && strip -o /usr/local/bin/balloon .build/release/balloon
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        libssl3 zlib1g libcurl4 libstdc++6 ca-certificates tini \
+    && rm -rf /var/lib/apt/lists/* \
+    && install --directory --owner=65532 --group=65532 --mode=0700 /data
+COPY --from=build /usr/local/bin/balloon /usr/local/bin/balloon
+COPY config /etc/balloon
+# A number and not a name, so that Kubernetes can see that it is not root.
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+ENV BALLOON_LISTEN=0.0.0.0:8080 \
+    BALLOON_DATA_DIRECTORY=/data
+EXPOSE 8080
+HEALTHCHECK --interval=30s --timeout=5s --start-period=15s CMD ["balloon", "healthcheck"]
+# tini is process 1: it passes signals on and reaps what child processes leave behind.
+ENTRYPOINT ["/usr/bin/tini", "--", "balloon"]
+CMD ["serve", "--config", "/etc/balloon/server.json"]
