@@ -1,0 +1,73 @@
+import BalloonJSON
+import Testing
+
+/// Each limit at n and at n + 1.
+struct JSONLimitsTests {
+    @Test func `nesting is accepted up to the limit`() throws {
+        let limits = JSONLimits(maximumDepth: 5)
+        for (opening, closing) in [("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]")] {
+            let levels = opening.hasPrefix("[{") ? 2 : 1
+            let fits = 5 / levels
+            let inner = levels * fits == 5 ? "1" : "[]"
+            let text =
+                String(repeating: opening, count: fits) + inner + String(repeating: closing, count: fits)
+            _ = try parse(text, limits: limits)
+            let offset = opening.utf8.count * fits
+            let deeper = text.replacing(inner, with: "[\(inner)]")
+            #expect(throws: JSONError.tooDeep(maximum: 5, offset: offset + levels - 1)) {
+                try parse(deeper, limits: limits)
+            }
+        }
+        _ = try parse("1", limits: JSONLimits(maximumDepth: 0))
+        #expect(throws: JSONError.tooDeep(maximum: 0, offset: 0)) {
+            try parse("[]", limits: JSONLimits(maximumDepth: 0))
+        }
+    }
+
+    @Test func `siblings do not add up to depth`() throws {
+        let text = "[" + String(repeating: "[],{},[1],", count: 1000) + "0]"
+        #expect(try parse(text, limits: JSONLimits(maximumDepth: 2)).root.count == 3001)
+    }
+
+    @Test(arguments: ["[", #"{"a":"#, #"[{"a":"#, "[0,"])
+    func `a hundred thousand open containers are refused at the limit`(opening: String) {
+        let text = String(repeating: opening, count: 100_000)
+        let error = #expect(throws: JSONError.self) { try parse(text) }
+        guard case .tooDeep(maximum: 128, let offset) = error else {
+            Issue.record("refused as \(String(describing: error))")
+            return
+        }
+        #expect(offset <= 128 * opening.utf8.count)
+    }
+
+    @Test func `a hundred thousand levels are indexed and walked when the limit allows`() throws {
+        let depth = 100_000
+        let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        let document = try parse(text, limits: JSONLimits(maximumDepth: depth))
+        var value: JSONValue? = document.root
+        var levels = 0
+        while let inner = value {
+            levels += 1
+            value = inner[0]
+        }
+        #expect(levels == depth)
+        #expect(throws: JSONError.tooDeep(maximum: depth - 1, offset: depth - 1)) {
+            try parse(text, limits: JSONLimits(maximumDepth: depth - 1))
+        }
+    }
+
+    @Test func `length is accepted up to the limit`() throws {
+        _ = try parse("[1, 2]", limits: JSONLimits(maximumBytes: 6))
+        #expect(throws: JSONError.tooLong(maximum: 5, offset: 5)) {
+            try parse("[1, 2]", limits: JSONLimits(maximumBytes: 5))
+        }
+    }
+
+    @Test func `values are accepted up to the limit, and names are none`() throws {
+        let text = #"{"a":[1,{"b":true}],"c":""}"#
+        _ = try parse(text, limits: JSONLimits(maximumNodes: 6))
+        #expect(throws: JSONError.tooManyNodes(maximum: 5, offset: 24)) {
+            try parse(text, limits: JSONLimits(maximumNodes: 5))
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import BalloonJSON
+import Testing
+
+/// How a configuration error finds its place.
+struct JSONPositionTests {
+    @Test func `a value knows line and column of its first byte`() throws {
+        let root = try parse(" {\n\t\"é\": [1,\r\n \"😀\", true ]\n}").root
+        #expect(root.position == (1, 2))
+        let array = try #require(root["é"])
+        #expect(array.position == (2, 7))
+        #expect(
+            array.elements.map { "\($0.position)" }
+                == ["(2, 8)", "(3, 2)", "(3, 7)"].map {
+                    $0.replacing("(", with: "(line: ").replacing(", ", with: ", column: ")
+                })
+    }
+
+    @Test func `the pointer leads from the root to the value`() throws {
+        // The example of RFC 6901 §5, and what it leaves out.
+        let root = try parse(
+            #"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"k\"l":6," ":7,"m~n":8,"x":[[],[{"y":[3]}]],"~1":9}"#
+        ).root
+        #expect(root.pointer.isEmpty)
+        #expect(
+            root.members.map(\.value.pointer) == [
+                "/foo", "/", "/a~1b", "/c%d", "/k\"l", "/ ", "/m~0n", "/x", "/~01",
+            ])
+        #expect(root["foo"]?[1]?.pointer == "/foo/1")
+        #expect(root["x"]?[1]?[0]?["y"]?[0]?.pointer == "/x/1/0/y/0")
+    }
+}
