@@ -4,4 +4,15 @@
 
 #include <zlib.h>
 
+// RFC 1952 only: 16 on top of the window bits means a gzip wrapper, neither zlib's own nor raw deflate.
+enum { balloon_gzip_window_bits = MAX_WBITS + 16 };
+
+static inline int balloon_inflate_init(z_stream *stream) {
+    return inflateInit2(stream, balloon_gzip_window_bits);
+}
+
+static inline int balloon_deflate_init(z_stream *stream) {
+    return deflateInit2(stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, balloon_gzip_window_bits, 8, Z_DEFAULT_STRATEGY);
+}
+
 #endif

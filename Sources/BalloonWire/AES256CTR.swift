@@ -1,0 +1,44 @@
+internal import COpenSSL
+
+/// AES-256 in counter mode with a counter block that begins at zero, as Apple encrypts attachments and payload references.
+///
+/// Encrypting and decrypting are the same operation. It hides, it does not authenticate: any key gives some
+/// plain text. A zero start is sound only because no key is used for a second plain text
+/// (Apple Business Chat API, "Encrypting an Attachment").
+@safe package struct AES256CTR: ~Copyable {
+    private let context: OpaquePointer
+
+    /// A key stream at its beginning; throws `WireError.keyLength` unless `key` has 32 bytes.
+    package init(key: Secret) throws(WireError) {
+        guard key.bytes.count == 32 else {
+            throw .keyLength(expectedBytes: 32, actualBytes: key.bytes.count)
+        }
+        guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
+        unsafe self.context = context
+        let counter = [UInt8](repeating: 0, count: 16)
+        // The key has 32 bytes and the counter 16, as the cipher reads them; it copies both.
+        let status = unsafe EVP_EncryptInit_ex(context, EVP_aes_256_ctr(), nil, key.bytes, counter)
+        precondition(status == 1, "OpenSSL has no AES-256-CTR")
+    }
+
+    deinit { unsafe EVP_CIPHER_CTX_free(context) }
+
+    /// Encrypts or decrypts `bytes`, which follow those of the calls before, in their place.
+    package mutating func apply(to bytes: inout [UInt8]) {
+        // One call takes a C int of bytes.
+        var start = 0
+        while start < bytes.count {
+            let count = min(bytes.count - start, 1 << 30)
+            var span = bytes.mutableSpan
+            unsafe span.withUnsafeMutableBytes { buffer in
+                var written: Int32 = 0
+                // In place is allowed (EVP_EncryptUpdate); a stream cipher writes as many bytes as it reads,
+                // and `start + count` is within the buffer.
+                let bytes = unsafe buffer.baseAddress?.advanced(by: start).assumingMemoryBound(to: UInt8.self)
+                let status = unsafe EVP_EncryptUpdate(context, bytes, &written, bytes, Int32(count))
+                precondition(status == 1 && Int(written) == count, "OpenSSL failed to apply AES-256-CTR")
+            }
+            start += count
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/// The key of one attachment or payload, used once; on the wire `00` and 64 hexadecimal digits of either case.
+package struct AttachmentKey: Sendable, Equatable {
+    /// The 32 bytes for `AES256CTR`.
+    package let secret: Secret
+
+    /// A new random key.
+    package init() { secret = .random(byteCount: 32) }
+
+    /// Reads the field `key` of an attachment or payload reference.
+    ///
+    /// Throws `WireError.hexMalformed`, `.attachmentKeyPrefix` or `.keyLength`.
+    package init(field: String) throws(WireError) {
+        let bytes = try Hex.decode(field)
+        guard bytes.first == 0 else { throw .attachmentKeyPrefix }
+        guard bytes.count == 33 else { throw .keyLength(expectedBytes: 32, actualBytes: bytes.count - 1) }
+        secret = try Secret(Array(bytes.dropFirst()))
+    }
+
+    /// The field as it is sent, in lower case; as secret as the key.
+    package var field: String { "00" + Hex.encode(secret.bytes) }
+}

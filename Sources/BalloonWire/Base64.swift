@@ -1,0 +1,172 @@
+/// Base64 in its two alphabets, strict in what it reads (RFC 4648 §4 and §5).
+package enum Base64 {
+    /// An alphabet together with its rule for padding.
+    package enum Alphabet: Sendable {
+        /// `+` and `/`; padding is written and required.
+        case standard
+
+        /// `-` and `_`; padding is neither written nor accepted (RFC 7515 §2).
+        case url
+    }
+
+    /// Encodes `bytes`.
+    package static func encode(_ bytes: some Collection<UInt8>, alphabet: Alphabet = .standard) -> String {
+        bytes.withSpan { encode($0, alphabet: alphabet) }
+    }
+
+    static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet) -> String {
+        let length = encodedLength(of: bytes.count, alphabet: alphabet)
+        return unsafe String(unsafeUninitializedCapacity: length) { buffer in
+            // Only the first `length` bytes are written, and all of them are.
+            var text = unsafe buffer.mutableSpan
+            encode(bytes, alphabet: alphabet, into: &text)
+            return length
+        }
+    }
+
+    /// Decodes `text`, which must be canonical: no white space, no spare bits, padding as the alphabet rules.
+    ///
+    /// Throws `WireError.base64Malformed` for anything else.
+    package static func decode(
+        _ text: some Collection<UInt8>, alphabet: Alphabet = .standard
+    ) throws(WireError) -> [UInt8] {
+        try text.withSpan { text throws(WireError) in try decode(text, alphabet: alphabet) }
+    }
+
+    /// Decodes `text` as the variant over bytes does.
+    package static func decode(_ text: String, alphabet: Alphabet = .standard) throws(WireError) -> [UInt8] {
+        try decode(text.utf8, alphabet: alphabet)
+    }
+
+    static func decode(_ text: Span<UInt8>, alphabet: Alphabet) throws(WireError) -> [UInt8] {
+        let digits = text.extracting(first: try digitCount(of: text, alphabet: alphabet))
+        // A digit alone carries six bits, which is no byte.
+        guard digits.count % 4 != 1 else { throw .base64Malformed }
+        var isCanonical = false
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: digits.count * 3 / 4) { buffer, count in
+            // Every byte of the capacity is written.
+            var bytes = unsafe buffer.mutableSpan
+            isCanonical = decode(digits, values: alphabet.values, into: &bytes)
+            count = buffer.count
+        }
+        guard isCanonical else { throw .base64Malformed }
+        return bytes
+    }
+
+    static func encodedLength(of byteCount: Int, alphabet: Alphabet) -> Int {
+        switch alphabet {
+        case .standard: (byteCount + 2) / 3 * 4
+        case .url: (byteCount * 4 + 2) / 3
+        }
+    }
+
+    /// Writes `encodedLength(of: bytes.count, alphabet: alphabet)` characters to the front of `text`.
+    static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet, into text: inout MutableSpan<UInt8>) {
+        let characters = alphabet.characters
+        var (read, written) = (0, 0)
+        while bytes.count - read >= 3 {
+            let group = Int(bytes[read]) << 16 | Int(bytes[read + 1]) << 8 | Int(bytes[read + 2])
+            text[written] = characters[group >> 18]
+            text[written + 1] = characters[group >> 12 & 63]
+            text[written + 2] = characters[group >> 6 & 63]
+            text[written + 3] = characters[group & 63]
+            read += 3
+            written += 4
+        }
+        guard read < bytes.count else { return }
+        let isPair = bytes.count - read == 2
+        let group = Int(bytes[read]) << 16 | (isPair ? Int(bytes[read + 1]) << 8 : 0)
+        text[written] = characters[group >> 18]
+        text[written + 1] = characters[group >> 12 & 63]
+        if isPair { text[written + 2] = characters[group >> 6 & 63] }
+        guard alphabet == .standard else { return }
+        if !isPair { text[written + 2] = padding }
+        text[written + 3] = padding
+    }
+
+    /// The number of characters before the padding, which must be what the alphabet rules.
+    private static func digitCount(of text: Span<UInt8>, alphabet: Alphabet) throws(WireError) -> Int {
+        guard alphabet == .standard else { return text.count }
+        guard text.count.isMultiple(of: 4) else { throw .base64Malformed }
+        var count = text.count
+        while count > 0, text.count - count < 2, text[count - 1] == padding { count -= 1 }
+        return count
+    }
+
+    /// Decodes unpadded digits; false when one is not in the alphabet or spare bits are set.
+    private static func decode(
+        _ digits: Span<UInt8>, values: InlineArray<256, UInt8>, into bytes: inout MutableSpan<UInt8>
+    ) -> Bool {
+        var (read, written) = (0, 0)
+        var seen = 0
+        while digits.count - read >= 4 {
+            let (first, second) = (Int(values[Int(digits[read])]), Int(values[Int(digits[read + 1])]))
+            let (third, fourth) = (Int(values[Int(digits[read + 2])]), Int(values[Int(digits[read + 3])]))
+            seen |= first | second | third | fourth
+            let group = first << 18 | second << 12 | third << 6 | fourth
+            bytes[written] = UInt8(truncatingIfNeeded: group >> 16)
+            bytes[written + 1] = UInt8(truncatingIfNeeded: group >> 8)
+            bytes[written + 2] = UInt8(truncatingIfNeeded: group)
+            read += 4
+            written += 3
+        }
+        var group = 0
+        for index in read..<digits.count {
+            let value = Int(values[Int(digits[index])])
+            seen |= value
+            group = group << 6 | value
+        }
+        let digitsLeft = digits.count - read
+        let spareBits = digitsLeft * 6 % 8
+        if digitsLeft == 3 { bytes[written] = UInt8(truncatingIfNeeded: group >> 10) }
+        if digitsLeft >= 2 { bytes[bytes.count - 1] = UInt8(truncatingIfNeeded: group >> spareBits) }
+        // RFC 4648 §3.5: spare bits that are not zero would give one value several spellings.
+        return seen < notADigit && group & (1 << spareBits - 1) == 0
+    }
+}
+
+/// What the tables hold for a character outside the alphabet: above every value of six bits.
+private let notADigit = 0x80
+
+private let padding = UInt8(ascii: "=")
+
+private let standardCharacters = characters(endingIn: "+", "/")
+private let urlCharacters = characters(endingIn: "-", "_")
+private let standardValues = values(of: standardCharacters)
+private let urlValues = values(of: urlCharacters)
+
+extension Base64.Alphabet {
+    fileprivate var characters: InlineArray<64, UInt8> {
+        switch self {
+        case .standard: standardCharacters
+        case .url: urlCharacters
+        }
+    }
+
+    fileprivate var values: InlineArray<256, UInt8> {
+        switch self {
+        case .standard: standardValues
+        case .url: urlValues
+        }
+    }
+}
+
+private func characters(endingIn character62: Unicode.Scalar, _ character63: Unicode.Scalar) -> InlineArray<
+    64, UInt8
+> {
+    InlineArray { index in
+        switch index {
+        case 0..<26: UInt8(ascii: "A") + UInt8(index)
+        case 26..<52: UInt8(ascii: "a") + UInt8(index - 26)
+        case 52..<62: UInt8(ascii: "0") + UInt8(index - 52)
+        case 62: UInt8(ascii: character62)
+        default: UInt8(ascii: character63)
+        }
+    }
+}
+
+private func values(of characters: InlineArray<64, UInt8>) -> InlineArray<256, UInt8> {
+    var values = InlineArray<256, UInt8>(repeating: UInt8(notADigit))
+    for value in characters.indices { values[Int(characters[value])] = UInt8(value) }
+    return values
+}

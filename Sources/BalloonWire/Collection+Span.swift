@@ -1,0 +1,14 @@
+extension Collection<UInt8> {
+    /// Calls `body` with the elements: in place for arrays, their slices and native strings, else copied.
+    func withSpan<Result, Failure>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var outcome: Swift.Result<Result, Failure>?
+        withContiguousStorageIfAvailable { buffer in
+            // The buffer lives until the closure returns, and no span leaves `body`.
+            outcome = Swift.Result { () throws(Failure) in try body(unsafe buffer.span) }
+        }
+        if let outcome { return try outcome.get() }
+        return try body(Array(self).span)
+    }
+}

@@ -1,0 +1,116 @@
+internal import CZlib
+
+/// A bounded decompressor of gzip whose memory is used again for each call; belongs to one isolation domain.
+@safe package final class GzipDecompressor {
+    // zlib's state points back at the stream, so that it must not move.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// A decompressor that refuses zlib's own format and bare deflate data.
+    package init() {
+        unsafe stream = .allocate(capacity: 1)
+        unsafe stream.initialize(to: z_stream())
+        let status = unsafe balloon_inflate_init(stream)
+        precondition(status == Z_OK, "out of memory")
+    }
+
+    deinit {
+        unsafe inflateEnd(stream)
+        unsafe stream.deallocate()
+    }
+
+    /// Replaces `output`, whose storage is used again, by what `input` inflates to.
+    ///
+    /// `input` is one gzip member or several that are taken together (RFC 1952 §2.2), and nothing else. The result may have
+    /// `maximumBytes`, and when that is more than 64 KiB also not more than `maximumRatio` times the bytes of `input`; memory
+    /// is never taken beyond either. Throws a gzip case of `WireError`; `output` is empty then.
+    package func decompress(
+        _ input: some Collection<UInt8>, into output: inout [UInt8], maximumBytes: Int, maximumRatio: Int
+    ) throws(WireError) {
+        output.removeAll(keepingCapacity: true)
+        let (byRatio, isBeyondMemory) = input.count.multipliedReportingOverflow(by: maximumRatio)
+        let bound = isBeyondMemory ? maximumBytes : min(maximumBytes, max(byRatio, ratioFloorBytes))
+        do throws(WireError) {
+            try input.withSpan { input throws(WireError) in
+                try inflateMembers(input, into: &output, bound: min(bound, .max - 1))
+            }
+        } catch {
+            output.removeAll(keepingCapacity: true)
+            throw error
+        }
+    }
+
+    /// Appends one member after the other.
+    private func inflateMembers(
+        _ input: Span<UInt8>, into output: inout [UInt8], bound: Int
+    ) throws(WireError) {
+        var used = try inflateMember(input, into: &output, bound: bound)
+        while used < input.count {
+            let rest = input.extracting(droppingFirst: used)
+            guard rest.count >= 2, rest[0] == Gzip.magic[0], rest[1] == Gzip.magic[1] else {
+                throw .gzipTrailingData
+            }
+            used += try inflateMember(rest, into: &output, bound: bound)
+        }
+    }
+
+    /// Appends the member at the front of `input` and returns how many bytes it took there.
+    private func inflateMember(
+        _ input: Span<UInt8>, into output: inout [UInt8], bound: Int
+    ) throws(WireError) -> Int {
+        unsafe inflateReset(stream)
+        var used = 0
+        var wantedBytes = expectedBytes(of: input)
+        while true {
+            // One byte beyond the bound tells a result that is too large from one that just fits.
+            let roomBytes = min(wantedBytes, bound + 1 - output.count)
+            let countBefore = output.count
+            let (code, read) = inflateStep(
+                input.extracting(droppingFirst: used), into: &output, roomBytes: roomBytes)
+            used += read
+            if output.count > bound { throw .gzipTooLarge(maximumBytes: bound) }
+            switch code {
+            case Z_STREAM_END: return used
+            case Z_OK where output.count == countBefore + roomBytes || used < input.count:
+                wantedBytes = max(output.count, 16 * 1024)
+            case Z_OK, Z_BUF_ERROR: throw .gzipTruncated
+            default: throw .gzipMalformed
+            }
+        }
+    }
+
+    /// Appends at most `roomBytes` and returns zlib's code and how much of `input` it took.
+    private func inflateStep(
+        _ input: Span<UInt8>, into output: inout [UInt8], roomBytes: Int
+    ) -> (code: Int32, read: Int) {
+        var step: (code: Int32, read: Int) = (Z_OK, 0)
+        unsafe input.withUnsafeBufferPointer { input in
+            output.append(addingCapacity: roomBytes) { output in
+                unsafe output.withUnsafeMutableBufferPointer { output, count in
+                    // inflate reads from next_in only, though C does not say const; it stays within the two sizes
+                    // given, and `count` grows by what it wrote.
+                    unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                    unsafe stream.pointee.avail_in = UInt32(clamping: input.count)
+                    unsafe stream.pointee.next_out = output.baseAddress?.advanced(by: count)
+                    unsafe stream.pointee.avail_out = UInt32(clamping: roomBytes)
+                    unsafe step.code = inflate(stream, Z_NO_FLUSH)
+                    unsafe step.read = Int(UInt32(clamping: input.count) - stream.pointee.avail_in)
+                    unsafe count += Int(UInt32(clamping: roomBytes) - stream.pointee.avail_out)
+                }
+            }
+        }
+        return step
+    }
+
+    /// The room to begin with: what the last four bytes claim (RFC 1952 §2.3.1, ISIZE), if that is plausible.
+    private func expectedBytes(of input: Span<UInt8>) -> Int {
+        // Text shrinks to an eighth at most; and inflate's fast loop stops 258 bytes before the end of its room.
+        let (plausibleRatio, slackBytes) = (8, 512)
+        guard input.count >= 18 else { return slackBytes }
+        var claim = 0
+        for index in 1...4 { claim = claim << 8 | Int(input[input.count - index]) }
+        return min(claim, input.count * plausibleRatio) + slackBytes
+    }
+}
+
+/// Below this result the ratio is not looked at: short texts of spaces or repetitions shrink to next to nothing.
+private let ratioFloorBytes = 64 * 1024

@@ -1,0 +1,50 @@
+/// Base16 (RFC 4648 §8): written in lower case, read in either, because Apple sends both.
+package enum Hex {
+    /// Encodes `bytes` in lower case.
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+        unsafe String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
+            // Two characters are written for each byte, which is the capacity.
+            var text = unsafe buffer.mutableSpan
+            var written = 0
+            for byte in bytes {
+                text[written] = digit(byte >> 4)
+                text[written + 1] = digit(byte & 15)
+                written += 2
+            }
+            return written
+        }
+    }
+
+    /// Decodes `text`; throws `WireError.hexMalformed` for an odd length or anything but digits.
+    package static func decode(_ text: some Collection<UInt8>) throws(WireError) -> [UInt8] {
+        guard text.count.isMultiple(of: 2) else { throw .hexMalformed }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 2)
+        var digits = text.makeIterator()
+        while let first = digits.next() {
+            guard let high = value(first), let second = digits.next(), let low = value(second) else {
+                throw .hexMalformed
+            }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    /// Decodes `text` as the variant over bytes does.
+    package static func decode(_ text: String) throws(WireError) -> [UInt8] {
+        try decode(text.utf8)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

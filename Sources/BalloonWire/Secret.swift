@@ -1,0 +1,52 @@
+/// Bytes that are never printed, at least one of them; `bytes` is the one way to see them.
+package struct Secret: Sendable {
+    /// The secret itself: for a cipher or a file of mode 0600, never for a log line or an error.
+    package let bytes: [UInt8]
+
+    /// Throws `WireError.secretEmpty` when `bytes` is empty.
+    package init(_ bytes: [UInt8]) throws(WireError) {
+        guard !bytes.isEmpty else { throw .secretEmpty }
+        self.bytes = bytes
+    }
+
+    /// Decodes standard Base64, as Apple hands out an MSP's secret, without the white space around it, as files have it.
+    ///
+    /// Throws `WireError.base64Malformed`, or `.secretEmpty` when nothing is left.
+    package init(base64 text: String) throws(WireError) {
+        let text = text.utf8.span
+        var (start, end) = (0, text.count)
+        while start < end, isWhiteSpace(text[start]) { start += 1 }
+        while end > start, isWhiteSpace(text[end - 1]) { end -= 1 }
+        try self.init(Base64.decode(text.extracting(start..<end), alphabet: .standard))
+    }
+
+    /// A new secret of `byteCount` random bytes.
+    package static func random(byteCount: Int) -> Secret {
+        precondition(byteCount > 0, "a secret has at least one byte")
+        return Secret(unchecked: randomBytes(byteCount))
+    }
+
+    private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+}
+
+extension Secret: Equatable {
+    /// Compares in constant time.
+    package static func == (left: Secret, right: Secret) -> Bool {
+        constantTimeEquals(left.bytes, right.bytes)
+    }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// A mask of constant length.
+    package var description: String { "********" }
+
+    /// The same mask.
+    package var debugDescription: String { description }
+
+    /// A mirror without children, so that `dump` and string interpolation of an owner show nothing.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+private func isWhiteSpace(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || (UInt8(ascii: "\t")...UInt8(ascii: "\r")).contains(byte)
+}

@@ -1,0 +1,47 @@
+/// A verifier of JSON Web Tokens signed with HS256 by one secret (RFC 7515, RFC 7518 §3.2).
+///
+/// The key schedule is computed once, so a verifier is kept, and belongs to one isolation domain.
+package final class TokenVerifier {
+    private let hmac: HMACSHA256
+
+    /// A verifier of tokens that were signed with `secret`.
+    package init(secret: Secret) { hmac = HMACSHA256(key: secret) }
+
+    /// Checks the signature of a token in compact form and returns its claims, decoded from Base64url.
+    ///
+    /// The header is signed but never read: the secret fixes the algorithm (RFC 8725 §3.1). What the claims say
+    /// is left to the caller, and whether they are JSON too. Throws `WireError.tokenMalformed` or
+    /// `.tokenSignatureMismatch`.
+    package func verify(_ token: some Collection<UInt8>) throws(WireError) -> [UInt8] {
+        try token.withSpan { token throws(WireError) in try verify(token) }
+    }
+
+    private func verify(_ token: Span<UInt8>) throws(WireError) -> [UInt8] {
+        guard let (claims, signature) = parts(of: token) else { throw .tokenMalformed }
+        let tag = hmac.tag(of: token.extracting(..<claims.upperBound))
+        // Our tag is spelled out rather than theirs decoded: each has one spelling only.
+        var expected = InlineArray<43, UInt8>(repeating: 0)
+        var text = expected.mutableSpan
+        Base64.encode(tag.span, alphabet: .url, into: &text)
+        guard constantTimeEquals(token.extracting(signature), expected.span) else {
+            throw .tokenSignatureMismatch
+        }
+        do { return try Base64.decode(token.extracting(claims), alphabet: .url) } catch {
+            throw .tokenMalformed
+        }
+    }
+
+    /// Where the claims and the signature are, if `token` has exactly three parts and none of them is empty.
+    private func parts(of token: Span<UInt8>) -> (claims: Range<Int>, signature: Range<Int>)? {
+        var first: Int?
+        var second: Int?
+        for index in token.indices where token[index] == UInt8(ascii: ".") {
+            guard second == nil else { return nil }
+            if first == nil { first = index } else { second = index }
+        }
+        guard let first, let second, first > 0, second > first + 1, second + 1 < token.count else {
+            return nil
+        }
+        return (first + 1..<second, second + 1..<token.count)
+    }
+}

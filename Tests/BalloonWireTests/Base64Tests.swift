@@ -1,0 +1,49 @@
+import BalloonWire
+import Testing
+
+@Suite struct Base64Tests {
+    // RFC 4648 §10.
+    @Test(arguments: [
+        ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+        ("foobar", "Zm9vYmFy"),
+    ])
+    func `the vectors of the RFC encode and decode`(plain: String, text: String) throws {
+        #expect(Base64.encode(plain.utf8) == text)
+        #expect(try Base64.decode(text) == Array(plain.utf8))
+        let unpadded = text.filter { $0 != "=" }
+        #expect(Base64.encode(plain.utf8, alphabet: .url) == unpadded)
+        #expect(try Base64.decode(unpadded, alphabet: .url) == Array(plain.utf8))
+    }
+
+    @Test(arguments: [Base64.Alphabet.standard, .url])
+    func `every byte at every place survives`(alphabet: Base64.Alphabet) throws {
+        for length in 1...4 {
+            for byte in UInt8.min...UInt8.max {
+                let bytes = [UInt8](repeating: byte, count: length)
+                #expect(
+                    try Base64.decode(Base64.encode(bytes, alphabet: alphabet), alphabet: alphabet)
+                        == bytes)
+            }
+        }
+    }
+
+    @Test func `the alphabets differ in two characters`() throws {
+        let bytes: [UInt8] = [0xfb, 0xef, 0xff]
+        #expect(Base64.encode(bytes) == "++//")
+        #expect(Base64.encode(bytes, alphabet: .url) == "--__")
+    }
+
+    @Test(arguments: [
+        "Zg", "Zg=", "Zg===", "Z", "=", "====", "Zm9v=", "Zg==Zg==", "Z=g=", "Zm9v\n", " Zm9v", "Zm-v",
+        "Zm_v", "Zh==",
+        "Zm9=", "Zmé=", "Zm9v\0\0\0\0",
+    ])
+    func `what is not canonical is refused`(text: String) {
+        #expect(throws: WireError.base64Malformed) { try Base64.decode(text) }
+    }
+
+    @Test(arguments: ["Zg==", "Zm8=", "Z", "Zm9vZ", "Zm+v", "Zm/v", "Zh", "Zm9", "Zm 9v"])
+    func `what is not canonical Base64url is refused`(text: String) {
+        #expect(throws: WireError.base64Malformed) { try Base64.decode(text, alphabet: .url) }
+    }
+}
