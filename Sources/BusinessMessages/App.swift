@@ -1,0 +1,67 @@
+internal import BalloonJSON
+
+/// A bubble of an iMessage app.
+///
+/// ```json
+/// {"bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:EQHXZ8M8AV:com.example.app.extension",
+///  "URL": "?data=%7B…%7D", "sessionIdentifier": "…", "receivedMessage": {…}}
+/// ```
+/// Apple MSP API, "Custom Interactive Message". There is no `data`; the app's own content is in `URL`.
+public struct App: Sendable {
+    /// One part of the URL's query.
+    public struct QueryItem: Equatable, Sendable {
+        /// What stands before the equals sign, percent-decoded.
+        public let name: String
+        /// What stands after it, percent-decoded; `nil` without an equals sign.
+        public let value: String?
+    }
+
+    /// The App Store's number for the app.
+    public let appID: String?
+    /// The app's name.
+    public let appName: String?
+    /// What the app wrote, as it was sent.
+    public let url: String?
+    /// The URL's query, in its order.
+    public let queryItems: [QueryItem]
+    /// The reply in words, by LivePerson's convention: `data={"lpData…": {"interactive": {"response": {"text": …}}}}`.
+    public let replyText: String?
+    /// What every interactive message has; `bid` names the app.
+    public let interaction: Interaction
+
+    init(_ interactiveData: JSONValue, _ interaction: Interaction) {
+        appID = interactiveData["appId"]?.scalarString
+        appName = interactiveData["appName"]?.scalarString
+        url = interactiveData.first("URL", "url")?.nonEmptyString
+        queryItems = url.map(QueryItem.items(of:)) ?? []
+        replyText = queryItems.lazy.compactMap { $0.value.flatMap(agreedReplyText(in:)) }.first
+        self.interaction = interaction
+    }
+}
+
+extension App.QueryItem {
+    fileprivate static func items(of url: String) -> [App.QueryItem] {
+        let utf8 = url.utf8
+        guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
+        let query = url[utf8.index(after: mark)...].prefix { $0 != "#" }
+        return query.split(separator: "&").map { part in
+            guard let equals = part.firstIndex(of: "=") else {
+                return App.QueryItem(name: part.percentDecoded, value: nil)
+            }
+            let value = part[part.index(after: equals)...]
+            return App.QueryItem(name: part[..<equals].percentDecoded, value: value.percentDecoded)
+        }
+    }
+}
+
+/// The text that an agreed JSON object in a query holds; the name `lpData` may have the brand's number behind it.
+private func agreedReplyText(in value: String) -> String? {
+    // What is not JSON is the app's own language.
+    guard value.utf8.first == UInt8(ascii: "{"), let document = try? JSONDocument(Array(value.utf8)) else {
+        return nil
+    }
+    for (key, data) in document.root.members where key.hasPrefix("lpData") {
+        if let text = data["interactive"]?["response"]?["text"]?.scalarString { return text }
+    }
+    return nil
+}

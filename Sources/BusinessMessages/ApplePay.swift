@@ -1,0 +1,21 @@
+public import BalloonJSON
+
+/// The result of an Apple Pay request.
+///
+/// Apple does not document the shape; what is there is kept in `payment`. The payment token in it is a secret: it
+/// belongs in no log and no file.
+public struct ApplePay: Sendable {
+    /// The status, wherever it stood.
+    public let status: String?
+    /// The object `payment`.
+    public let payment: JSONValue?
+    /// What every interactive message has.
+    public let interaction: Interaction
+
+    init(_ data: JSONValue, _ interaction: Interaction) {
+        payment = data.first("payment", "applePay")?.object
+        status =
+            (data.first("paymentStatus", "status") ?? payment?.first("paymentStatus", "status"))?.scalarString
+        self.interaction = interaction
+    }
+}

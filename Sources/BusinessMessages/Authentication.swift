@@ -1,0 +1,85 @@
+internal import BalloonJSON
+
+/// The result of an authentication request, of either version.
+///
+/// ```json
+/// "data": {"version": "1.0", "authenticate": {"status": "authenticated", "token": "…"}}
+/// "data": {"version": "1.0", "authenticate": {"status": "failed", "errors": [{"code": 2, "domain": "…", "message": "…"}]}}
+/// "data": {"version": "2.0", "authenticate": {"status": "failure", "error_code": "400"}}
+/// ```
+/// Apple MSP API, "Authentication Message" and "Authentication Event".
+public struct Authentication: Sendable {
+    /// Which of the two procedures was used.
+    public enum Version: Sendable {
+        /// The device fetched a token and sent it encrypted.
+        case one
+        /// The business fetched a token itself; only the result is sent.
+        case two
+    }
+
+    /// How the request ended.
+    public enum Result: Sendable {
+        /// `authenticated`, `success` or `completed`.
+        case succeeded
+        /// `failed` or `failure`.
+        case failed
+        /// `cancel`: the customer gave up.
+        case cancelled
+        /// `unknown`, or a status that is not known here.
+        case unknown
+    }
+
+    /// What the device says went wrong; version 1.
+    public struct Problem: Equatable, Sendable {
+        /// The number within the domain.
+        public let code: Int?
+        /// The part of the device that gives the code its meaning.
+        public let domain: String?
+        /// Words for a developer.
+        public let message: String?
+    }
+
+    /// Which of the two procedures was used.
+    public let version: Version
+    /// How the request ended, as it was sent.
+    public let status: String?
+    /// The encrypted token in Base64; version 1.
+    ///
+    /// A secret: it belongs in no log.
+    public let token: String?
+    /// What went wrong; version 1.
+    public let problems: [Problem]
+    /// The provider's code; version 2.
+    public let errorCode: String?
+    /// What every interactive message has.
+    public let interaction: Interaction
+
+    init(_ authenticate: JSONValue, _ interaction: Interaction) {
+        status = authenticate["status"]?.scalarString
+        token = authenticate["token"]?.nonEmptyString
+        problems = (authenticate["errors"]?.objects ?? []).map {
+            Problem(
+                code: $0["code"]?.scalarInt, domain: $0["domain"]?.scalarString,
+                message: $0["message"]?.scalarString)
+        }
+        errorCode = authenticate.first("error_code", "errorCode")?.scalarString
+        // One of Apple's samples sends version 2 as "1.0"; the status tells them apart.
+        version =
+            switch status?.lowercased() {
+            case "authenticated", "failed": .one
+            case "success", "failure", "cancel", "completed": .two
+            default: token == nil && problems.isEmpty && interaction.version != "1.0" ? .two : .one
+            }
+        self.interaction = interaction
+    }
+
+    /// How the request ended.
+    public var result: Result {
+        switch status?.lowercased() {
+        case "authenticated", "success", "completed": .succeeded
+        case "failed", "failure": .failed
+        case "cancel", "cancelled", "canceled": .cancelled
+        default: .unknown
+        }
+    }
+}

@@ -1,0 +1,19 @@
+internal import BalloonJSON
+
+/// An image that travels inside an interactive message: `{"identifier": "1", "description": "…", "data": "iVBOR…"}`.
+public struct InlineImage: Sendable {
+    /// What `imageIdentifier` elsewhere refers to.
+    public let identifier: String?
+    /// What VoiceOver reads aloud.
+    public let description: String?
+    private let value: JSONValue
+
+    init(_ value: JSONValue) {
+        self.value = value
+        identifier = value["identifier"]?.scalarString
+        description = value["description"]?.nonEmptyString
+    }
+
+    /// The image's bytes in Base64, copied out of the message at each call.
+    public var base64: String? { value["data"]?.nonEmptyString }
+}

@@ -1,0 +1,66 @@
+internal import BalloonJSON
+
+/// What Apple's documents contradict each other about is read in every form that was seen: numbers as strings,
+/// one object where a list is announced, a list where one object is announced.
+extension JSONValue {
+    /// The string, unless it is empty.
+    var nonEmptyString: String? {
+        guard let string, !string.isEmpty else { return nil }
+        return string
+    }
+
+    /// A string, or a number or Boolean as it is spelled; `nil` when empty.
+    var scalarString: String? {
+        switch kind {
+        case .string: nonEmptyString
+        case .number, .boolean: String(decoding: text, as: UTF8.self)
+        case .object, .array, .null: nil
+        }
+    }
+
+    /// A whole number, also as a string or with a fraction of zero.
+    var scalarInt: Int? {
+        int ?? string.flatMap { Int($0) } ?? double.flatMap { Int(exactly: $0) }
+    }
+
+    /// A Boolean, also as `"true"`, `"false"`, 1 or 0.
+    var scalarBool: Bool? {
+        if let bool { return bool }
+        return switch scalarString?.lowercased() {
+        case "true", "1", "yes": true
+        case "false", "0", "no": false
+        default: nil
+        }
+    }
+
+    /// A number, also as a string.
+    var scalarDouble: Double? {
+        double ?? string.flatMap { Double($0) }
+    }
+
+    /// The object, or the first object of a list.
+    var object: JSONValue? {
+        switch kind {
+        case .object: self
+        case .array: elements.first { $0.kind == .object }
+        case .string, .number, .boolean, .null: nil
+        }
+    }
+
+    /// The objects of a list; an object by itself is a list of one.
+    var objects: [JSONValue] {
+        switch kind {
+        case .object: [self]
+        case .array: elements.filter { $0.kind == .object }
+        case .string, .number, .boolean, .null: []
+        }
+    }
+
+    /// The first of `keys` that is there and not null.
+    func first(_ keys: String...) -> JSONValue? {
+        for key in keys {
+            if let value = self[key], !value.isNull { return value }
+        }
+        return nil
+    }
+}

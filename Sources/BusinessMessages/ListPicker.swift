@@ -1,0 +1,77 @@
+internal import BalloonJSON
+
+/// The items that the customer chose in a list picker.
+///
+/// ```json
+/// "data": {"listPicker": {"sections": [{"title": "You Selected", "items": [
+///          {"identifier": "0", "title": "Apples", "order": 0, "style": "default", "imageIdentifier": "1"}]}]}}
+/// ```
+/// Apple MSP API, "List Picker Message"; its tables call `items` `listPickerItem`, both are read.
+public struct ListPicker: Sendable {
+    /// Chosen items under one heading.
+    public struct Section: Equatable, Sendable {
+        /// The heading.
+        public let title: String?
+        /// The section's place among the sections.
+        public let order: Int?
+        /// Whether more than one item could be chosen.
+        public let multipleSelection: Bool?
+        /// The chosen items.
+        public let items: [Item]
+    }
+
+    /// A chosen item.
+    public struct Item: Equatable, Sendable {
+        /// The item's identifier, as the business chose it.
+        public let identifier: String?
+        /// The item's words.
+        public let title: String?
+        /// The line under the title.
+        public let subtitle: String?
+        /// The item's place in its section.
+        public let order: Int?
+        /// `default`, or what Apple adds.
+        public let style: String?
+        /// Refers to one of the interaction's images.
+        public let imageIdentifier: String?
+    }
+
+    /// The sections that have chosen items.
+    public let sections: [Section]
+    /// What every interactive message has.
+    public let interaction: Interaction
+
+    init(_ listPicker: JSONValue, _ interaction: Interaction) {
+        let sections = listPicker["sections"]?.objects ?? listPicker.objects
+        self.sections = sections.map(Section.init)
+        self.interaction = interaction
+    }
+
+    /// The chosen items of all sections.
+    public var selectedItems: [Item] { sections.flatMap(\.items) }
+
+    /// What the reply's bubble says, usually the titles of the chosen items.
+    public var replyTitle: String? { interaction.replyMessage?.title }
+}
+
+extension ListPicker.Section {
+    fileprivate init(_ value: JSONValue) {
+        self.init(
+            title: value["title"]?.scalarString,
+            order: value["order"]?.scalarInt,
+            multipleSelection: value["multipleSelection"]?.scalarBool,
+            items: (value.first("items", "listPickerItem")?.objects ?? []).map(ListPicker.Item.init))
+    }
+}
+
+extension ListPicker.Item {
+    fileprivate init(_ value: JSONValue) {
+        self.init(
+            identifier: value["identifier"]?.scalarString,
+            title: value["title"]?.scalarString,
+            subtitle: value["subtitle"]?.scalarString,
+            order: value["order"]?.scalarInt,
+            style: value["style"]?.scalarString,
+            imageIdentifier: value["imageIdentifier"]?.scalarString)
+    }
+}

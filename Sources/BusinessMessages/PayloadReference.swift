@@ -1,0 +1,62 @@
+public import BalloonJSON
+
+/// The pointer to content that was too large for the webhook, as `interactiveDataRef` shows it.
+///
+/// ```json
+/// {"bid": "com.apple…", "url": "https://…", "owner": "M58…", "key": "00c0d1…",
+///  "signature": "81a6…", "signature-base64": "gaYZ…", "size": 101267, "title": "…"}
+/// ```
+/// Apple MSP API, "Receiving an Interactive Message". It must be resolved at once; it expires within seconds.
+public struct PayloadReference: Equatable, Sendable {
+    /// The extension that the payload belongs to; `decodePayload` wants it as a header.
+    public let bid: String
+    /// The value of the header `MMCS-Url`; never fetched itself.
+    public let url: String
+    /// The value of the header `MMCS-Owner`.
+    public let owner: String
+    /// `00` and 64 hexadecimal digits in either case: the AES-256 key.
+    public let key: String
+    /// The file's checksum in hexadecimal digits of either case.
+    public let signature: String?
+    /// The file's checksum in Base64; stands before `signature` where both are present and differ.
+    public let signatureBase64: String?
+    /// The length of the encrypted file; sent as a number or as a string.
+    public let sizeBytes: Int?
+    /// The title of the bubble that was answered.
+    public let title: String?
+
+    /// Reads an `interactiveDataRef`; `nil` without `url`, `owner` or `key`, or when one could not be a header's value.
+    ///
+    /// Without a `bid` it is Apple's own extension.
+    public init?(_ value: JSONValue) {
+        guard
+            let url = value["url"]?.headerValue,
+            let owner = value["owner"]?.headerValue,
+            let key = value["key"]?.headerValue
+        else { return nil }
+        self.url = url
+        self.owner = owner
+        self.key = key
+        bid = value["bid"]?.headerValue ?? Interaction.businessExtension
+        signature = value["signature"]?.headerValue
+        signatureBase64 = value["signature-base64"]?.headerValue
+        sizeBytes = value["size"]?.scalarInt.flatMap { $0 >= 0 ? $0 : nil }
+        title = value["title"]?.nonEmptyString
+    }
+
+    /// Reads the reference of a whole message; `nil` when there is none, or none that can be resolved.
+    public init?(message: JSONDocument) {
+        guard let reference = message.root["interactiveDataRef"]?.object else { return nil }
+        self.init(reference)
+    }
+}
+
+extension JSONValue {
+    /// The string, unless it is empty or holds what would end a header line.
+    fileprivate var headerValue: String? {
+        guard let string = nonEmptyString, string.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            return nil
+        }
+        return string
+    }
+}

@@ -1,0 +1,45 @@
+internal import BalloonJSON
+
+/// The customer's choice in a quick reply.
+///
+/// ```json
+/// "data": {"quick-reply": {"selectedIndex": 0, "selectedIdentifier": "yes",
+///          "items": [{"identifier": "yes", "title": "Yes"}, …]}}
+/// ```
+/// Apple MSP API, "Quick Reply Webhook Event".
+public struct QuickReply: Sendable {
+    /// One of the choices that were offered.
+    public struct Item: Equatable, Sendable {
+        /// The item's identifier, as the business chose it.
+        public let identifier: String?
+        /// The item's words, as the business chose them.
+        public let title: String?
+    }
+
+    /// The position of the chosen item, from 0.
+    public let selectedIndex: Int?
+    /// The identifier of the chosen item.
+    public let selectedIdentifier: String?
+    /// The choices that were offered.
+    public let items: [Item]
+    /// What every interactive message has.
+    public let interaction: Interaction
+
+    init(_ quickReply: JSONValue, _ interaction: Interaction) {
+        selectedIndex = quickReply["selectedIndex"]?.scalarInt
+        selectedIdentifier = quickReply["selectedIdentifier"]?.scalarString
+        items = (quickReply["items"]?.objects ?? []).map {
+            Item(identifier: $0["identifier"]?.scalarString, title: $0["title"]?.scalarString)
+        }
+        self.interaction = interaction
+    }
+
+    /// The chosen item: by identifier, else by position.
+    public var selectedItem: Item? {
+        if let selectedIdentifier, let item = items.first(where: { $0.identifier == selectedIdentifier }) {
+            return item
+        }
+        guard let selectedIndex, items.indices.contains(selectedIndex) else { return nil }
+        return items[selectedIndex]
+    }
+}

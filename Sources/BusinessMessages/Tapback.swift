@@ -1,0 +1,137 @@
+/// A reaction to an earlier message, which Apple delivers as a text in prose: `Liked “Nice to meet you”`.
+///
+/// Only English prose is recognised; in other languages the text stays a text. A customer can type the same words.
+public struct Tapback: Equatable, Sendable {
+    /// How the customer reacted.
+    public enum Reaction: Equatable, Sendable {
+        /// A heart.
+        case loved
+        /// Thumbs up.
+        case liked
+        /// Thumbs down.
+        case disliked
+        /// Ha ha.
+        case laughed
+        /// Exclamation marks.
+        case emphasized
+        /// A question mark.
+        case questioned
+        /// Any other emoji.
+        case emoji(String)
+        /// A sticker.
+        case sticker
+    }
+
+    /// What the customer reacted to.
+    public enum Target: Equatable, Sendable {
+        /// The message with this text, which may be shortened.
+        case text(String)
+        /// A file, by Apple's word for it: `an image`, `2 movies`.
+        case attachment(String)
+        /// This many interactive bubbles.
+        case businessMessages(Int)
+    }
+
+    /// How the customer reacted.
+    public let reaction: Reaction
+    /// Whether the reaction was taken back.
+    public let isRemoved: Bool
+    /// What the customer reacted to.
+    public let target: Target
+
+    /// Makes a reaction.
+    public init(_ reaction: Reaction, isRemoved: Bool = false, to target: Target) {
+        self.reaction = reaction
+        self.isRemoved = isRemoved
+        self.target = target
+    }
+
+    /// Reads a body; `nil` when it does not describe a reaction.
+    init?(prose body: String) {
+        let prose = body.trimmed
+        guard let (reaction, isRemoved, rest) = readOpening(of: prose), let target = Target(prose: rest)
+        else {
+            return nil
+        }
+        self.init(reaction, isRemoved: isRemoved, to: target)
+    }
+}
+
+private let verbs: [(String, Tapback.Reaction)] = [
+    ("Loved ", .loved), ("Liked ", .liked), ("Disliked ", .disliked), ("Laughed at ", .laughed),
+    ("Emphasized ", .emphasized), ("Emphasised ", .emphasized), ("Questioned ", .questioned),
+]
+
+private let removals: [(String, Tapback.Reaction)] = [
+    ("a heart", .loved), ("a like", .liked), ("a dislike", .disliked), ("a laugh", .laughed),
+    ("an exclamation mark", .emphasized), ("an exclamation", .emphasized), ("a question mark", .questioned),
+    ("a sticker", .sticker),
+]
+
+/// The reaction that `prose` opens with, and the rest, which names its target.
+private func readOpening(of prose: Substring) -> (Tapback.Reaction, isRemoved: Bool, Substring)? {
+    for (verb, reaction) in verbs where prose.hasPrefix(verb) {
+        return (reaction, false, prose.dropFirst(verb.count))
+    }
+    if let rest = prose.suffix(after: "Reacted with a sticker to ") { return (.sticker, false, rest) }
+    if let (emoji, rest) = prose.suffix(after: "Reacted ")?.split(at: " to ") {
+        return emoji.isOneEmoji ? (.emoji(String(emoji)), false, rest) : nil
+    }
+    guard let (what, rest) = prose.suffix(after: "Removed ")?.split(at: " from ") else { return nil }
+    if let known = removals.first(where: { $0.0 == what }) { return (known.1, true, rest) }
+    let emoji = what.suffix(after: "a ") ?? what.suffix(after: "an ") ?? what
+    return emoji.isOneEmoji ? (.emoji(String(emoji)), true, rest) : nil
+}
+
+extension Tapback.Target {
+    private static let nouns: Set<Substring> = [
+        "image", "photo", "movie", "video", "attachment", "audio message", "link", "location", "contact",
+        "sticker",
+        "file", "document",
+    ]
+
+    /// Reads what follows the reaction: a quotation, a file or interactive bubbles.
+    fileprivate init?(prose: Substring) {
+        if let text = prose.quoted {
+            self = .text(String(text))
+            return
+        }
+        guard let (amount, things) = prose.split(at: " ") else { return nil }
+        let noun = things.hasSuffix("s") ? things.dropLast() : things
+        let count = amount == "a" || amount == "an" ? 1 : Int(amount)
+        guard let count, count > 0 else { return nil }
+        if noun == "Business Message" {
+            self = .businessMessages(count)
+        } else if Self.nouns.contains(noun) {
+            self = .attachment(String(prose))
+        } else {
+            return nil
+        }
+    }
+}
+
+extension Substring {
+    fileprivate func suffix(after prefix: String) -> Substring? {
+        hasPrefix(prefix) ? dropFirst(prefix.count) : nil
+    }
+
+    /// The parts before and after the first `separator`.
+    fileprivate func split(at separator: String) -> (Substring, Substring)? {
+        guard let range = firstRange(of: separator) else { return nil }
+        return (self[..<range.lowerBound], self[range.upperBound...])
+    }
+
+    /// The text between quotation marks that enclose all of it, curly or straight.
+    fileprivate var quoted: Substring? {
+        guard count >= 2, let opening = first, let closing = last else { return nil }
+        guard (opening == "“" && closing == "”") || (opening == "\"" && closing == "\"") else { return nil }
+        return dropFirst().dropLast()
+    }
+
+    fileprivate var isOneEmoji: Bool {
+        guard count == 1, let character = first else { return false }
+        return character.unicodeScalars.contains {
+            ($0.properties.isEmoji && $0.value > 0xFF) || $0 == "\u{FE0F}"
+        }
+    }
+}

@@ -1,0 +1,90 @@
+internal import BalloonJSON
+
+/// The time slot that the customer chose.
+///
+/// ```json
+/// "data": {"event": {"identifier": "1", "title": "Repair", "timezoneOffset": 60, "timeslots": [
+///          {"identifier": "0", "startTime": "2026-07-10T17:00+0000", "duration": 3600}]}}
+/// ```
+/// Apple MSP API, "Time Picker Message". Older devices send the event inside `timePicker`.
+public struct TimePicker: Sendable {
+    /// A stretch of time.
+    public struct Timeslot: Equatable, Sendable {
+        /// The slot's identifier, as the business chose it.
+        public let identifier: String?
+        /// The start as it was sent.
+        public let startTime: String?
+        /// The start in seconds since 1970-01-01T00:00:00Z; `nil` when `startTime` is not a date.
+        public let startSeconds: Int?
+        /// How long it takes; whole seconds.
+        public let duration: Duration?
+    }
+
+    /// Where the appointment takes place.
+    public struct Location: Equatable, Sendable {
+        /// The place's name.
+        public let title: String?
+        /// Degrees north.
+        public let latitude: Double?
+        /// Degrees east.
+        public let longitude: Double?
+        /// Metres around it.
+        public let radius: Double?
+    }
+
+    /// The event's identifier, as the business chose it.
+    public let identifier: String?
+    /// What the appointment is.
+    public let title: String?
+    /// Where it takes place.
+    public let location: Location?
+    /// The offset from GMT in which the times were shown; `nil` means the customer's own zone.
+    ///
+    /// Whole minutes.
+    public let timezoneOffset: Duration?
+    /// Refers to one of the interaction's images.
+    public let imageIdentifier: String?
+    /// The chosen slots; one, unless Apple changes that.
+    public let timeslots: [Timeslot]
+    /// What every interactive message has.
+    public let interaction: Interaction
+
+    init(_ event: JSONValue, _ interaction: Interaction) {
+        identifier = event["identifier"]?.scalarString
+        title = event["title"]?.scalarString
+        location = event["location"]?.object.map(Location.init)
+        timezoneOffset = event["timezoneOffset"]?.scalarInt.flatMap(boundedSeconds(minutes:))
+        imageIdentifier = event["imageIdentifier"]?.scalarString
+        timeslots = (event["timeslots"]?.objects ?? []).map(Timeslot.init)
+        self.interaction = interaction
+    }
+
+    /// The chosen slot.
+    public var selectedTimeslot: Timeslot? { timeslots.first }
+}
+
+extension TimePicker.Timeslot {
+    fileprivate init(_ value: JSONValue) {
+        let startTime = value["startTime"]?.scalarString
+        self.init(
+            identifier: value["identifier"]?.scalarString,
+            startTime: startTime,
+            startSeconds: startTime.flatMap(secondsSinceEpoch(parsing:)),
+            duration: value["duration"]?.scalarInt.map { .seconds($0) })
+    }
+}
+
+extension TimePicker.Location {
+    fileprivate init(_ value: JSONValue) {
+        self.init(
+            title: value["title"]?.scalarString,
+            latitude: value["latitude"]?.scalarDouble,
+            longitude: value["longitude"]?.scalarDouble,
+            radius: value["radius"]?.scalarDouble)
+    }
+}
+
+/// A day in either direction holds every zone; more is not an offset.
+private func boundedSeconds(minutes: Int) -> Duration? {
+    (-1440...1440).contains(minutes) ? .seconds(minutes * 60) : nil
+}
