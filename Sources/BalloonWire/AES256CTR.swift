@@ -6,19 +6,21 @@ internal import COpenSSL
 /// plain text. A zero start is sound only because no key is used for a second plain text
 /// (Apple Business Chat API, "Encrypting an Attachment").
 @safe package struct AES256CTR: ~Copyable {
-    private let context: OpaquePointer
+    private let context: OpaquePointer?
 
     /// A key stream at its beginning; throws `WireError.keyLength` unless `key` has 32 bytes.
     package init(key: Secret) throws(WireError) {
         guard key.bytes.count == 32 else {
             throw .keyLength(expectedBytes: 32, actualBytes: key.bytes.count)
         }
-        guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
+        let context = unsafe EVP_CIPHER_CTX_new()
         unsafe self.context = context
         let counter = [UInt8](repeating: 0, count: 16)
         // The key has 32 bytes and the counter 16, as the cipher reads them; it copies both.
-        let status = unsafe EVP_EncryptInit_ex(context, EVP_aes_256_ctr(), nil, key.bytes, counter)
-        precondition(status == 1, "OpenSSL has no AES-256-CTR")
+        let isKeyed =
+            unsafe context != nil
+            && EVP_EncryptInit_ex(context, EVP_aes_256_ctr(), nil, key.bytes, counter) == 1
+        precondition(isKeyed, "OpenSSL has no AES-256-CTR, or no memory")
     }
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }

@@ -2,14 +2,14 @@ internal import COpenSSL
 
 /// HMAC-SHA-256 (RFC 2104) with the key schedule computed once; belongs to one isolation domain.
 @safe final class HMACSHA256 {
-    private let context: OpaquePointer
+    private let context: OpaquePointer?
 
     init(key: Secret) {
-        let context = unsafe key.bytes.withUnsafeBufferPointer { key in
+        unsafe context = key.bytes.withUnsafeBufferPointer { key in
             unsafe balloon_hmac_sha256_new(key.baseAddress, key.count)
         }
-        guard let context = unsafe context else { preconditionFailure("OpenSSL has no HMAC-SHA-256") }
-        unsafe self.context = context
+        let isKeyed = unsafe context != nil
+        precondition(isKeyed, "OpenSSL has no HMAC-SHA-256, or no memory")
     }
 
     deinit { unsafe EVP_MAC_CTX_free(context) }
