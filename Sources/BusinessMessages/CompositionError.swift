@@ -1,0 +1,13 @@
+/// Why an outbound message cannot be composed; always its author's fault, and Apple would answer 400.
+public enum CompositionError: Error, Equatable, Sendable {
+    /// A quick reply has `count` items and not two to five; Apple refuses others.
+    case itemCount(Int)
+    /// A quick reply has no summary.
+    case emptySummary
+    /// The item at this position, from 0, has no identifier.
+    case emptyIdentifier(item: Int)
+    /// The item at this position, from 0, has no title.
+    case emptyTitle(item: Int)
+    /// The item at this position, from 0, has an earlier item's identifier; the answer would be ambiguous.
+    case repeatedIdentifier(item: Int)
+}

@@ -1,0 +1,78 @@
+internal import BalloonJSON
+
+/// A question that the customer answers with one tap.
+///
+/// Say what it is about in a text before it. Devices without ``Capability/quickReply`` cannot show it.
+/// Apple MSP API, "Quick Reply Message".
+public struct QuickReplyRequest: Hashable, Sendable {
+    /// One of the choices.
+    public struct Item: Hashable, Sendable {
+        /// What comes back when it is chosen; differs from those of the other items.
+        public let identifier: String
+        /// What the customer sees, one line.
+        public let title: String
+
+        /// Makes a choice.
+        public init(_ identifier: String, title: String) {
+            self.identifier = identifier
+            self.title = title
+        }
+    }
+
+    /// How many items Apple accepts.
+    public static let itemCounts = 2...5
+
+    /// What the notification says, and the transcript after the choice.
+    public let summary: String
+    /// The choices, in the order in which they are shown.
+    public let items: [Item]
+    /// What comes back as the answer's `requestIdentifier`; the message's own identifier unless it is given.
+    public let requestIdentifier: String?
+
+    /// Makes a question; throws when Apple would refuse it.
+    public init(summary: String, items: [Item], requestIdentifier: String? = nil) throws(CompositionError) {
+        guard Self.itemCounts.contains(items.count) else { throw .itemCount(items.count) }
+        guard !summary.isEmpty else { throw .emptySummary }
+        var identifiers: Set<String> = []
+        for (position, item) in items.enumerated() {
+            guard !item.identifier.isEmpty else { throw .emptyIdentifier(item: position) }
+            guard !item.title.isEmpty else { throw .emptyTitle(item: position) }
+            guard identifiers.insert(item.identifier).inserted else {
+                throw .repeatedIdentifier(item: position)
+            }
+        }
+        self.summary = summary
+        self.items = items
+        self.requestIdentifier = requestIdentifier
+    }
+
+    /// Writes the member `interactiveData`.
+    func write(to writer: inout JSONWriter, id: MessageID) {
+        writer.key("interactiveData")
+        writer.object { writer in
+            writer.field("bid", Interaction.businessExtension)
+            writer.key("data")
+            writer.object { writer in
+                writer.field("version", "1.0")
+                writer.field("requestIdentifier", requestIdentifier ?? id.rawValue)
+                writer.key("quick-reply")
+                writer.object { writer in
+                    writer.field("summaryText", summary)
+                    writer.key("items")
+                    writer.array { writer in
+                        for item in items { item.write(to: &writer) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension QuickReplyRequest.Item {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("identifier", identifier)
+            writer.field("title", title)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import BusinessMessages
+import Testing
+
+struct OutboundMessageTests {
+    private let id = MessageID("9f1c")
+    private let items = [
+        QuickReplyRequest.Item("yes", title: "Yes"), QuickReplyRequest.Item("no", title: "No"),
+    ]
+
+    private func encoded(_ message: OutboundMessage) -> String {
+        text(message.encode(id: id, from: BusinessID("b-1"), to: CustomerID("urn:mbid:AQ+/=")))
+    }
+
+    @Test func `a text is written as Apple reads it`() {
+        #expect(
+            encoded(.text("Grüße \"you\"\n\u{1}/😀"))
+                == #"{"id":"9f1c","v":1,"type":"text","sourceId":"b-1","destinationId":"urn:mbid:AQ+/=","#
+                + #""body":"Grüße \"you\"\n\u0001/😀"}"#)
+        #expect(OutboundMessage.text("a").kind == .text)
+    }
+
+    @Test func `typing has no content`() {
+        let parties = #""sourceId":"b-1","destinationId":"urn:mbid:AQ+/="}"#
+        #expect(encoded(.typingStart) == #"{"id":"9f1c","v":1,"type":"typing_start","# + parties)
+        #expect(encoded(.typingEnd) == #"{"id":"9f1c","v":1,"type":"typing_end","# + parties)
+        #expect(OutboundMessage.typingStart.kind == .typingStart)
+        #expect(OutboundMessage.typingEnd.kind == .typingEnd)
+    }
+
+    @Test func `a quick reply is written as Apple reads it`() throws {
+        let request = try QuickReplyRequest(summary: "Sure?", items: items)
+        #expect(
+            encoded(.quickReply(request))
+                == #"{"id":"9f1c","v":1,"type":"interactive","sourceId":"b-1","destinationId":"urn:mbid:AQ+/=","#
+                + #""interactiveData":{"bid":"\#(Interaction.businessExtension)","data":{"version":"1.0","#
+                + #""requestIdentifier":"9f1c","quick-reply":{"summaryText":"Sure?","items":["#
+                + #"{"identifier":"yes","title":"Yes"},{"identifier":"no","title":"No"}]}}}}"#)
+        #expect(OutboundMessage.quickReply(request).kind == .quickReply)
+    }
+
+    @Test func `a request's identifier can be chosen`() throws {
+        let request = try QuickReplyRequest(summary: "Sure?", items: items, requestIdentifier: "order-7")
+        #expect(encoded(.quickReply(request)).contains(#""requestIdentifier":"order-7""#))
+    }
+
+    @Test(arguments: [0, 1, 6])
+    func `a quick reply has two to five items`(count: Int) {
+        let items = (0..<count).map { QuickReplyRequest.Item("\($0)", title: "\($0)") }
+        #expect(throws: CompositionError.itemCount(count)) {
+            try QuickReplyRequest(summary: "a", items: items)
+        }
+    }
+
+    @Test(arguments: [2, 5])
+    func `two and five items are accepted`(count: Int) throws {
+        let items = (0..<count).map { QuickReplyRequest.Item("\($0)", title: "\($0)") }
+        #expect(try QuickReplyRequest(summary: "a", items: items).items.count == count)
+    }
+
+    @Test func `a quick reply that Apple would refuse is refused here`() {
+        func error(_ summary: String, _ second: QuickReplyRequest.Item) -> CompositionError? {
+            #expect(throws: CompositionError.self) {
+                try QuickReplyRequest(summary: summary, items: [.init("a", title: "A"), second])
+            }
+        }
+        #expect(error("", .init("b", title: "B")) == .emptySummary)
+        #expect(error("s", .init("", title: "B")) == .emptyIdentifier(item: 1))
+        #expect(error("s", .init("b", title: "")) == .emptyTitle(item: 1))
+        #expect(error("s", .init("a", title: "B")) == .repeatedIdentifier(item: 1))
+    }
+}
