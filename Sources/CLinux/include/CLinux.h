@@ -2,9 +2,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -12,13 +10,35 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// accept4 is a GNU extension that the Glibc module leaves out.
+// Declared here, because the headers show GNU extensions only under a macro that would give this module other
+// types than the Glibc module has.
+extern int accept4(int, struct sockaddr *, socklen_t *, int);
+extern int syncfs(int);
+
 static inline int balloon_accept(int listener) {
     return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
+// epoll_event is packed on x86-64, which Swift cannot take apart: two plain arrays instead.
+static inline int balloon_epoll_wait(
+    int epoll, uint64_t *tokens, uint32_t *events, int capacity, int milliseconds) {
+    struct epoll_event ready[256];
+    int count = epoll_wait(epoll, ready, capacity < 256 ? capacity : 256, milliseconds);
+    for (int i = 0; i < count; i++) {
+        tokens[i] = ready[i].data.u64;
+        events[i] = ready[i].events;
+    }
+    return count;
+}
+
+static inline int balloon_epoll_ctl(int epoll, int operation, int descriptor, uint32_t events, uint64_t token) {
+    struct epoll_event event;
+    event.events = events;
+    event.data.u64 = token;
+    return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
 static inline int balloon_syncfs(int descriptor) {
-    extern int syncfs(int);
     return syncfs(descriptor);
 }
 

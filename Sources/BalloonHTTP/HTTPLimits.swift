@@ -1,0 +1,35 @@
+/// What one listener takes from its clients: every length, count and wait has a bound.
+package struct HTTPLimits: Sendable {
+    /// Bytes of the request line, without its end; over it 414.
+    package var maximumRequestLineBytes = 8192
+    /// Bytes of one field line, without its end; over it 431.
+    package var maximumFieldLineBytes = 16384
+    /// Field lines of one request; over it 431.
+    package var maximumFieldCount = 100
+    /// Bytes of all field lines of one request; over it 431.
+    package var maximumHeaderBytes = 65536
+    /// Requests on one connection; the last one's answer says `Connection: close`.
+    package var maximumRequestsPerConnection = 1_000_000
+    /// Connections of the listener; over it no more are accepted until one closes.
+    package var maximumConnections = 65536
+    /// Bytes of answers that wait for a slow reader before its next pipelined request is looked at.
+    package var maximumPendingOutputBytes = 262_144
+
+    /// From the connection to its first byte.
+    package var firstByteTimeout = Duration.seconds(30)
+    /// From the first byte of a request to the end of its header; over it 408.
+    package var headTimeout = Duration.seconds(30)
+    /// From the end of the header to the end of the body; over it 408.
+    package var bodyTimeout = Duration.seconds(60)
+    /// Between two requests on one connection.
+    package var idleTimeout = Duration.seconds(75)
+    /// From the whole request to its answer; over it 503.
+    package var answerTimeout = Duration.seconds(60)
+    /// Without a byte taken by a client that has an answer waiting.
+    package var writeTimeout = Duration.seconds(30)
+    /// After a refusal, for the client to read it, before the connection is closed.
+    package var lingerTimeout = Duration.seconds(2)
+
+    /// The defaults.
+    package init() {}
+}

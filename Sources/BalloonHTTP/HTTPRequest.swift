@@ -1,0 +1,43 @@
+/// One request as a handler gets it: a view of the bytes that arrived, without a copy.
+///
+/// Take out what must outlive the handler's call: a request that is kept keeps its connection's buffer from being reused.
+package struct HTTPRequest: Sendable {
+    /// The method.
+    package var method: HTTPMethod { head.method }
+    /// The whole body; empty when the route pulls it.
+    package let body: ArraySlice<UInt8>
+    /// The body of a route that pulls it, nil for the others.
+    package let bodyReader: HTTPBodyReader?
+
+    let bytes: [UInt8]
+    let base: Int
+    let head: RequestHead
+
+    /// The path of the target as it was sent: not decoded, never empty for a routed request.
+    package var path: ArraySlice<UInt8> {
+        bytes[(base + Int(head.path.lowerBound))..<(base + Int(head.path.upperBound))]
+    }
+
+    /// The query of the target without `?`, as it was sent; empty when there is none.
+    package var query: ArraySlice<UInt8> {
+        guard let query = head.query else { return [] }
+        return bytes[(base + Int(query.lowerBound))..<(base + Int(query.upperBound))]
+    }
+
+    /// The value of the first field of that name, without white space around it.
+    package func field(_ name: HTTPFieldName) -> ArraySlice<UInt8>? {
+        for field in head.fields where field.hasName(name.bytes, in: bytes, from: base) {
+            return bytes[(base + Int(field.valueStart))..<(base + Int(field.valueEnd))]
+        }
+        return nil
+    }
+
+    /// All field lines in the order they were sent: names as sent, values without white space around them.
+    package var fields: [(name: String, value: String)] {
+        head.fields.map { field in
+            let name = bytes[(base + Int(field.nameStart))..<(base + Int(field.nameEnd))]
+            let value = bytes[(base + Int(field.valueStart))..<(base + Int(field.valueEnd))]
+            return (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+        }
+    }
+}

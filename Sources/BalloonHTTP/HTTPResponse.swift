@@ -1,0 +1,53 @@
+/// An answer with its whole body; its header is rendered when it is made, so that a constant one is cheap to send.
+package struct HTTPResponse: Sendable {
+    /// The status.
+    package let status: HTTPStatus
+    /// The content.
+    package let body: [UInt8]
+    /// Status line and fields, but for `Date` and `Connection`, which are known when it is sent.
+    let header: [UInt8]
+
+    /// Makes an answer; `fields` must not name `Content-Length`, `Content-Type`, `Date` or `Connection`.
+    package init(
+        _ status: HTTPStatus, contentType: String = "text/plain; charset=utf-8", body: [UInt8] = [],
+        fields: [(name: String, value: String)] = []
+    ) {
+        self.status = status
+        self.body = body
+        var header = renderHeader(status, fields)
+        if status.code != 204 {
+            header += "Content-Length: \(body.count)\r\n".utf8
+            if !body.isEmpty { header += "Content-Type: \(contentType)\r\n".utf8 }
+        }
+        self.header = header
+    }
+
+    /// Makes an answer whose body is text.
+    package init(_ status: HTTPStatus, text: String) { self.init(status, body: Array(text.utf8)) }
+
+    /// Makes an answer whose body is JSON.
+    package init(_ status: HTTPStatus, json: [UInt8]) {
+        self.init(status, contentType: "application/json", body: json)
+    }
+}
+
+/// The start of an answer whose body follows piece by piece, as it is written.
+package struct HTTPStreamHead: Sendable {
+    let header: [UInt8]
+
+    /// Makes the start of an answer; `fields` as for ``HTTPResponse``.
+    package init(_ status: HTTPStatus, contentType: String, fields: [(name: String, value: String)] = []) {
+        header = renderHeader(status, fields + [("Content-Type", contentType)])
+    }
+}
+
+/// Values come from us alone; a line break in one would end the header early, so it becomes a space.
+private func renderHeader(_ status: HTTPStatus, _ fields: [(name: String, value: String)]) -> [UInt8] {
+    var header = Array("HTTP/1.1 \(status.code) \(status.reason)\r\n".utf8)
+    for (name, value) in fields {
+        header += "\(name): ".utf8
+        header += value.utf8.map { $0 == 0x0D || $0 == 0x0A ? 0x20 : $0 }
+        header += "\r\n".utf8
+    }
+    return header
+}

@@ -1,0 +1,64 @@
+package import BalloonPOSIX
+
+/// What answers requests for one path; belongs to one shard, so that it may hold state without locks.
+///
+/// Called inline on the shard: it must not block. It returns the answer, or nil after it has handed the responder to
+/// whoever will answer later.
+package typealias HTTPHandler = (_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse?
+
+/// One method on one path, and how its body is taken.
+package struct HTTPRoute: Sendable {
+    /// How the body reaches the handler.
+    package enum Body: Sendable {
+        /// Whole, up to a limit; over it 413.
+        case collected(maximumBytes: Int)
+        /// Piece by piece through ``HTTPRequest/bodyReader``, with back-pressure, up to a limit; over it reading throws.
+        case pulled(maximumBytes: Int)
+    }
+
+    let method: HTTPMethod
+    let path: [UInt8]
+    let isPrefix: Bool
+    let body: Body
+    let makeHandler: @Sendable (_ shard: Int) -> HTTPHandler
+
+    /// Makes a route; `path` is compared as bytes, and stands for everything below it when it ends in `/*`.
+    ///
+    /// `makeHandler` is called once for every shard. A GET route answers HEAD too.
+    package init(
+        _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
+        makeHandler: @escaping @Sendable (_ shard: Int) -> HTTPHandler
+    ) {
+        self.method = method
+        isPrefix = path.hasSuffix("/*")
+        self.path = Array((isPrefix ? path.dropLast(1) : path[...]).utf8)
+        self.body = body
+        self.makeHandler = makeHandler
+    }
+
+    /// Makes a route whose handler needs no state of its own.
+    package init(
+        _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
+        handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> HTTPResponse?
+    ) {
+        self.init(method, path, body: body, makeHandler: { _ in handler })
+    }
+
+    func matches(_ path: ArraySlice<UInt8>) -> Bool {
+        isPrefix ? path.starts(with: self.path) : path.elementsEqual(self.path)
+    }
+}
+
+/// One address, and what is served there.
+package struct HTTPListener: Sendable {
+    let address: SocketAddress
+    let routes: [HTTPRoute]
+    let limits: HTTPLimits
+
+    /// Makes a listener for a TCP address or a unix socket.
+    package init(_ address: SocketAddress, routes: [HTTPRoute], limits: HTTPLimits = HTTPLimits()) {
+        self.address = address
+        self.routes = routes
+        self.limits = limits
+    }
+}

@@ -1,0 +1,74 @@
+package import BalloonPOSIX
+package import Logging
+import Synchronization
+
+/// Words the body of a refusal's answer, and may log it; called on a shard, must not block.
+package typealias RefusalDescription = @Sendable (HTTPRefusal) -> [UInt8]
+
+/// An HTTP/1.1 server on POSIX sockets and Dispatch: one shard for every core, any number of listeners.
+package actor HTTPServer {
+    private let listeners: [HTTPListener]
+    private let shards: [Shard]
+
+    /// Makes a server that does not listen yet.
+    package init(
+        listeners: [HTTPListener], shards: Int, logger: Logger,
+        describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) }
+    ) throws {
+        self.listeners = listeners
+        self.shards = try (0..<max(1, shards)).map { number in
+            try Shard(number: number, listeners: listeners, logger: logger, describeRefusal: describeRefusal)
+        }
+    }
+
+    /// Binds every listener, starts serving, and returns the bound addresses in the listeners' order.
+    ///
+    /// Throws a ``SystemError`` when an address is in use or not ours; then none is served.
+    package func start() async throws -> [SocketAddress] {
+        // All or none: every address is bound before the first connection is accepted.
+        var sockets: [Bound] = []
+        for listener in listeners { sockets.append(Bound(try ListeningSocket(listener.address))) }
+        let addresses = sockets.map(\.address)
+        for shard in shards { await shard.start() }
+        for (index, bound) in sockets.enumerated() {
+            guard let socket = bound.take() else { continue }
+            try await shards[0].accept(on: socket, service: index, peers: shards)
+        }
+        return addresses
+    }
+
+    /// Stops accepting, lets requests under way finish for at most `grace`, then closes what is left.
+    package func stop(within grace: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            for shard in shards {
+                group.addTask { await withCheckedContinuation { shard.post(.drain($0)) } }
+            }
+            let deadline = Task {
+                // Cancelled when everything has drained in time.
+                guard (try? await Task.sleep(for: grace)) != nil else { return }
+                for shard in shards { shard.post(.abort) }
+            }
+            await group.waitForAll()
+            deadline.cancel()
+        }
+        for shard in shards { shard.post(.abort) }
+    }
+
+    /// Connections open now.
+    package nonisolated var connectionCount: Int {
+        shards.reduce(0) { $0 + $1.connectionCount.load(ordering: .relaxed) }
+    }
+}
+
+/// Holds a listening socket, which cannot be copied, in an array.
+private final class Bound {
+    let address: SocketAddress
+    private var socket: ListeningSocket?
+
+    init(_ socket: consuming ListeningSocket) {
+        address = socket.address
+        self.socket = consume socket
+    }
+
+    func take() -> ListeningSocket? { socket.take() }
+}

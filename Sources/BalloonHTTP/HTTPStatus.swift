@@ -1,0 +1,40 @@
+/// A response's status code with its reason phrase (RFC 9110 §15).
+package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
+    /// Three digits.
+    package let code: Int
+    /// The phrase that follows the code on the wire.
+    package let reason: String
+
+    private init(_ code: Int, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    /// `200 OK`.
+    package var description: String { "\(code) \(reason)" }
+
+    package static func == (left: HTTPStatus, right: HTTPStatus) -> Bool { left.code == right.code }
+    package func hash(into hasher: inout Hasher) { hasher.combine(code) }
+
+    package static let ok = HTTPStatus(200, "OK")
+    package static let accepted = HTTPStatus(202, "Accepted")
+    package static let noContent = HTTPStatus(204, "No Content")
+    package static let badRequest = HTTPStatus(400, "Bad Request")
+    package static let unauthorized = HTTPStatus(401, "Unauthorized")
+    package static let forbidden = HTTPStatus(403, "Forbidden")
+    package static let notFound = HTTPStatus(404, "Not Found")
+    package static let methodNotAllowed = HTTPStatus(405, "Method Not Allowed")
+    package static let requestTimeout = HTTPStatus(408, "Request Timeout")
+    package static let lengthRequired = HTTPStatus(411, "Length Required")
+    package static let contentTooLarge = HTTPStatus(413, "Content Too Large")
+    package static let uriTooLong = HTTPStatus(414, "URI Too Long")
+    package static let unsupportedMediaType = HTTPStatus(415, "Unsupported Media Type")
+    package static let expectationFailed = HTTPStatus(417, "Expectation Failed")
+    package static let headerFieldsTooLarge = HTTPStatus(431, "Request Header Fields Too Large")
+    package static let internalServerError = HTTPStatus(500, "Internal Server Error")
+    package static let notImplemented = HTTPStatus(501, "Not Implemented")
+    package static let badGateway = HTTPStatus(502, "Bad Gateway")
+    package static let serviceUnavailable = HTTPStatus(503, "Service Unavailable")
+    package static let gatewayTimeout = HTTPStatus(504, "Gateway Timeout")
+    package static let versionNotSupported = HTTPStatus(505, "HTTP Version Not Supported")
+}

@@ -1,0 +1,26 @@
+/// The header of one request, as offsets into the bytes that it was parsed from.
+struct RequestHead: Sendable, Hashable {
+    var method = HTTPMethod.get
+    /// The path of the target; all offsets count from the request's first byte.
+    var path: Range<UInt32> = 0..<0
+    /// The query of the target, without `?`.
+    var query: Range<UInt32>?
+    /// The target is `*` (RFC 9112 §3.2.4).
+    var isAsterisk = false
+    var minorVersion: UInt8 = 1
+    var fields: [HTTPField] = []
+    var framing = BodyFraming.none
+    /// Whether the connection may be used again after this request (RFC 9112 §9.3).
+    var isPersistent = true
+    /// The client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
+    var expectsContinue = false
+    /// Bytes from the request's first byte to the end of the empty line.
+    var length = 0
+}
+
+/// How the end of a request's body is found (RFC 9112 §6.3).
+enum BodyFraming: Sendable, Hashable {
+    case none
+    case length(Int)
+    case chunked
+}

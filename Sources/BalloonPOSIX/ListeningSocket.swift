@@ -1,0 +1,91 @@
+import CLinux
+import Glibc
+
+/// A socket that accepts connections; non-blocking, closed (and its unix path removed) when the value goes.
+package struct ListeningSocket: ~Copyable, Sendable {
+    /// Where it listens: with the port that the system chose when 0 was asked for.
+    package let address: SocketAddress
+    private let descriptor: Descriptor
+
+    /// Opens, binds and listens.
+    ///
+    /// A unix path that a dead process left behind is replaced; one that answers is refused with `EADDRINUSE`.
+    package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
+        let descriptor = try Descriptor.socket(for: address)
+        try descriptor.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+        if case .unix(let path) = address { try removeStaleSocket(path) }
+        guard let (storage, length) = address.storage else { throw SystemError("inet_pton", code: EINVAL) }
+        let raw = descriptor.raw
+        try unsafe withSocketAddress(storage) { pointer throws(SystemError) in
+            _ = try uninterrupted("bind") { unsafe Glibc.bind(raw, pointer, length) }
+        }
+        if case .unix(let path) = address { unsafe chmod(path, 0o600) }
+        _ = try uninterrupted("listen") { listen(raw, backlog) }
+        self.address = try boundAddress(raw, address)
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        if case .unix(let path) = address { unsafe unlink(path) }
+    }
+
+    /// The descriptor's number, for an ``Epoll``.
+    package var raw: Int32 { descriptor.raw }
+
+    /// The next connection, non-blocking; nil when none waits.
+    package func accept() throws(SystemError) -> Descriptor? {
+        do throws(SystemError) {
+            return Descriptor(owning: try uninterrupted("accept4") { balloon_accept(descriptor.raw) })
+        } catch {
+            // ECONNABORTED: the peer went away between its SYN and now; the next one may be fine.
+            if error.wouldBlock || error.code == ECONNABORTED { return nil }
+            throw error
+        }
+    }
+}
+
+extension Descriptor {
+    static func socket(for address: SocketAddress) throws(SystemError) -> Descriptor {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        return Descriptor(owning: try uninterrupted("socket") { Glibc.socket(address.family, type, 0) })
+    }
+
+    package borrowing func setOption(_ level: Int32, _ name: Int32, _ value: Int32) throws(SystemError) {
+        var value = value
+        let raw = raw
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        _ = try uninterrupted("setsockopt") { unsafe setsockopt(raw, level, name, &value, size) }
+    }
+}
+
+func withSocketAddress<Result>(
+    _ storage: sockaddr_storage, _ body: (UnsafePointer<sockaddr>) throws(SystemError) -> Result
+) throws(SystemError) -> Result {
+    var storage = storage
+    // Sound: every socket address begins with the fields of sockaddr, and the call is told the real length.
+    return try unsafe withUnsafeBytes(of: &storage) { bytes throws(SystemError) -> Result in
+        guard let base = bytes.baseAddress else { throw SystemError("sockaddr", code: EINVAL) }
+        return try unsafe body(base.assumingMemoryBound(to: sockaddr.self))
+    }
+}
+
+private func boundAddress(_ raw: Int32, _ asked: SocketAddress) throws(SystemError) -> SocketAddress {
+    guard case .tcp(let host, _) = asked else { return asked }
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    // Sound: getsockname writes at most `length` bytes of the structure.
+    let status = unsafe withUnsafeMutableBytes(of: &storage) { bytes -> Int32 in
+        guard let base = bytes.baseAddress else { return -1 }
+        return unsafe getsockname(raw, base.assumingMemoryBound(to: sockaddr.self), &length)
+    }
+    guard status == 0 else { throw SystemError("getsockname") }
+    // The port has the same place in both families' structures.
+    let port = unsafe withUnsafeBytes(of: &storage) { unsafe $0.load(fromByteOffset: 2, as: UInt16.self) }
+    return .tcp(host: host, port: UInt16(bigEndian: port))
+}
+
+private func removeStaleSocket(_ path: String) throws(SystemError) {
+    guard unsafe access(path, F_OK) == 0 else { return }
+    if (try? Descriptor.connect(to: .unix(path: path))) != nil { throw SystemError("bind", code: EADDRINUSE) }
+    unsafe unlink(path)
+}

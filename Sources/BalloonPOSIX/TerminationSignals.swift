@@ -1,0 +1,28 @@
+import Dispatch
+import Glibc
+
+/// SIGTERM and SIGINT as events: the first asks for an orderly end, the second ends the process at once.
+package final class TerminationSignals {
+    private let sources: [any DispatchSourceSignal]
+
+    /// Takes both signals over and calls `first` on the first of either; ignores SIGPIPE.
+    ///
+    /// A second signal exits with 128 + its number, as a process that died of it would.
+    package init(first: @escaping @Sendable () -> Void) {
+        // A peer that went away is an error of the call that wrote to it, not the end of the process.
+        _ = signal(SIGPIPE, SIG_IGN)
+        let queue = DispatchQueue(label: "balloon.signals")
+        let seen = FirstTime()
+        sources = [SIGTERM, SIGINT].map { number in
+            _ = signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { @Sendable in
+                if seen.take() { first() } else { exit(128 + number) }
+            }
+            source.resume()
+            return source
+        }
+    }
+
+    deinit { for source in sources { source.cancel() } }
+}

@@ -1,0 +1,28 @@
+import CLinux
+import Glibc
+
+/// An event counter (`eventfd`) that makes an ``Epoll`` return from another thread.
+package struct WakeUp: ~Copyable, Sendable {
+    private let descriptor: Descriptor
+
+    /// Makes a counter that has not been signalled.
+    package init() throws(SystemError) {
+        let flags = Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)
+        descriptor = Descriptor(owning: try uninterrupted("eventfd") { eventfd(0, flags) })
+    }
+
+    /// The descriptor's number, for an ``Epoll``; readable while signalled.
+    package var raw: Int32 { descriptor.raw }
+
+    /// Makes the descriptor readable; any thread.
+    package func signal() {
+        // Fails only when the counter is at its maximum, and then it is readable already.
+        _ = eventfd_write(descriptor.raw, 1)
+    }
+
+    /// Makes the descriptor not readable.
+    package func clear() {
+        var value: eventfd_t = 0
+        _ = unsafe eventfd_read(descriptor.raw, &value)
+    }
+}
