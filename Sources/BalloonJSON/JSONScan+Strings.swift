@@ -1,17 +1,15 @@
-/// Scans a string that begins with a quotation mark at `position` (RFC 8259 §7).
+/// Scans a string that begins with a quotation mark at `start` (RFC 8259 §7).
 ///
 /// An escaped surrogate without its other half is accepted, as the grammar does (RFC 8259 §8.2).
-@inline(__always)
-func scanString(_ bytes: Span<UInt8>, _ position: inout Int) throws(JSONError) -> JSONTag {
-    var at = position &+ 1
+func scanString(_ bytes: Span<UInt8>, _ start: Int) throws(JSONError) -> JSONToken {
+    var at = start &+ 1
     var tag = JSONTag.plainString
     while true {
         skipPlainText(bytes, &at)
         guard at < bytes.count else { throw .unexpectedEnd(offset: at) }
         let byte = bytes[at]
         if byte == UInt8(ascii: "\"") {
-            position = at &+ 1
-            return tag
+            return JSONToken(tag: tag, end: at &+ 1)
         }
         if byte >= 0x80 {
             try skipMultibyteText(bytes, &at)
@@ -89,26 +87,35 @@ func hexadecimalValue(_ byte: UInt8) -> UInt8? {
 @inline(__always)
 private func skipMultibyteText(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError) {
     repeat {
-        let lead = bytes[at]
-        let length: Int
-        // The second byte's range excludes overlong forms, surrogates and what lies above U+10FFFF.
-        var second: ClosedRange<UInt8> = 0x80...0xBF
-        switch lead {
-        case 0xC2...0xDF: length = 2
-        case 0xE0: (length, second) = (3, 0xA0...0xBF)
-        case 0xED: (length, second) = (3, 0x80...0x9F)
-        case 0xE1...0xEF: length = 3
-        case 0xF0: (length, second) = (4, 0x90...0xBF)
-        case 0xF4: (length, second) = (4, 0x80...0x8F)
-        case 0xF1...0xF3: length = 4
-        default: throw .invalidUTF8(offset: at)
-        }
-        guard at &+ length <= bytes.count, second.contains(bytes[at &+ 1]) else {
-            throw .invalidUTF8(offset: at)
-        }
-        for index in 2..<max(length, 2) where bytes[at &+ index] & 0xC0 != 0x80 {
-            throw .invalidUTF8(offset: at)
-        }
+        let length = multibyteLength(bytes, at)
+        guard length > 0 else { throw .invalidUTF8(offset: at) }
         at &+= length
     } while at < bytes.count && bytes[at] >= 0x80
 }
+
+/// Returns the length of the sequence at `at`; 0 when it is cut, overlong, a surrogate or above U+10FFFF.
+@inline(__always)
+private func multibyteLength(_ bytes: Span<UInt8>, _ at: Int) -> Int {
+    let lead = bytes[at]
+    if lead < 0xE0 {
+        guard at &+ 1 < bytes.count, lead >= 0xC2, isContinuation(bytes[at &+ 1]) else { return 0 }
+        return 2
+    }
+    if lead < 0xF0 {
+        guard at &+ 2 < bytes.count, isContinuation(bytes[at &+ 1]), isContinuation(bytes[at &+ 2]) else {
+            return 0
+        }
+        // Of the 10 bits that decide: below 0x20 is overlong, 0x360 begins the surrogates.
+        let high = UInt16(lead & 0x0F) << 6 | UInt16(bytes[at &+ 1] & 0x3F)
+        return high < 0x20 || high & 0x3E0 == 0x360 ? 0 : 3
+    }
+    guard at &+ 3 < bytes.count, lead < 0xF5, isContinuation(bytes[at &+ 1]),
+        isContinuation(bytes[at &+ 2]), isContinuation(bytes[at &+ 3])
+    else { return 0 }
+    // Below 0x10 is overlong, 0x110 and above is no character.
+    let high = UInt16(lead & 0x07) << 6 | UInt16(bytes[at &+ 1] & 0x3F)
+    return 0x10..<0x110 ~= high ? 4 : 0
+}
+
+@inline(__always)
+private func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }

@@ -8,24 +8,28 @@ func skipWhitespace(_ bytes: Span<UInt8>, _ position: inout Int) {
     }
 }
 
-@inline(__always)
+/// What was recognised, and the position behind it.
+struct JSONToken {
+    let tag: JSONTag
+    let end: Int
+}
+
+/// Scans the rest of a literal whose first letter stands at `start`.
 func scanLiteral(
-    _ literal: StaticString, _ tag: JSONTag, _ bytes: Span<UInt8>, _ position: inout Int
-) throws(JSONError) -> JSONTag {
+    _ literal: StaticString, _ tag: JSONTag, _ bytes: Span<UInt8>, _ start: Int
+) throws(JSONError) -> JSONToken {
     for index in 1..<literal.utf8CodeUnitCount {
-        let at = position &+ index
+        let at = start &+ index
         guard at < bytes.count else { throw .unexpectedEnd(offset: at) }
         // The literal outlives the program and the index is below its length.
         guard unsafe literal.utf8Start[index] == bytes[at] else { throw .unexpectedByte(offset: at) }
     }
-    position &+= literal.utf8CodeUnitCount
-    return tag
+    return JSONToken(tag: tag, end: start &+ literal.utf8CodeUnitCount)
 }
 
-/// Scans a number that begins with a digit or a minus sign (RFC 8259 §6).
-@inline(__always)
-func scanNumber(_ bytes: Span<UInt8>, _ position: inout Int) throws(JSONError) -> JSONTag {
-    var at = position
+/// Scans a number that begins with a digit or a minus sign at `start` (RFC 8259 §6).
+func scanNumber(_ bytes: Span<UInt8>, _ start: Int) throws(JSONError) -> JSONToken {
+    var at = start
     if bytes[at] == UInt8(ascii: "-") { at &+= 1 }
     let first = at
     try skipDigits(bytes, &at)
@@ -43,8 +47,7 @@ func scanNumber(_ bytes: Span<UInt8>, _ position: inout Int) throws(JSONError) -
         if at < bytes.count, bytes[at] == UInt8(ascii: "+") || bytes[at] == UInt8(ascii: "-") { at &+= 1 }
         try skipDigits(bytes, &at)
     }
-    position = at
-    return tag
+    return JSONToken(tag: tag, end: at)
 }
 
 /// Moves over one or more digits.

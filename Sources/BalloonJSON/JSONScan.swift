@@ -1,7 +1,8 @@
 /// The state of one pass over a text.
 struct JSONScan {
     var position = 0
-    var words: [UInt64] = []
+    /// How many words of the tape are in use.
+    var used = 0
     /// The index of the innermost open container, or -1.
     var container = -1
     var isInObject = false
@@ -19,20 +20,37 @@ func indexJSON(_ bytes: Span<UInt8>, limits: JSONLimits) throws(JSONError) -> JS
     }
     var scan = JSONScan()
     // Messages have a value or name per 10 to 15 bytes.
-    scan.words.reserveCapacity(bytes.count / 8 + 8)
-    repeat {
-        while try beginValue(bytes, limits, &scan) {}
-    } while try advanceToNextValue(bytes, &scan)
+    var words = [UInt64](repeating: 0, count: bytes.count / 8 + 16)
+    while try !scanValues(bytes, limits, &scan, words: &words) {
+        words.append(contentsOf: repeatElement(0, count: words.count))
+    }
+    words.removeLast(words.count - scan.used)
     skipWhitespace(bytes, &scan.position)
     guard scan.position == bytes.count else { throw .trailingBytes(offset: scan.position) }
-    return JSONTape(words: scan.words)
+    return JSONTape(words: words)
 }
 
-/// Scans a scalar or the beginning of a container; true when the scan now stands before its first child.
+/// Scans values until the outermost one is complete, or false when the tape must grow before the next one.
+private func scanValues(
+    _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, words: inout [UInt64]
+) throws(JSONError) -> Bool {
+    var tape = words.mutableSpan
+    repeat {
+        repeat {
+            // A name is one word and a value begins with at most two.
+            guard scan.used &+ 3 <= tape.count else { return false }
+        } while try beginValue(bytes, limits, &scan, &tape)
+    } while try advanceToNextValue(bytes, &scan, &tape)
+    return true
+}
+
+/// Scans a member's name if one is due, and a scalar or the beginning of a container; true when the scan now
+/// stands before its first child.
 @inline(__always)
 private func beginValue(
-    _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan
+    _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>
 ) throws(JSONError) -> Bool {
+    if scan.isInObject { try scanName(bytes, &scan, &tape) }
     skipWhitespace(bytes, &scan.position)
     let start = scan.position
     guard start < bytes.count else { throw .unexpectedEnd(offset: start) }
@@ -40,30 +58,32 @@ private func beginValue(
     guard scan.nodes <= limits.maximumNodes else {
         throw .tooManyNodes(maximum: limits.maximumNodes, offset: start)
     }
-    let tag: JSONTag
+    let token: JSONToken
     switch bytes[start] {
     case UInt8(ascii: "\""):
-        tag = try scanString(bytes, &scan.position)
+        token = try scanString(bytes, start)
     case UInt8(ascii: "{"), UInt8(ascii: "["):
-        return try open(bytes, limits, &scan)
+        return try open(bytes, limits, &scan, &tape)
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-        tag = try scanNumber(bytes, &scan.position)
+        token = try scanNumber(bytes, start)
     case UInt8(ascii: "t"):
-        tag = try scanLiteral("true", .true, bytes, &scan.position)
+        token = try scanLiteral("true", .true, bytes, start)
     case UInt8(ascii: "f"):
-        tag = try scanLiteral("false", .false, bytes, &scan.position)
+        token = try scanLiteral("false", .false, bytes, start)
     case UInt8(ascii: "n"):
-        tag = try scanLiteral("null", .null, bytes, &scan.position)
+        token = try scanLiteral("null", .null, bytes, start)
     default:
         throw .unexpectedByte(offset: start)
     }
-    scan.words.append(JSONTape.word(tag, start, scan.position))
+    tape[scan.used] = JSONTape.word(token.tag, start, token.end)
+    scan.used &+= 1
+    scan.position = token.end
     return false
 }
 
 @inline(__always)
 private func open(
-    _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan
+    _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>
 ) throws(JSONError) -> Bool {
     let start = scan.position
     guard scan.depth < limits.maximumDepth else {
@@ -72,68 +92,73 @@ private func open(
     scan.depth &+= 1
     scan.isInObject = bytes[start] == UInt8(ascii: "{")
     scan.position = start &+ 1
-    let index = scan.words.count
-    scan.words.append(JSONTape.word(scan.isInObject ? .object : .array, start, start))
+    let index = scan.used
+    tape[index] = JSONTape.word(scan.isInObject ? .object : .array, start, start)
     // -1 becomes UInt32.max and comes back as -1.
-    scan.words.append(UInt64(UInt32(truncatingIfNeeded: scan.container)))
+    tape[index &+ 1] = UInt64(UInt32(truncatingIfNeeded: scan.container))
+    scan.used &+= 2
     scan.container = index
     skipWhitespace(bytes, &scan.position)
     guard scan.position < bytes.count else { throw .unexpectedEnd(offset: scan.position) }
     if bytes[scan.position] == (scan.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-        close(&scan)
+        close(&scan, &tape)
         return false
     }
-    scan.words[index &+ 1] |= 1 << 32
-    if scan.isInObject { try scanName(bytes, &scan) }
+    tape[index &+ 1] |= 1 << 32
     return true
 }
 
 /// Closes the innermost container, whose last byte is at the scan's position.
 @inline(__always)
-private func close(_ scan: inout JSONScan) {
+private func close(_ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>) {
     let index = scan.container
     scan.position &+= 1
-    let start = Int(truncatingIfNeeded: scan.words[index] >> 32)
-    scan.words[index] |= UInt64(truncatingIfNeeded: scan.position &- start) << 4
-    let link = scan.words[index &+ 1]
-    scan.words[index &+ 1] = link & ~0xFFFF_FFFF | UInt64(UInt32(truncatingIfNeeded: scan.words.count))
+    let start = Int(truncatingIfNeeded: tape[index] >> 32)
+    tape[index] |= UInt64(truncatingIfNeeded: scan.position &- start) << 4
+    let link = tape[index &+ 1]
+    tape[index &+ 1] = link & ~0xFFFF_FFFF | UInt64(UInt32(truncatingIfNeeded: scan.used))
     scan.container = Int(Int32(truncatingIfNeeded: link))
     scan.depth &-= 1
     if scan.container >= 0 {
-        scan.isInObject = scan.words[scan.container] & 0xF == JSONTag.object.rawValue
+        scan.isInObject = tape[scan.container] & 0xF == JSONTag.object.rawValue
     }
 }
 
 /// Moves over what follows a value; true when the scan now stands before another value.
 @inline(__always)
-private func advanceToNextValue(_ bytes: Span<UInt8>, _ scan: inout JSONScan) throws(JSONError) -> Bool {
+private func advanceToNextValue(
+    _ bytes: Span<UInt8>, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>
+) throws(JSONError) -> Bool {
     while scan.container >= 0 {
         skipWhitespace(bytes, &scan.position)
         guard scan.position < bytes.count else { throw .unexpectedEnd(offset: scan.position) }
         let byte = bytes[scan.position]
         if byte == UInt8(ascii: ",") {
             scan.position &+= 1
-            scan.words[scan.container &+ 1] &+= 1 << 32
-            if scan.isInObject { try scanName(bytes, &scan) }
+            tape[scan.container &+ 1] &+= 1 << 32
             return true
         }
         guard byte == (scan.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
             throw .unexpectedByte(offset: scan.position)
         }
-        close(&scan)
+        close(&scan, &tape)
     }
     return false
 }
 
 /// Scans a member's name and the colon behind it.
 @inline(__always)
-private func scanName(_ bytes: Span<UInt8>, _ scan: inout JSONScan) throws(JSONError) {
+private func scanName(
+    _ bytes: Span<UInt8>, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>
+) throws(JSONError) {
     skipWhitespace(bytes, &scan.position)
     let start = scan.position
     guard start < bytes.count else { throw .unexpectedEnd(offset: start) }
     guard bytes[start] == UInt8(ascii: "\"") else { throw .unexpectedByte(offset: start) }
-    let tag = try scanString(bytes, &scan.position)
-    scan.words.append(JSONTape.word(tag, start, scan.position))
+    let token = try scanString(bytes, start)
+    tape[scan.used] = JSONTape.word(token.tag, start, token.end)
+    scan.used &+= 1
+    scan.position = token.end
     skipWhitespace(bytes, &scan.position)
     guard scan.position < bytes.count else { throw .unexpectedEnd(offset: scan.position) }
     guard bytes[scan.position] == UInt8(ascii: ":") else { throw .unexpectedByte(offset: scan.position) }

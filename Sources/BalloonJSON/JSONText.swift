@@ -3,18 +3,19 @@ func appendQuoted(_ text: String, to result: inout [UInt8]) {
     result.append(UInt8(ascii: "\""))
     let utf8 = text.utf8Span.span
     var copied = 0
-    for index in utf8.indices where needsEscape(utf8[index]) {
-        append(utf8.extracting(copied..<index), to: &result)
-        appendEscape(utf8[index], to: &result)
-        copied = index + 1
+    var at = 0
+    while true {
+        skipPlainText(utf8, &at)
+        guard at < utf8.count else { break }
+        if utf8[at] < 0x80 {
+            append(utf8.extracting(copied..<at), to: &result)
+            appendEscape(utf8[at], to: &result)
+            copied = at + 1
+        }
+        at += 1
     }
     append(utf8.extracting(copied...), to: &result)
     result.append(UInt8(ascii: "\""))
-}
-
-@inline(__always)
-private func needsEscape(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
 }
 
 @inline(__always)

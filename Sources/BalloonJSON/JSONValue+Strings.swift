@@ -39,22 +39,28 @@ extension JSONStorage {
     }
 
     /// Compares UTF-8 bytes, never canonical equivalents: two names that look alike are two names.
+    @inline(__always)
     func string(at index: Int, equals wanted: Span<UInt8>) -> Bool {
         let content = content(at: index)
-        if tape.tag(at: index) == .plainString {
-            guard content.count == wanted.count else { return false }
-            for index in wanted.indices where bytes[content.lowerBound + index] != wanted[index] {
-                return false
-            }
-            return true
+        // An escape is longer than what it stands for, so a shorter text never matches.
+        if content.count <= wanted.count {
+            return content.count == wanted.count && tape.tag(at: index) == .plainString
+                && isIdenticalText(bytes, content.lowerBound, wanted)
         }
-        // An escape is longer than what it stands for.
-        guard content.count > wanted.count else { return false }
-        let text = unescaped(bytes[content])
-        guard text.count == wanted.count else { return false }
-        for index in wanted.indices where text[index] != wanted[index] { return false }
-        return true
+        return tape.tag(at: index) == .escapedString && escapedString(content, equals: wanted)
     }
+
+    @inline(never)
+    private func escapedString(_ content: Range<Int>, equals wanted: Span<UInt8>) -> Bool {
+        let text = unescaped(bytes[content])
+        return text.count == wanted.count && isIdenticalText(text, 0, wanted)
+    }
+}
+
+@inline(__always)
+private func isIdenticalText(_ bytes: [UInt8], _ start: Int, _ wanted: Span<UInt8>) -> Bool {
+    for index in wanted.indices where bytes[start &+ index] != wanted[index] { return false }
+    return true
 }
 
 /// Resolves the escapes of a valid string's content.

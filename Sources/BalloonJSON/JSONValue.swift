@@ -61,7 +61,8 @@ public struct JSONValue: Sendable {
     /// The value counts, not the spelling: `1`, `1.0`, `10e-1` and `-0` are integers, `1.5` and `1e30` are not.
     public var int: Int? {
         switch tag {
-        case .integer, .decimal: exactInteger(storage.bytes[extent])
+        case .integer: Int(String(decoding: text, as: UTF8.self))
+        case .decimal: exactInteger(text)
         default: nil
         }
     }

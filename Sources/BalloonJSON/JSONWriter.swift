@@ -74,8 +74,10 @@ public struct JSONWriter: Sendable {
         let start = bytes.count
         bytes += value.text
         // A valid string holds no bare line break, so all of them stand between tokens.
-        for index in start..<bytes.count where bytes[index] == 0x0A || bytes[index] == 0x0D {
-            bytes[index] = 0x20
+        var written = bytes.mutableSpan
+        for index in start..<written.count {
+            let byte = written[index]
+            written[index] = byte == 0x0A || byte == 0x0D ? 0x20 : byte
         }
     }
 
