@@ -82,7 +82,8 @@ private func unescaped(_ content: ArraySlice<UInt8>) -> [UInt8] {
         default: result.append(letter)
         }
     }
-    return result + rest
+    result += rest
+    return result
 }
 
 /// Resolves the four digits at the start of `rest`, and the escape behind them when both are one pair.

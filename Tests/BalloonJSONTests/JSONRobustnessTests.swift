@@ -1,4 +1,5 @@
 import BalloonJSON
+import TestSupport
 import Testing
 
 /// Damaged and random texts: the answer is a document that can be walked, or an error inside the text.
@@ -15,6 +16,17 @@ struct JSONRobustnessTests {
             case .success(let document): #expect(isNumber && document.root.kind == .number, "\(length) bytes")
             case .failure(let error): #expect((error as? JSONError).map { $0.offset <= length } == true)
             }
+        }
+    }
+
+    @Test(arguments: Fixture.names(in: "messages"))
+    func `no truncation of a message is accepted, and the whole holds together`(name: String) throws {
+        let bytes = Fixture.bytes("messages/" + name)
+        let document = try JSONDocument(bytes)
+        #expect(document.bytes == bytes)
+        try expectCoherent(document)
+        for length in 0..<document.root.text.endIndex {
+            #expect(throws: JSONError.self) { try JSONDocument(Array(bytes[..<length])) }
         }
     }
 
