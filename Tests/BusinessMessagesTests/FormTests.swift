@@ -1,0 +1,55 @@
+import Testing
+
+@testable import BusinessMessages
+
+struct FormTests {
+    private func form(_ content: Content) throws -> Form {
+        guard case .form(let form) = content else { throw Unexpected(content.kind) }
+        return form
+    }
+
+    @Test func `the seed's own sample is read page by page`() throws {
+        let form = try form(event("form").content)
+        #expect(form.template == "messageForms")
+        #expect(form.version == "1.1")
+        #expect(!form.isPrivate)
+        #expect(form.selections.map(\.pageIdentifier) == ["001", "002", "003", "004", "005", "006"])
+        #expect(
+            form.page("001")?.items
+                == [Form.Item(identifier: "001_03", type: "select", title: "Single 3", value: "option03")])
+        #expect(form.page("002")?.title == "Select All That Apply")
+        #expect(form.page("002")?.subtitle == "Multiple Selection")
+        #expect(form.page("002")?.items.map(\.value) == ["multi1", "multi3", "multi5"])
+        #expect(form.page("003")?.items.map(\.type) == ["datePicker"])
+        #expect(form.page("003")?.items.map(\.value) == ["2021-03-30T07:00:00Z"])
+        #expect(form.page("004")?.items.map(\.title) == ["$50.00"])
+        #expect(form.page("006")?.items.map(\.value) == ["Multi\nLine\nText\nInput"])
+        #expect(form.page("007") == nil)
+        #expect(form.interaction.version == "1.0")
+        #expect(form.interaction.receivedMessage?.subtitle == "Tap to view the available pages")
+        #expect(form.interaction.replyMessage?.alternateTitle == "Messages for Business Form")
+        #expect(form.interaction.images.map(\.identifier) == ["1", "2"])
+    }
+
+    @Test(arguments: [
+        ("true", true), (#""true""#, true), ("1", true), ("{}", true), (#""maybe""#, true), ("false", false),
+        (#""false""#, false), ("0", false), ("null", false),
+    ])
+    func `a form is private unless that is clearly denied`(value: String, expected: Bool) throws {
+        #expect(try form(content(data: #"{"dynamic":{"private":\#(value)}}"#)).isPrivate == expected)
+    }
+
+    @Test func `a private form says so`() throws {
+        let form = try form(event("form-private").content)
+        #expect(form.isPrivate)
+        #expect(form.version == "1.2")
+        #expect(form.page("income")?.items.map(\.value) == ["4200"])
+    }
+
+    @Test func `a number as a value is kept as it is spelled`() throws {
+        let data = #"{"dynamic":{"version":1.10,"selections":{"pageIdentifier":1,"items":{"value":1.50}}}}"#
+        let form = try form(content(data: data))
+        #expect(form.version == "1.10")
+        #expect(form.page("1")?.items.map(\.value) == ["1.50"])
+    }
+}

@@ -1,0 +1,116 @@
+import BalloonJSON
+import BusinessMessages
+import Testing
+
+/// What is done to one value of a message.
+private enum Mutation: CaseIterable {
+    case drop, double, null, number, negative, huge, text, empty, boolean, list, object, wrap
+
+    /// The members or elements that take the value's place; `name` is nil inside a list.
+    func write(_ value: JSONValue, _ name: String?, to writer: inout JSONWriter) {
+        func put(_ json: some Collection<UInt8>, to writer: inout JSONWriter) {
+            if let name { writer.key(name) }
+            writer.raw(json)
+        }
+        switch self {
+        case .drop: break
+        case .double:
+            put(value.text, to: &writer)
+            put("\"second\"".utf8, to: &writer)
+        case .null: put("null".utf8, to: &writer)
+        case .number: put("7".utf8, to: &writer)
+        case .negative: put("-1".utf8, to: &writer)
+        case .huge: put("9223372036854775807".utf8, to: &writer)
+        case .text: put("\"{\\\"lpData\\\":[]}%\"".utf8, to: &writer)
+        case .empty: put("\"\"".utf8, to: &writer)
+        case .boolean: put("true".utf8, to: &writer)
+        case .list: put("[]".utf8, to: &writer)
+        case .object: put("{}".utf8, to: &writer)
+        case .wrap: put(Array("[".utf8) + value.text + Array("]".utf8), to: &writer)
+        }
+    }
+}
+
+/// Writes `value` with the mutation at the `target`th value below it, counted in document order.
+private func write(
+    _ value: JSONValue, name: String?, _ mutation: Mutation, at target: Int, counting count: inout Int,
+    to writer: inout JSONWriter
+) {
+    count += 1
+    if count == target { return mutation.write(value, name, to: &writer) }
+    if let name { writer.key(name) }
+    switch value.kind {
+    case .object:
+        writer.object { writer in
+            for (key, member) in value.members {
+                write(member, name: key, mutation, at: target, counting: &count, to: &writer)
+            }
+        }
+    case .array:
+        writer.array { writer in
+            for element in value.elements {
+                write(element, name: nil, mutation, at: target, counting: &count, to: &writer)
+            }
+        }
+    case .string, .number, .boolean, .null: writer.value(value)
+    }
+}
+
+struct MutationTests {
+    /// Every variant of a message in which one value below the root is not what it was.
+    private func variants(of document: JSONDocument) throws -> [JSONDocument] {
+        var variants: [JSONDocument] = []
+        for mutation in Mutation.allCases {
+            var target = 2
+            while true {
+                var count = 0
+                var writer = JSONWriter()
+                write(document.root, name: nil, mutation, at: target, counting: &count, to: &writer)
+                guard count >= target else { break }
+                variants.append(try JSONDocument(writer.finish()))
+                target += 1
+            }
+        }
+        return variants
+    }
+
+    @Test(arguments: sampleNames)
+    func `a message with one value changed is still an event with all of its JSON`(name: String) throws {
+        let variants = try variants(of: try sample(name))
+        #expect(variants.count >= 12 * 5)
+        for variant in variants {
+            let event = InboundEvent.decode(message: variant)
+            #expect(event.message.text == variant.bytes[...])
+            #expect(!event.kind.rawValue.isEmpty)
+            _ = event.summary
+            _ = PayloadReference(message: variant)
+            _ = MessageAttributes.read(document: variant)
+        }
+    }
+
+    @Test func `a reference that is changed in one place never takes anything else with it`() throws {
+        let decoded = try sample("form").root["interactiveData"]
+        let payload = try JSONDocument(Array(try #require(decoded).text))
+        for variant in try variants(of: try sample("form-reference")) {
+            let bytes = try #require(resolving(message: variant, with: payload))
+            let root = try JSONDocument(bytes).root
+            #expect(root["interactiveDataRef"] == nil)
+            for (key, value) in variant.root.members where !key.hasPrefix("interactiveData") {
+                // The last of a repeated name is the one that counts.
+                let expected = variant.root[key]?.text ?? value.text
+                #expect(root[key]?.text == expected)
+            }
+        }
+    }
+
+    @Test func `every envelope of a changed message is read or refused`() throws {
+        for variant in try variants(of: try sample("text")) {
+            do {
+                let envelope = try InboundEnvelope.read(document: variant, headers: EnvelopeHeaders())
+                #expect((1...512).contains(envelope.id.rawValue.utf8.count))
+            } catch {
+                #expect(error != .notAnObject)
+            }
+        }
+    }
+}

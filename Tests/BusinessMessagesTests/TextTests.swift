@@ -1,0 +1,77 @@
+import BusinessMessages
+import Testing
+
+struct TextTests {
+    private func text(_ name: String) throws -> Text {
+        let event = try event(name)
+        guard case .text(let text) = event.content else { throw Unexpected(event.kind) }
+        return text
+    }
+
+    private func text(json: String) throws -> Text {
+        let event = try event(json: json)
+        guard case .text(let text) = event.content else { throw Unexpected(event.kind) }
+        return text
+    }
+
+    @Test func `a text has a body and nothing else`() throws {
+        let text = try text("text")
+        #expect(text.body == "Good morning, is the blue bicycle still in stock?")
+        #expect(text.plainBody == text.body)
+        #expect(text.subject == nil)
+        #expect(text.attachments.isEmpty)
+        #expect(text.tapback == nil)
+    }
+
+    @Test func `attachments are found at their markers`() throws {
+        let text = try text("text-attachments")
+        #expect(text.body == "The receipt \u{FFFC} and the damage \u{FFFC}")
+        #expect(text.plainBody == "The receipt  and the damage")
+        try #require(text.attachments.count == 2)
+        let photo = text.attachments[0]
+        #expect(photo.name == "IMG_0412.HEIC")
+        #expect(photo.mimeType == "image/heic")
+        #expect(photo.sizeBytes == 148_861)
+        #expect(photo.url == "https://p29-content.icloud.com/MA1F3C5E7092B4D6F8.21F788CE698EE1A9.C01USN00")
+        #expect(photo.owner == "MA1F3C5E7092B4D6F8.21F788CE698EE1A9.C01USN00")
+        #expect(photo.key?.hasPrefix("00") == true)
+        #expect(photo.signature?.hasPrefix("81") == true)
+        #expect(photo.signatureBase64 == nil)
+        #expect(photo.place == 12)
+        let receipt = text.attachments[1]
+        #expect(receipt.sizeBytes == 20_480)
+        #expect(receipt.signature == nil)
+        #expect(receipt.signatureBase64?.hasPrefix("g") == true)
+        #expect(receipt.place == 29)
+    }
+
+    @Test func `an older gateway's names are read`() throws {
+        let text = try text(
+            json: """
+                {"type":"text","attachments":[{"file-size":"7","mime-type":"a/b","decryption-key":"00","mmcs-url":"u",
+                "mmcs-owner":"o"}]}
+                """)
+        let attachment = try #require(text.attachments.first)
+        #expect(attachment.sizeBytes == 7)
+        #expect(attachment.mimeType == "a/b")
+        #expect(attachment.key == "00")
+        #expect(attachment.url == "u")
+        #expect(attachment.owner == "o")
+        #expect(attachment.place == nil)
+        #expect(text.body.isEmpty)
+    }
+
+    @Test func `more attachments than markers, or fewer, are all listed`() throws {
+        let more = try text(json: #"{"type":"text","body":"a\ufffc","attachments":[{},{}]}"#)
+        #expect(more.attachments.map(\.place) == [1, nil])
+        let fewer = try text(json: #"{"type":"text","body":"\ufffcé\ufffc","attachments":{"name":"x"}}"#)
+        #expect(fewer.attachments.map(\.name) == ["x"])
+        #expect(fewer.attachments.map(\.place) == [0])
+        #expect(try text(json: #"{"type":"text","attachments":["x",null]}"#).attachments.isEmpty)
+    }
+
+    @Test func `a subject is read`() throws {
+        #expect(try text(json: #"{"type":"text","subject":"Hello","body":7}"#).subject == "Hello")
+        #expect(try text(json: #"{"type":"text","body":7}"#).body == "7")
+    }
+}
