@@ -1,0 +1,48 @@
+public import BusinessMessages
+public import Logging
+
+/// What a handler may know about an event besides its content.
+public struct Context: Sendable {
+    /// The event, with its raw message.
+    public let event: InboundEvent
+    /// What was said before; the event itself is the last entry, if the server recorded it already.
+    public let conversation: Conversation
+    /// The delivery's identity; the same on every attempt, so a key for work that must be done once.
+    public let deliveryID: DeliveryID
+    /// Which attempt this is, from 1.
+    public let attempt: Int
+    /// When the answer is dropped and the handler's task cancelled.
+    public let deadline: ContinuousClock.Instant
+    /// A logger that already names the business and the delivery; no customer text belongs in it.
+    public let logger: Logger
+
+    /// Makes a context; a server does, and a handler's tests.
+    public init(
+        event: InboundEvent,
+        conversation: Conversation = Conversation(),
+        deliveryID: DeliveryID,
+        attempt: Int = 1,
+        deadline: ContinuousClock.Instant,
+        logger: Logger
+    ) {
+        self.event = event
+        self.conversation = conversation
+        self.deliveryID = deliveryID
+        self.attempt = attempt
+        self.deadline = deadline
+        self.logger = logger
+    }
+
+    /// The business that was addressed.
+    public var business: BusinessID { event.business }
+    /// The customer.
+    public var customer: CustomerID { event.customer }
+    /// What the customer's device can show; nothing else may be sent.
+    public var capabilities: Capabilities { event.attributes.capabilities }
+    /// The customer's language and region, `en_US` or `en_us`.
+    public var locale: String? { event.attributes.locale }
+    /// The purpose that the conversation's link named; comes with its first message.
+    public var intent: String? { event.attributes.intent }
+    /// The department that the conversation's link named; comes with its first message.
+    public var group: String? { event.attributes.group }
+}

@@ -1,0 +1,49 @@
+public import BusinessMessages
+
+/// Gives an event to the method of its kind; nil when the handler does not conform to the kind's protocol.
+///
+/// Rethrows what the handler throws.
+public func dispatch(_ context: Context, to handler: any Handler) async throws -> Outcome? {
+    switch context.event.content {
+    case .text(let text): try await (handler as? any TextHandler)?.text(text, context)
+    case .quickReply(let reply): try await (handler as? any QuickReplyHandler)?.quickReply(reply, context)
+    case .listPicker(let picker): try await (handler as? any ListPickerHandler)?.listPicker(picker, context)
+    case .timePicker(let picker): try await (handler as? any TimePickerHandler)?.timePicker(picker, context)
+    case .form(let form): try await (handler as? any FormHandler)?.form(form, context)
+    case .authentication(let authentication):
+        try await (handler as? any AuthenticationHandler)?.authentication(authentication, context)
+    case .applePay(let payment): try await (handler as? any ApplePayHandler)?.applePay(payment, context)
+    case .app(let app): try await (handler as? any AppHandler)?.app(app, context)
+    case .invitation(let invitation):
+        try await (handler as? any InvitationHandler)?.invitation(invitation, context)
+    case .typingStart(let start): try await (handler as? any TypingStartHandler)?.typingStart(start, context)
+    case .typingEnd(let end): try await (handler as? any TypingEndHandler)?.typingEnd(end, context)
+    case .close(let close): try await (handler as? any CloseHandler)?.close(close, context)
+    case .unrecognized(let message):
+        try await (handler as? any UnrecognizedHandler)?.unrecognized(message, context)
+    }
+}
+
+/// Returns the kinds whose protocols a handler conforms to, in the order of ``BusinessMessages/Kind``.
+public func subscribedKinds(of handler: any Handler) -> [Kind] {
+    Kind.allCases.filter { isSubscribed(handler, to: $0) }
+}
+
+/// Returns whether a handler conforms to a kind's protocol.
+public func isSubscribed(_ handler: any Handler, to kind: Kind) -> Bool {
+    switch kind {
+    case .text: handler is any TextHandler
+    case .quickReply: handler is any QuickReplyHandler
+    case .listPicker: handler is any ListPickerHandler
+    case .timePicker: handler is any TimePickerHandler
+    case .form: handler is any FormHandler
+    case .authentication: handler is any AuthenticationHandler
+    case .applePay: handler is any ApplePayHandler
+    case .app: handler is any AppHandler
+    case .invitation: handler is any InvitationHandler
+    case .typingStart: handler is any TypingStartHandler
+    case .typingEnd: handler is any TypingEndHandler
+    case .close: handler is any CloseHandler
+    case .unrecognized: handler is any UnrecognizedHandler
+    }
+}

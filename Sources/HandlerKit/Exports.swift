@@ -1,0 +1,2 @@
+// A handler's file needs one import.
+@_exported public import BusinessMessages

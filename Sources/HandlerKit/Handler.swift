@@ -1,0 +1,86 @@
+public import BusinessMessages
+
+/// The code of a business that answers its customers.
+///
+/// It conforms to the protocol of each kind that it wants to see; conforming is subscribing. A method is called
+/// after the event is on disk, never twice at once for one conversation, and again when it throws. It says what
+/// happens next only by its ``Outcome``; it should return before ``Context/deadline``, after which its answer is dropped.
+public protocol Handler: Sendable {}
+
+/// A handler of texts, with or without attachments.
+public protocol TextHandler: Handler {
+    /// Answers a text; ``BusinessMessages/Text/tapback`` tells reactions from words.
+    func text(_ text: Text, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of choices in quick replies.
+public protocol QuickReplyHandler: Handler {
+    /// Answers a choice.
+    func quickReply(_ quickReply: QuickReply, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of items chosen in list pickers.
+public protocol ListPickerHandler: Handler {
+    /// Answers a choice.
+    func listPicker(_ listPicker: ListPicker, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of time slots.
+public protocol TimePickerHandler: Handler {
+    /// Answers a choice.
+    func timePicker(_ timePicker: TimePicker, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of forms.
+public protocol FormHandler: Handler {
+    /// Answers a form; when it is private its answers belong in no log.
+    func form(_ form: Form, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of authentication results.
+public protocol AuthenticationHandler: Handler {
+    /// Answers a result, success or not.
+    func authentication(_ authentication: Authentication, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of Apple Pay results.
+public protocol ApplePayHandler: Handler {
+    /// Answers a result, success or not.
+    func applePay(_ applePay: ApplePay, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of iMessage apps' bubbles.
+public protocol AppHandler: Handler {
+    /// Answers a bubble.
+    func app(_ app: App, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of answers to invitations.
+public protocol InvitationHandler: Handler {
+    /// Answers an acceptance; a refusal is a ``CloseHandler``'s.
+    func invitation(_ invitation: Invitation, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of customers who begin to write.
+public protocol TypingStartHandler: Handler {
+    /// Takes note; answering before there is a message is impolite.
+    func typingStart(_ typingStart: TypingStart, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of customers who stop writing.
+public protocol TypingEndHandler: Handler {
+    /// Takes note; answering before there is a message is impolite.
+    func typingEnd(_ typingEnd: TypingEnd, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of closed conversations and declined invitations.
+public protocol CloseHandler: Handler {
+    /// Takes note; Apple's policy forbids replies until the customer writes again.
+    func close(_ close: Close, _ context: Context) async throws -> Outcome
+}
+
+/// A handler of messages that are not known yet.
+public protocol UnrecognizedHandler: Handler {
+    /// Answers a message whose JSON is ``Context/event``'s `message`.
+    func unrecognized(_ unrecognized: Unrecognized, _ context: Context) async throws -> Outcome
+}

@@ -1,0 +1,44 @@
+import BalloonJSON
+import BusinessMessages
+import HandlerKit
+import Testing
+
+struct ContextTests {
+    @Test func `a context shows what came with the event`() throws {
+        let context = try context("text", capabilities: [.quickReply, .form])
+        #expect(context.business == context.event.business)
+        #expect(context.customer == context.event.customer)
+        #expect(context.capabilities == [.quickReply, .form])
+        #expect(context.locale == "en_US")
+        #expect(context.intent == "stock_question")
+        #expect(context.group == "sales")
+        #expect(context.deliveryID == DeliveryID("d-1"))
+        #expect(context.attempt == 1)
+        #expect(context.deadline > .now)
+        #expect(context.conversation.entries.isEmpty)
+    }
+
+    @Test func `a conversation keeps its entries in order, with their JSON`() throws {
+        let message = try JSONDocument(Array(#"{"body":"Hello"}"#.utf8)).root
+        let entries = (4...5).map { seq in
+            Conversation.Entry(
+                seq: seq, at: "2026-07-10T17:00:00.000Z", direction: seq == 4 ? .inbound : .outbound,
+                kind: .text,
+                id: MessageID("m-\(seq)"), message: message)
+        }
+        let context = try context("text", conversation: Conversation(entries: entries))
+        #expect(context.conversation.entries.map(\.seq) == [4, 5])
+        #expect(context.conversation.entries.map(\.direction) == [.inbound, .outbound])
+        #expect(context.conversation.entries.last?.message["body"]?.string == "Hello")
+        #expect(context.conversation.entries.last?.id == MessageID("m-5"))
+    }
+
+    @Test func `outcomes have short spellings`() throws {
+        #expect(Outcome.handled == .handled([]))
+        #expect(Outcome.retry == .retry(after: nil))
+        #expect(Outcome.reply("a") == .handled([.text("a")]))
+        #expect(Outcome.reply(.typingStart, .text("a")) == .handled([.typingStart, .text("a")]))
+        #expect(Outcome.retry(after: .seconds(1)) != .retry)
+        #expect(Outcome.reject(reason: "a") != .handoff(reason: "a"))
+    }
+}

@@ -1,0 +1,41 @@
+import BusinessMessages
+import HandlerKit
+import Testing
+
+struct DispatchTests {
+    private static let answers: [(Kind, String)] = [
+        (.text, "text 49"), (.quickReply, "quickReply evening"), (.listPicker, "listPicker 3"),
+        (.timePicker, "timePicker slot-2"), (.form, "form 6"), (.authentication, "authentication completed"),
+        (.applePay, "applePay STATUS_SUCCESS"), (.app, "app 1471612309"), (.invitation, "invitation true"),
+        (.typingStart, "typingStart"), (.typingEnd, "typingEnd"), (.close, "close 0"),
+        (.unrecognized, "unrecognized 3"),
+    ]
+
+    @Test(arguments: answers)
+    func `each kind reaches its own method with its typed payload`(kind: Kind, answer: String) async throws {
+        let outcome = try await dispatch(context(kind.rawValue), to: EveryKindHandler())
+        #expect(outcome == .reply(answer))
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a handler is not asked about what it does not conform to`(kind: Kind) async throws {
+        #expect(Self.answers.contains { $0.0 == kind })
+        #expect(try await dispatch(context(kind.rawValue), to: SilentHandler()) == nil)
+        if kind != .text {
+            #expect(try await dispatch(context(kind.rawValue), to: FailingHandler()) == nil)
+        }
+    }
+
+    @Test func `what a handler throws comes through`() async throws {
+        let context = try context("text", attempt: 3)
+        await #expect(throws: Refusal(attempt: 3)) { try await dispatch(context, to: FailingHandler()) }
+    }
+
+    @Test func `conforming is subscribing`() {
+        #expect(subscribedKinds(of: EveryKindHandler()) == Kind.allCases)
+        #expect(subscribedKinds(of: FailingHandler()) == [.text])
+        #expect(subscribedKinds(of: SilentHandler()).isEmpty)
+        #expect(isSubscribed(FailingHandler(), to: .text))
+        #expect(!isSubscribed(FailingHandler(), to: .form))
+    }
+}
