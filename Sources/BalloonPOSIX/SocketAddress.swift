@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Where a socket listens or connects: a TCP address, or the path of a unix socket.

@@ -1,0 +1,86 @@
+import CLinux
+import Glibc
+
+/// Operations on the entries of directories.
+package enum Directory {
+    /// Makes `path` and what is missing above it, each with mode 0700; whether anything was made.
+    @discardableResult
+    package static func make(_ path: String) throws(SystemError) -> Bool {
+        // Sound: the string lives for the call.
+        if unsafe mkdir(path, 0o700) == 0 { return true }
+        switch errno {
+        case EEXIST:
+            guard isDirectory(path) else { throw SystemError("mkdir", code: ENOTDIR) }
+            return false
+        case ENOENT:
+            let above = parent(of: path)
+            guard above != path else { throw SystemError("mkdir", code: ENOENT) }
+            try make(above)
+            return try make(path)
+        default: throw SystemError("mkdir")
+        }
+    }
+
+    /// Whether `path` is a directory, also through a link.
+    package static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        // Sound: stat fills the value it is given.
+        guard unsafe stat(path, &status) == 0 else { return false }
+        return status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Whether anything is at `path`.
+    package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    /// The names in the directory, sorted by bytes, without `.` and `..`.
+    package static func names(in path: String) throws(SystemError) -> [String] {
+        guard let stream = unsafe opendir(path) else { throw SystemError("opendir") }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        errno = 0
+        // Sound: an entry is valid until the next readdir on its stream, and its name ends with a NUL.
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                unsafe String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+            errno = 0
+        }
+        guard errno == 0 else { throw SystemError("readdir") }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Waits until the directory's entries are on disk.
+    package static func synchronize(_ path: String) throws(SystemError) {
+        let directory = try descriptor(of: path)
+        _ = try uninterrupted("fsync") { fsync(directory.raw) }
+    }
+
+    /// Waits until everything of the file system that holds `path` is on disk (`syncfs`).
+    package static func synchronizeFileSystem(of path: String) throws(SystemError) {
+        let directory = try descriptor(of: path)
+        _ = try uninterrupted("syncfs") { balloon_syncfs(directory.raw) }
+    }
+
+    /// Renames `old` to `new`, replacing what is there.
+    package static func rename(_ old: String, to new: String) throws(SystemError) {
+        _ = try uninterrupted("rename") { unsafe Glibc.rename(old, new) }
+    }
+
+    /// Removes the file's entry.
+    package static func remove(_ path: String) throws(SystemError) {
+        _ = try uninterrupted("unlink") { unsafe unlink(path) }
+    }
+
+    /// The directory that holds `path`: what stands before its last slash.
+    package static func parent(of path: String) -> String {
+        let bytes = path.utf8
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == bytes.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func descriptor(of path: String) throws(SystemError) -> Descriptor {
+        Descriptor(
+            owning: try uninterrupted("open") { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+    }
+}

@@ -1,0 +1,84 @@
+import CLinux
+import Glibc
+
+/// An open regular file; its descriptor closes with the last reference.
+package final class File: Sendable {
+    /// What a file is opened for.
+    package enum Access: Sendable {
+        /// Reading; the file must exist.
+        case reading
+        /// Reading and appending; made with mode 0600 if absent.
+        case appending
+        /// Reading and appending a file that must not exist yet; made with mode 0600.
+        case creating
+    }
+
+    private let descriptor: Descriptor
+
+    /// Opens `path`.
+    package init(_ path: String, for access: Access) throws(SystemError) {
+        let flags: Int32 =
+            switch access {
+            case .reading: O_RDONLY
+            case .appending: O_RDWR | O_APPEND | O_CREAT
+            case .creating: O_RDWR | O_APPEND | O_CREAT | O_EXCL
+            }
+        // Sound: the string lives for the call.
+        let raw = try uninterrupted("open") { unsafe open(path, flags | O_CLOEXEC, 0o600) }
+        descriptor = Descriptor(owning: raw)
+    }
+
+    /// Appends all of `bytes`.
+    package func append(_ bytes: [UInt8]) throws(SystemError) { try descriptor.writeAll(bytes) }
+
+    /// Waits until the file's content is on disk (`fdatasync`).
+    package func synchronizeData() throws(SystemError) {
+        _ = try uninterrupted("fdatasync") { fdatasync(descriptor.raw) }
+    }
+
+    /// Waits until the file's content and attributes are on disk (`fsync`).
+    package func synchronize() throws(SystemError) {
+        _ = try uninterrupted("fsync") { fsync(descriptor.raw) }
+    }
+
+    /// Cuts the file, or extends it with zeros, to `sizeBytes`.
+    package func truncate(to sizeBytes: Int) throws(SystemError) {
+        _ = try uninterrupted("ftruncate") { ftruncate(descriptor.raw, sizeBytes) }
+    }
+
+    /// Lets the system forget what it holds of the file in memory, so that the next read is from the disk.
+    ///
+    /// What is not on disk yet stays; after ``synchronizeData()`` that is nothing.
+    package func dropCache() { posix_fadvise(descriptor.raw, 0, 0, POSIX_FADV_DONTNEED) }
+
+    /// The file's size.
+    package func sizeBytes() throws(SystemError) -> Int {
+        var status = stat()
+        // Sound: fstat fills the value it is given.
+        _ = try uninterrupted("fstat") { unsafe fstat(descriptor.raw, &status) }
+        return Int(status.st_size)
+    }
+
+    /// Reads `count` bytes from `offset`; fewer when the file ends before.
+    package func read(at offset: Int, count: Int) throws(SystemError) -> [UInt8] {
+        var failure: SystemError?
+        // Sound: every read stays inside the buffer, and only what was read counts as initialized.
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let got = unsafe pread(
+                    descriptor.raw, buffer.baseAddress.map { unsafe $0 + filled }, count - filled,
+                    offset + filled)
+                if got > 0 { filled += got } else if got == 0 { break }
+                if got < 0, errno != EINTR {
+                    failure = SystemError("pread")
+                    break
+                }
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Reads the whole file.
+    package func readAll() throws(SystemError) -> [UInt8] { try read(at: 0, count: sizeBytes()) }
+}
