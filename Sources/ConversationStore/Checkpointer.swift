@@ -1,0 +1,63 @@
+import BalloonPOSIX
+import Dispatch
+import Logging
+import Synchronization
+
+/// Syncs conversations behind the journal and notes in it how far they are on disk.
+final class Checkpointer: Sendable {
+    private struct State {
+        var isArmed = false
+        /// False once a line could not be written or synced: the next start writes it again from the journal,
+        /// because no checkpoint says otherwise.
+        var isTrusted = true
+    }
+
+    private let state = Mutex(State())
+    private let timers = DispatchQueue(label: "balloon.checkpoints")
+    private let interval: Duration
+    private let conversations: ConversationWriter
+    private let journal: Journal
+    private let logger: Logger
+
+    init(_ interval: Duration, conversations: ConversationWriter, journal: Journal, logger: Logger) {
+        self.interval = interval
+        self.conversations = conversations
+        self.journal = journal
+        self.logger = logger
+    }
+
+    /// Sees to it that a line that was just written is synced before long.
+    func noteWrite() {
+        let arms = state.withLock { state in
+            defer { state.isArmed = true }
+            return !state.isArmed
+        }
+        guard arms else { return }
+        timers.asyncAfter(deadline: .now() + interval.dispatchInterval) { [weak self] in
+            guard let self else { return }
+            Task { await self.run() }
+        }
+    }
+
+    /// Makes no checkpoint any more.
+    func distrust(_ error: any Error) {
+        state.withLock { $0.isTrusted = false }
+        logger.error(
+            "a conversation could not be written; the next start repairs it", metadata: ["error": "\(error)"])
+    }
+
+    /// Syncs what was written, then notes it in the journal.
+    func run() async {
+        state.withLock { $0.isArmed = false }
+        // A delivery's lines are written before its finished record, so those of all records up to here are.
+        let through = journal.lastRecord
+        do {
+            guard try await conversations.synchronize(), state.withLock({ $0.isTrusted }) else { return }
+            try journal.append(JournalBody.checkpoint(through: through, at: .now()), for: .nobody)
+        } catch StoreError.closed {
+            return
+        } catch {
+            distrust(error)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import BalloonJSON
+package import BalloonPOSIX
+package import BusinessMessages
+
+/// The conversations of a data directory for who only reads them; takes no lock, and may run beside a server.
+package struct ConversationFiles: Sendable {
+    private let directory: String
+
+    /// One conversation in a list.
+    package struct Summary: Sendable {
+        /// The business.
+        package let business: BusinessID
+        /// The customer.
+        package let customer: CustomerID
+        /// How many lines the conversation has.
+        package let lines: Int
+        /// When the last line was written.
+        package let lastAt: Timestamp
+    }
+
+    /// Takes the path of the data directory.
+    package init(dataDirectory: String) { directory = dataDirectory + "/conversations" }
+
+    /// Every conversation, sorted by business and customer; reads the end of each file.
+    ///
+    /// Throws a ``StoreError``. A file without a whole line is left out.
+    package func list() throws -> [Summary] {
+        guard Directory.exists(directory) else { return [] }
+        var summaries: [Summary] = []
+        for business in try names("") {
+            for folder in try names("/" + business) {
+                for name in try names("/" + business + "/" + folder) where name.hasSuffix(".jsonl") {
+                    let path = directory + "/" + business + "/" + folder + "/" + name
+                    if let summary = try summary(path, folder: business) { summaries.append(summary) }
+                }
+            }
+        }
+        return summaries.sorted {
+            ($0.business.rawValue, $0.customer.rawValue) < ($1.business.rawValue, $1.customer.rawValue)
+        }
+    }
+
+    /// Every line of a conversation, oldest first; none when there is no such conversation. An unfinished last line
+    /// is left out.
+    ///
+    /// Throws ``StoreError/damaged(file:line:)`` when a line is not one or numbers are missing.
+    package func lines(of business: BusinessID, _ customer: CustomerID) throws -> [ConversationLine] {
+        let path =
+            directory + "/" + ConversationPath.file(ConversationKey(business: business, customer: customer))
+        guard Directory.exists(path) else { return [] }
+        let texts = try tail(path, maximum: .max)
+        return try parse(texts, lastSequence: texts.count, path: path)
+    }
+
+    private func summary(_ path: String, folder: String) throws -> Summary? {
+        guard let text = try tail(path, maximum: 1).last else { return nil }
+        guard let line = ConversationLine(text) else { throw StoreError.damaged(file: path, line: 0) }
+        // A folder that is not the business's own name holds it only in the messages.
+        let named = line.message[line.direction == .inbound ? "destinationId" : "sourceId"]?.string
+        return Summary(
+            business: BusinessID(folder.hasPrefix("x-") ? named ?? folder : folder), customer: line.customer,
+            lines: line.sequence, lastAt: line.at)
+    }
+
+    private func tail(_ path: String, maximum: Int) throws -> [[UInt8]] {
+        do throws(SystemError) {
+            return try ConversationTail.lines(of: File(path, for: .reading), maximum: maximum).lines
+        } catch {
+            throw StoreError.unavailable(path: path, error)
+        }
+    }
+
+    private func names(_ folder: String) throws -> [String] {
+        do throws(SystemError) { return try Directory.names(in: directory + folder) } catch {
+            throw StoreError.unavailable(path: directory + folder, error)
+        }
+    }
+}

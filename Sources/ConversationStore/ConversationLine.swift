@@ -1,0 +1,104 @@
+package import BalloonJSON
+package import BalloonPOSIX
+package import BusinessMessages
+
+/// One line of a conversation's file.
+///
+/// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`; outbound lines add
+/// `"outcome":"accepted"` (or `refused`, `failed`) and, when the gateway answered, `"status":200` before `message`.
+package struct ConversationLine: Sendable {
+    /// Which way a message went.
+    package enum Direction: String, Sendable {
+        /// From the customer.
+        case inbound
+        /// To the customer.
+        case outbound
+    }
+
+    /// 1, 2, 3 … without gaps.
+    package let sequence: Int
+    /// Inbound: when the message came in; outbound: when its outcome was final.
+    package let at: Timestamp
+    /// Which way the message went.
+    package let direction: Direction
+    /// The message's id.
+    package let id: MessageID
+    /// The message's kind.
+    package let kind: Kind
+    /// The customer of the conversation.
+    package let customer: CustomerID
+    /// The journal's record of the inbound message; for a reply, of the message that it answers.
+    package let record: UInt64
+    /// The raw message, with its payload in place when that was resolved.
+    package let message: JSONValue
+    /// Outbound: `accepted`, `refused` or `failed`.
+    package let outcome: String?
+    /// Outbound: the gateway's HTTP status, when one came.
+    package let status: Int?
+
+    /// Reads a line without its line feed; nil when it is not one.
+    package init?(_ text: [UInt8]) {
+        // A line that is no JSON is not a line; where it stands is the caller's to tell.
+        guard let root = (try? JSONDocument(text, limits: .journal))?.root,
+            let sequence = root["seq"]?.int, let at = root["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
+            let direction = root["direction"]?.string.flatMap(Direction.init), let id = root["id"]?.string,
+            let kind = root["kind"]?.string, let customer = root["customer"]?.string,
+            let record = root["record"]?.int, record > 0, let message = root["message"]
+        else { return nil }
+        self.sequence = sequence
+        self.at = at
+        self.direction = direction
+        self.id = MessageID(id)
+        self.kind = Kind(rawValue: kind) ?? .unrecognized
+        self.customer = CustomerID(customer)
+        self.record = UInt64(record)
+        self.message = message
+        outcome = root["outcome"]?.string
+        status = root["status"]?.int
+    }
+}
+
+/// A line that is to be written to a conversation.
+struct ConversationEntry: Sendable {
+    let conversation: ConversationKey
+    let record: UInt64
+    let at: Timestamp
+    let id: MessageID
+    let kind: Kind
+    let message: [UInt8]
+    /// Outbound lines only.
+    var result: ReplyResult?
+
+    /// What no two lines of a conversation have in common.
+    var identity: LineIdentity { LineIdentity(record: record, reply: result == nil ? nil : id) }
+
+    /// The line with its line feed.
+    func line(sequence: Int) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: message.count + 384)
+        writer.object { writer in
+            writer.field("seq", sequence)
+            writer.field("at", at.rfc3339)
+            writer.field(
+                "direction",
+                (result == nil ? ConversationLine.Direction.inbound : ConversationLine.Direction.outbound)
+                    .rawValue)
+            writer.field("id", id.rawValue)
+            writer.field("kind", kind.rawValue)
+            writer.field("customer", conversation.customer.rawValue)
+            writer.field("record", Int(record))
+            writer.field("outcome", result?.name)
+            writer.field("status", result?.status)
+            writer.key("message")
+            writer.raw(oneLine(message))
+        }
+        var line = writer.finish()
+        line.append(UInt8(ascii: "\n"))
+        return line
+    }
+}
+
+/// What no two lines of a conversation have in common: an inbound line's record, or also its reply's id.
+struct LineIdentity: Hashable, Sendable {
+    let record: UInt64
+    let reply: MessageID?
+}

@@ -1,0 +1,39 @@
+import BalloonWire
+import BusinessMessages
+
+/// Where a conversation's file is, below the folder of all conversations.
+///
+/// `<business>/<2 hex>/<64 hex>.jsonl`: the hexadecimal SHA-256 of the customer id and its first two digits; the
+/// business id itself where it can be a file name, else `x-` and its SHA-256.
+enum ConversationPath {
+    /// `<business>/<2 hex>`.
+    static func directory(_ key: ConversationKey) -> String {
+        business(key.business) + "/" + hash(key.customer.rawValue).prefix(2)
+    }
+
+    /// `<business>/<2 hex>/<64 hex>.jsonl`.
+    static func file(_ key: ConversationKey) -> String {
+        let name = hash(key.customer.rawValue)
+        return business(key.business) + "/" + name.prefix(2) + "/" + name + ".jsonl"
+    }
+
+    /// The folder of a business.
+    static func business(_ id: BusinessID) -> String {
+        let text = id.rawValue
+        let isName = (1...100).contains(text.utf8.count) && text.utf8.allSatisfy(isNameByte)
+        return isName && !text.hasPrefix(".") && !text.hasPrefix("x-") ? text : "x-" + hash(text)
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+
+    private static func hash(_ text: String) -> String {
+        Hex.encode(SHA256.hash(text.utf8))
+    }
+}

@@ -1,0 +1,187 @@
+import BalloonPOSIX
+package import BusinessMessages
+import Logging
+import Synchronization
+
+extension ConversationStore {
+    /// Waits for a message whose payload must be fetched; nil when the store closes or the task is cancelled.
+    ///
+    /// Outside the order of conversations, and each once in this life of the store; several may be out.
+    package func nextReference() async -> PendingReference? {
+        while let lease = await scheduler.nextReference() {
+            do {
+                let records = try DeliveryRecords(lease.pending, from: reader)
+                return PendingReference(
+                    record: lease.pending.record, business: lease.conversation.business,
+                    customer: lease.conversation.customer, id: records.id, message: records.message,
+                    receivedAt: records.receivedAt)
+            } catch {
+                logUnreadable(lease, error)
+            }
+        }
+        return nil
+    }
+
+    /// Journals the end of a reference; the delivery can be leased from then on.
+    package func resolve(_ reference: PendingReference, _ resolution: Resolution) async throws {
+        let key = ConversationKey(business: reference.business, customer: reference.customer)
+        guard scheduler.withQueues({ $0.awaitsReference(reference.record, of: key) }) else {
+            throw StoreError.alreadyResolved(record: reference.record)
+        }
+        let record = try await journal.append(
+            JournalBody.resolved(of: reference.record, resolution, at: .now()))
+        scheduler.resolve(reference.record, of: key, at: record.location)
+    }
+
+    /// Waits for the next delivery of a business and leases it; nil when the store closes or the task is cancelled.
+    ///
+    /// First in, first out in each conversation and at most one out of each; conversations side by side.
+    package func nextDelivery(for business: BusinessID) async -> Delivery? {
+        while let lease = await scheduler.next(for: business) {
+            do {
+                let records = try DeliveryRecords(lease.pending, from: reader)
+                if let outcome = records.decided {
+                    let known = DecidedDelivery(outcome: outcome, ends: records.replies)
+                    decided.withLock { $0[lease.pending.record] = known }
+                }
+                return records.delivery(lease)
+            } catch {
+                scheduler.withQueues { $0.giveUp(lease) }
+                logUnreadable(lease, error)
+            }
+        }
+        return nil
+    }
+
+    /// Appends the message's line to its conversation's file, once however often it is called.
+    ///
+    /// Returns when the system has the line; the journal can write it again after a power cut.
+    package func recordInbound(_ delivery: Delivery, kind: Kind, message: [UInt8]) async throws {
+        let key = delivery.conversation
+        let pending = try leased(delivery)
+        if pending.recordedKind != nil { return }
+        let entry = ConversationEntry(
+            conversation: key, record: delivery.record, at: delivery.receivedAt, id: delivery.id, kind: kind,
+            message: message)
+        try await write(entry, mightBeThere: pending.isRecovered)
+        _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.recordedKind = kind } }
+    }
+
+    /// The last lines of a conversation, oldest first; reads no more of the file than it must.
+    package func recentLines(
+        of business: BusinessID, _ customer: CustomerID, maximum: Int
+    ) async throws -> [ConversationLine] {
+        try await conversations.lines(
+            of: ConversationKey(business: business, customer: customer), maximum: maximum)
+    }
+
+    /// Journals what the handler decided, with every reply's id and bytes; returns when it is on disk.
+    ///
+    /// Throws ``StoreError/alreadyDecided(record:)`` for the second decision about a delivery.
+    package func decide(_ delivery: Delivery, _ outcome: DecidedOutcome) async throws {
+        let key = delivery.conversation
+        let pending = try leased(delivery)
+        let isFirst = scheduler.withQueues { queues in
+            var isFirst = false
+            _ = queues.update(delivery.record, of: key) {
+                isFirst = !$0.isDecided
+                $0.isDecided = true
+            }
+            return isFirst
+        }
+        guard isFirst else { throw StoreError.alreadyDecided(record: delivery.record) }
+        do {
+            let record = try await journal.append(
+                JournalBody.outcome(
+                    of: delivery.record, attempt: delivery.attempt, kind: pending.recordedKind, outcome,
+                    at: .now()))
+            decided.withLock { $0[delivery.record] = DecidedDelivery(outcome: outcome, ends: [:]) }
+            relate(record.location, to: delivery)
+        } catch {
+            _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.isDecided = false } }
+            throw error
+        }
+    }
+
+    /// Journals what finally became of a reply, then appends its line to the conversation's file; once per reply
+    /// however often it is called.
+    package func recordReply(_ delivery: Delivery, index: Int, result: ReplyResult) async throws {
+        let pending = try leased(delivery)
+        guard let known = decided.withLock({ $0[delivery.record] }),
+            known.outcome.replies.indices.contains(index)
+        else { throw StoreError.unknownReply(record: delivery.record, index: index) }
+        let reply = known.outcome.replies[index]
+        let end: DeliveryRecords.ReplyEnd
+        if let journalled = known.ends[index] {
+            end = journalled
+        } else {
+            end = DeliveryRecords.ReplyEnd(result: result, at: .now())
+            let record = try await journal.append(
+                JournalBody.reply(of: delivery.record, index: index, id: reply.id, result, at: end.at))
+            decided.withLock { $0[delivery.record]?.ends[index] = end }
+            relate(record.location, to: delivery)
+        }
+        if known.written.contains(index) { return }
+        let entry = ConversationEntry(
+            conversation: delivery.conversation, record: delivery.record, at: end.at, id: reply.id,
+            kind: reply.kind, message: reply.message, result: end.result)
+        try await write(entry, mightBeThere: pending.isRecovered || known.ends[index] != nil)
+        _ = decided.withLock { $0[delivery.record]?.written.insert(index) }
+    }
+
+    /// Gives the lease back; the delivery stays first in its conversation and is leased again after the delay.
+    package func postpone(_ delivery: Delivery, after delay: Duration) {
+        let key = delivery.conversation
+        guard scheduler.postpone(delivery.record, of: key, after: delay) else { return }
+        decided.withLock { $0[delivery.record] = nil }
+        // Only a count of attempts is lost when the store is closed.
+        try? journal.append(
+            JournalBody.attempt(of: delivery.record, delivery.attempt, at: .now()), for: .nobody)
+    }
+
+    /// Ends a delivery; the next one of its conversation can be leased. Does not wait for the disk: after a crash
+    /// the delivery may be leased again, with its outcome if it was decided.
+    package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
+        guard let finished = scheduler.finish(delivery.record, of: delivery.conversation) else {
+            throw StoreError.notLeased(record: delivery.record)
+        }
+        decided.withLock { $0[delivery.record] = nil }
+        try journal.append(
+            JournalBody.finished(of: delivery.record, kind: finished.recordedKind, result, at: .now()),
+            for: .nobody)
+    }
+
+    private func leased(_ delivery: Delivery) throws -> PendingDelivery {
+        guard let pending = scheduler.withQueues({ $0.leased(delivery.record, of: delivery.conversation) })
+        else {
+            throw StoreError.notLeased(record: delivery.record)
+        }
+        return pending
+    }
+
+    private func relate(_ location: RecordLocation, to delivery: Delivery) {
+        _ = scheduler.withQueues {
+            $0.update(delivery.record, of: delivery.conversation) { $0.related.append(location) }
+        }
+    }
+
+    private func write(_ entry: ConversationEntry, mightBeThere: Bool) async throws {
+        do {
+            try await conversations.append(entry, mightBeThere: mightBeThere)
+            checkpointer.noteWrite()
+        } catch {
+            checkpointer.distrust(error)
+            throw error
+        }
+    }
+
+    private func logUnreadable(_ lease: Lease, _ error: any Error) {
+        logger.critical(
+            "a journalled message cannot be read back",
+            metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])
+    }
+}
+
+extension Delivery {
+    var conversation: ConversationKey { ConversationKey(business: business, customer: customer) }
+}

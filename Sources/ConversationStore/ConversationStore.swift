@@ -1,0 +1,103 @@
+import BalloonPOSIX
+import BusinessMessages
+package import Logging
+import Synchronization
+
+/// The durable core: the journal, the conversations and the deliveries of one data directory.
+///
+/// What was stored is never lost, handed out in the order of its conversation, and again after a restart until it
+/// is finished.
+package final class ConversationStore: Sendable {
+    let intake: Intake
+    let journal: Journal
+    let scheduler: DeliveryScheduler
+    let reader: SegmentReader
+    let conversations: ConversationWriter
+    let checkpointer: Checkpointer
+    let logger: Logger
+    /// What is known of the decided deliveries that are leased, by their records.
+    let decided = Mutex<[UInt64: DecidedDelivery]>([:])
+    private let lock: Mutex<FileLock?>
+
+    private init(
+        _ configuration: StoreConfiguration, _ directory: DataDirectory, _ lock: FileLock, _ logger: Logger
+    )
+        throws(StoreError)
+    {
+        let recovered = try JournalRecovery.run(directory: directory.journal, logger: logger)
+        let scheduler = DeliveryScheduler()
+        let intake = Intake(index: recovered.index, scheduler: scheduler)
+        reader = SegmentReader(directory: directory.journal)
+        let writer = JournalWriter(
+            configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
+        journal = Journal(writer, configuration: configuration) { intake.settle($0, $1) }
+        conversations = ConversationWriter(directory: directory.conversations)
+        checkpointer = Checkpointer(
+            configuration.checkpointInterval, conversations: conversations, journal: journal, logger: logger)
+        self.scheduler = scheduler
+        self.intake = intake
+        self.logger = logger
+        self.lock = Mutex(lock)
+        writeMissingLines(recovered.unwritten)
+        scheduler.add(recovered.deliveries)
+    }
+
+    /// Opens the data directory, made if absent with mode 0700, and recovers what is in it.
+    ///
+    /// Throws a ``StoreError``: ``StoreError/inUse(path:process:)`` while another store has the directory open,
+    /// ``StoreError/unknownVersion(found:path:)``, ``StoreError/damaged(file:line:)``,
+    /// ``StoreError/quarantined(file:)`` or ``StoreError/unavailable(path:_:)``.
+    package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> ConversationStore
+    {
+        let directory = DataDirectory(path: configuration.directory)
+        let lock = try directory.take()
+        return try ConversationStore(configuration, directory, lock, logger)
+    }
+
+    /// Stores a message unless it is known; the completion is called once.
+    ///
+    /// From any thread; never waits. The completion runs on the journal's queue and must be short, or at once on
+    /// the caller's thread when the answer is known: a duplicate of something durable, too much waiting, closed.
+    package func append(_ message: ReceivedMessage, completion: @escaping AppendCompletion) {
+        intake.append(message, to: journal, completion: completion)
+    }
+
+    /// Hands out no more deliveries, writes and syncs everything that was recorded, and lets go of the directory.
+    ///
+    /// Whoever waits for a delivery gets nil; every later call fails with ``StoreError/closed``.
+    package func close() async {
+        scheduler.close()
+        await journal.flush()
+        await checkpointer.run()
+        await journal.close()
+        lock.withLock { $0 = nil }
+    }
+
+    /// Counts for health checks and logs.
+    package var statistics: StoreStatistics {
+        let deliveries = scheduler.counts
+        return StoreStatistics(
+            pendingDeliveries: deliveries.pending, unreadableDeliveries: deliveries.unreadable,
+            pendingReferences: scheduler.referenceCount, waitingBytes: journal.waitingBytes,
+            lastSyncFailure: journal.lastFailure, indexedMessages: intake.count)
+    }
+
+    /// Writes the conversation lines that a power cut may have taken.
+    private func writeMissingLines(_ messages: [RecoveredJournal.Recovered]) {
+        for message in messages {
+            guard let kind = message.kind else { continue }
+            do throws(StoreError) {
+                let records = try DeliveryRecords(message.pending, from: reader)
+                let entries = records.entries(
+                    record: message.pending.record, kind: kind, conversation: message.conversation)
+                try conversations.now { pool throws(StoreError) in
+                    for entry in entries { try pool.append(entry, mightBeThere: true) }
+                }
+                checkpointer.noteWrite()
+            } catch {
+                // The other conversations are served; this one is tried again at the next start.
+                checkpointer.distrust(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Dispatch
+import Synchronization
+
+/// Writes conversation lines on a serial queue, behind the journal.
+final class ConversationWriter: Sendable {
+    private let queue = DispatchQueue(label: "balloon.conversations")
+    private let pool: Mutex<ConversationPool>
+
+    init(directory: String) { pool = Mutex(ConversationPool(directory: directory)) }
+
+    /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
+    func append(_ entry: ConversationEntry, mightBeThere: Bool) async throws {
+        try await perform { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
+    }
+
+    /// The last lines of a conversation, oldest first.
+    func lines(of key: ConversationKey, maximum: Int) async throws -> [ConversationLine] {
+        try await perform { pool throws(StoreError) in try pool.lines(of: key, maximum: maximum) }
+    }
+
+    /// Waits until every line is on disk; whether there was anything to wait for.
+    func synchronize() async throws -> Bool {
+        try await perform { pool throws(StoreError) in
+            guard pool.isDirty else { return false }
+            try pool.synchronize()
+            return true
+        }
+    }
+
+    /// Runs `body` at once, on the caller's thread; only before the store is in use.
+    func now<Result: Sendable>(
+        _ body: (inout ConversationPool) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try pool.withLock { pool throws(StoreError) in try body(&pool) }
+    }
+
+    private func perform<Result: Sendable>(
+        _ body: @escaping @Sendable (inout ConversationPool) throws(StoreError) -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                do throws(StoreError) {
+                    let result = try self.now(body)
+                    continuation.resume(returning: result)
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import BalloonPOSIX
+
+/// The directory that holds everything the store keeps: its layout, its version and its one owner.
+struct DataDirectory: Sendable {
+    let path: String
+
+    var journal: String { path + "/journal" }
+    var conversations: String { path + "/conversations" }
+    private var lockFile: String { path + "/lock" }
+    private var versionFile: String { path + "/VERSION" }
+    private static let version = "1\n"
+
+    /// Makes what is missing and takes the lock.
+    func take() throws(StoreError) -> FileLock {
+        try run(path) { () throws(SystemError) in try Directory.make(path) }
+        let lock: FileLock
+        do throws(SystemError) { lock = try FileLock(lockFile) } catch {
+            if error.wouldBlock { throw .inUse(path: path, process: FileLock.owner(of: lockFile)) }
+            throw .unavailable(path: lockFile, error)
+        }
+        try checkVersion()
+        for folder in [journal, conversations] {
+            try run(folder) { () throws(SystemError) in try Directory.make(folder) }
+        }
+        try run(path) { () throws(SystemError) in
+            try Directory.synchronize(path)
+            try Directory.synchronize(Directory.parent(of: path))
+        }
+        return lock
+    }
+
+    private func checkVersion() throws(StoreError) {
+        guard Directory.exists(versionFile) else {
+            // A journal without a version is not an empty directory.
+            if Directory.exists(journal) { throw .unknownVersion(found: "", path: path) }
+            return try run(versionFile) { () throws(SystemError) in
+                try AtomicFile.write(Array(Self.version.utf8), to: versionFile)
+            }
+        }
+        let found = try run(versionFile) { () throws(SystemError) in
+            try File(versionFile, for: .reading).readAll()
+        }
+        let text = String(decoding: found.prefix(64), as: UTF8.self)
+        guard text == Self.version else {
+            throw .unknownVersion(found: text.filter { $0 != "\n" }, path: path)
+        }
+    }
+
+    @discardableResult
+    private func run<Result>(
+        _ path: String, _ body: () throws(SystemError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(SystemError) { return try body() } catch { throw .unavailable(path: path, error) }
+    }
+}

@@ -1,0 +1,8 @@
+/// What is known of a decided delivery while it is leased.
+struct DecidedDelivery: Sendable {
+    let outcome: DecidedOutcome
+    /// The replies that have an end in the journal.
+    var ends: [Int: DeliveryRecords.ReplyEnd]
+    /// The replies whose lines were written in this life.
+    var written: Set<Int> = []
+}

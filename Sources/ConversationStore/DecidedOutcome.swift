@@ -1,0 +1,117 @@
+package import BusinessMessages
+
+/// What a handler decided about a delivery, once and for all.
+package struct DecidedOutcome: Hashable, Sendable {
+    /// What is to become of the event itself.
+    package enum Verdict: Hashable, Sendable {
+        /// The handler is done with it.
+        case handled
+        /// The handler does not want it.
+        case rejected(reason: String)
+        /// A person takes over.
+        case handedOff(reason: String)
+    }
+
+    /// What is to become of the event itself.
+    package let verdict: Verdict
+    /// The replies, in the order in which they are sent.
+    package let replies: [DecidedReply]
+
+    /// Takes a verdict and the replies.
+    package init(_ verdict: Verdict, replies: [DecidedReply] = []) {
+        self.verdict = verdict
+        self.replies = replies
+    }
+}
+
+/// One reply of a decided outcome: every attempt to send it uses this id and these bytes.
+package struct DecidedReply: Hashable, Sendable {
+    /// The message's id.
+    package let id: MessageID
+    /// The message's kind.
+    package let kind: Kind
+    /// The message as it goes to the gateway, a JSON object.
+    package let message: [UInt8]
+
+    /// Takes a message that was encoded.
+    package init(id: MessageID, kind: Kind, message: [UInt8]) {
+        self.id = id
+        self.kind = kind
+        self.message = message
+    }
+}
+
+/// What finally became of a reply.
+package enum ReplyResult: Hashable, Sendable {
+    /// The gateway took it.
+    case accepted(status: Int)
+    /// The gateway does not want it, and sending it again would not help.
+    case refused(status: Int, reason: String)
+    /// No answer came in all attempts.
+    case failed(reason: String)
+
+    /// The spelling in journal and conversation.
+    var name: String {
+        switch self {
+        case .accepted: "accepted"
+        case .refused: "refused"
+        case .failed: "failed"
+        }
+    }
+
+    /// The gateway's HTTP status, when one came.
+    package var status: Int? {
+        switch self {
+        case .accepted(let status), .refused(let status, _): status
+        case .failed: nil
+        }
+    }
+
+    var reason: String? {
+        switch self {
+        case .accepted: nil
+        case .refused(_, let reason), .failed(let reason): reason
+        }
+    }
+
+    init?(name: String, status: Int?, reason: String?) {
+        switch (name, status) {
+        case ("accepted", .some(let status)): self = .accepted(status: status)
+        case ("refused", .some(let status)): self = .refused(status: status, reason: reason ?? "")
+        case ("failed", _): self = .failed(reason: reason ?? "")
+        default: return nil
+        }
+    }
+}
+
+/// How a delivery ended.
+package enum DeliveryResult: Hashable, Sendable {
+    /// A handler took it and its replies are settled.
+    case handled
+    /// The business has no handler for this kind.
+    case unhandled
+    /// The handler did not want it.
+    case rejected(reason: String)
+    /// A person took over.
+    case handedOff(reason: String)
+    /// It was given up.
+    case failed(reason: String)
+
+    /// The spelling in the journal.
+    var name: String {
+        switch self {
+        case .handled: "handled"
+        case .unhandled: "unhandled"
+        case .rejected: "rejected"
+        case .handedOff: "handedOff"
+        case .failed: "failed"
+        }
+    }
+
+    var reason: String? {
+        switch self {
+        case .handled, .unhandled: nil
+        case .rejected(let reason), .handedOff(let reason), .failed(let reason): reason
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+
+/// What the journal says about one message, read back from its records.
+struct DeliveryRecords: Sendable {
+    /// A reply's end and when it came.
+    struct ReplyEnd: Sendable {
+        let result: ReplyResult
+        let at: Timestamp
+    }
+
+    let id: MessageID
+    let receivedAt: Timestamp
+    let attributes: ReceivedAttributes
+    private(set) var message: [UInt8]
+    private(set) var reference = ReferenceState.none
+    private(set) var decided: DecidedOutcome?
+    private(set) var replies: [Int: ReplyEnd] = [:]
+
+    /// Reads the message's own record and those that say more about it, in their order.
+    init(_ pending: PendingDelivery, from reader: SegmentReader) throws(StoreError) {
+        let root = try reader.line(at: pending.location).root
+        let attributes = root["attributes"]
+        id = MessageID(root["id"]?.string ?? "")
+        receivedAt = timestamp(root)
+        self.attributes = ReceivedAttributes(
+            capabilityList: attributes?["capabilityList"]?.string, locale: attributes?["locale"]?.string,
+            intent: attributes?["intent"]?.string, group: attributes?["group"]?.string)
+        message = Array(root["message"]?.text ?? [])
+        for location in pending.related { apply(try reader.line(at: location).root) }
+    }
+
+    private mutating func apply(_ root: JSONValue) {
+        guard let type = root["type"] else { return }
+        if type.equals("resolved") {
+            if let resolved = root["message"] {
+                message = Array(resolved.text)
+                reference = .resolved
+            } else {
+                reference = .failed(reason: root["failure"]?.string ?? "")
+            }
+        } else if type.equals("outcome"), decided == nil {
+            decided = DecidedOutcome(root)
+        } else if type.equals("reply"), let index = root["index"]?.int, let name = root["result"]?.string,
+            let result = ReplyResult(name: name, status: root["status"]?.int, reason: root["reason"]?.string)
+        {
+            replies[index] = ReplyEnd(result: result, at: timestamp(root))
+        }
+    }
+
+    /// The delivery of a lease.
+    func delivery(_ lease: Lease) -> Delivery {
+        Delivery(
+            record: lease.pending.record, business: lease.conversation.business,
+            customer: lease.conversation.customer, id: id, attributes: attributes, message: message,
+            reference: reference, attempt: Int(lease.pending.attempt), decided: decided,
+            replyResults: replies.mapValues(\.result), receivedAt: receivedAt,
+            isRecovered: lease.pending.isRecovered)
+    }
+
+    /// The lines that the message and its replies have in their conversation.
+    func entries(record: UInt64, kind: Kind, conversation: ConversationKey) -> [ConversationEntry] {
+        var entries = [
+            ConversationEntry(
+                conversation: conversation, record: record, at: receivedAt, id: id, kind: kind,
+                message: message)
+        ]
+        for (index, reply) in (decided?.replies ?? []).enumerated() {
+            guard let end = replies[index] else { continue }
+            entries.append(
+                ConversationEntry(
+                    conversation: conversation, record: record, at: end.at, id: reply.id, kind: reply.kind,
+                    message: reply.message, result: end.result))
+        }
+        return entries
+    }
+}
+
+extension DecidedOutcome {
+    /// Reads a record of type outcome.
+    fileprivate init(_ root: JSONValue) {
+        let reason = root["reason"]?.string ?? ""
+        verdict =
+            switch root["outcome"]?.string {
+            case "rejected": .rejected(reason: reason)
+            case "handedOff": .handedOff(reason: reason)
+            default: .handled
+            }
+        replies = (root["replies"]?.elements.map(DecidedReply.init)) ?? []
+    }
+}
+
+extension DecidedReply {
+    fileprivate init(_ value: JSONValue) {
+        id = MessageID(value["id"]?.string ?? "")
+        kind = value["kind"]?.string.flatMap(Kind.init) ?? .unrecognized
+        message = Array(value["message"]?.text ?? [])
+    }
+}
+
+private func timestamp(_ root: JSONValue) -> Timestamp {
+    root["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? Timestamp(milliseconds: 0)
+}

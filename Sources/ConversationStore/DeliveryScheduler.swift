@@ -1,0 +1,99 @@
+import BusinessMessages
+import Dispatch
+import Synchronization
+
+/// Hands deliveries and references to the tasks that wait for them.
+final class DeliveryScheduler: Sendable {
+    private let queues = Mutex(DeliveryQueues())
+    private let references = Mutex(ReferenceLane())
+    private let lastWaiter = Atomic<UInt64>(0)
+    private let timers = DispatchQueue(label: "balloon.deliveries")
+
+    /// How many deliveries are not finished, and how many of those cannot be read back.
+    var counts: (pending: Int, unreadable: Int) { queues.withLock { ($0.count, $0.unreadable) } }
+
+    /// How many references nobody fetches yet.
+    var referenceCount: Int { references.withLock { $0.count } }
+
+    /// Adds deliveries in their order.
+    func add(_ deliveries: [Lease]) {
+        let handovers = queues.withLock { queues in
+            deliveries.compactMap { queues.add($0.pending, to: $0.conversation) }
+        }
+        resume(handovers)
+        for delivery in deliveries where delivery.pending.awaitsReference {
+            resume(references.withLock { $0.add(delivery) })
+        }
+    }
+
+    /// Waits for a delivery of a business; nil when closed or cancelled.
+    func next(for business: BusinessID) async -> Lease? {
+        let id = lastWaiter.add(1, ordering: .relaxed).newValue
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waiter = LeaseWaiter(id: id, continuation: continuation)
+                // Cancellation is visible before its handler runs, so that one of the two sees the other.
+                resume(
+                    queues.withLock { Task.isCancelled ? (waiter, nil) : $0.lease(for: business, or: waiter) }
+                )
+            }
+        } onCancel: {
+            resume(queues.withLock { $0.cancel(id, for: business) })
+        }
+    }
+
+    /// Waits for a message whose reference nobody fetches yet; nil when closed or cancelled.
+    func nextReference() async -> Lease? {
+        let id = lastWaiter.add(1, ordering: .relaxed).newValue
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waiter = LeaseWaiter(id: id, continuation: continuation)
+                resume(references.withLock { Task.isCancelled ? (waiter, nil) : $0.take(or: waiter) })
+            }
+        } onCancel: {
+            resume(references.withLock { $0.cancel(id) })
+        }
+    }
+
+    /// Runs `body` on the queues; for what hands nothing over.
+    func withQueues<Result: Sendable>(_ body: (inout DeliveryQueues) -> Result) -> Result {
+        queues.withLock { body(&$0) }
+    }
+
+    /// Notes the end of a reference and lets the delivery go when it is its turn.
+    func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) {
+        resume(queues.withLock { $0.resolve(record, of: key, at: location) ? $0.advance(key) : nil })
+    }
+
+    /// Gives a lease back for a while; false when it is not leased.
+    func postpone(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
+        guard queues.withLock({ $0.postpone(record, of: key) }) else { return false }
+        timers.asyncAfter(deadline: .now() + delay.dispatchInterval) { [weak self] in
+            guard let self else { return }
+            self.resume(self.queues.withLock { $0.resume(record, of: key) })
+        }
+        return true
+    }
+
+    /// Ends a delivery; nil when it is not leased.
+    func finish(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
+        let result = queues.withLock { $0.finish(record, of: key) }
+        resume(result?.next)
+        return result?.finished
+    }
+
+    /// Lets nobody wait any more.
+    func close() {
+        resume(queues.withLock { $0.close() })
+        resume(references.withLock { $0.close() })
+    }
+
+    private func resume(_ handover: DeliveryQueues.Handover?) {
+        guard let handover else { return }
+        handover.waiter.continuation.resume(returning: handover.lease)
+    }
+
+    private func resume(_ handovers: [DeliveryQueues.Handover]) {
+        for handover in handovers { handover.waiter.continuation.resume(returning: handover.lease) }
+    }
+}

@@ -1,0 +1,97 @@
+import Synchronization
+
+/// Where messages come in: one of a kind goes to the journal, its twins wait for the same answer.
+final class Intake: Sendable {
+    private let index: Mutex<MessageIndex>
+    private let scheduler: DeliveryScheduler
+
+    init(index: MessageIndex, scheduler: DeliveryScheduler) {
+        self.index = Mutex(index)
+        self.scheduler = scheduler
+    }
+
+    /// How many messages are known.
+    var count: Int { index.withLock { $0.count } }
+
+    /// Hands a message to the journal unless it is known.
+    func append(_ message: ReceivedMessage, to journal: Journal, completion: @escaping AppendCompletion) {
+        let key = MessageKey(business: message.business, id: message.id)
+        let body = JournalBody.message(message)
+        let accepted = AcceptedMessage(
+            key: key, conversation: ConversationKey(business: message.business, customer: message.customer),
+            hasPayloadReference: message.hasPayloadReference)
+        // In one step, so that no twin comes between the claim and a refusal.
+        let answer = index.withLock { index -> AppendResult? in
+            switch index.claim(key, completion) {
+            case .durable: return .duplicate
+            case .waiting: return nil
+            case .absent:
+                do throws(StoreError) {
+                    try journal.append(body, for: .sender(accepted, completion))
+                    return nil
+                } catch {
+                    _ = index.forget(key)
+                    return .failed(error)
+                }
+            }
+        }
+        if let answer { completion(answer) }
+    }
+
+    /// Tells everyone who waited for a batch what became of it; on the journal's queue.
+    func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
+        switch result {
+        case .durable(let records): store(entries, records)
+        case .failed(let error): forget(entries, error)
+        }
+    }
+
+    private func store(_ entries: [JournalEntry], _ records: [JournalledRecord]) {
+        var deliveries: [Lease] = []
+        deliveries.reserveCapacity(entries.count)
+        var twins: [AppendCompletion] = []
+        index.withLock { index in
+            for (position, entry) in entries.enumerated() {
+                guard case .sender(let message, _) = entry.waiter else { continue }
+                let record = records[position]
+                if let waiting = index.store(message.key, record: record.number) {
+                    twins.append(contentsOf: waiting)
+                }
+                deliveries.append(
+                    Lease(
+                        conversation: message.conversation,
+                        pending: PendingDelivery(
+                            record: record.number, location: record.location,
+                            awaitsReference: message.hasPayloadReference, isRecovered: false)))
+            }
+        }
+        // Senders first: they wait for their answer.
+        for (position, entry) in entries.enumerated() {
+            switch entry.waiter {
+            case .sender(_, let completion): completion(.stored)
+            case .task(let continuation): continuation.resume(returning: records[position])
+            case .nobody: break
+            }
+        }
+        for completion in twins { completion(.duplicate) }
+        scheduler.add(deliveries)
+    }
+
+    private func forget(_ entries: [JournalEntry], _ error: StoreError) {
+        var twins: [AppendCompletion] = []
+        index.withLock { index in
+            for entry in entries {
+                guard case .sender(let message, _) = entry.waiter else { continue }
+                if let waiting = index.forget(message.key) { twins.append(contentsOf: waiting) }
+            }
+        }
+        for entry in entries {
+            switch entry.waiter {
+            case .sender(_, let completion): completion(.failed(error))
+            case .task(let continuation): continuation.resume(throwing: error)
+            case .nobody: break
+            }
+        }
+        for completion in twins { completion(.failed(error)) }
+    }
+}

@@ -1,0 +1,176 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+
+/// The records of the journal, each as an object that begins with `"type"`.
+///
+/// Record numbers, batch and checksum are the writer's; see ``JournalLine``. `of` is a message's record number.
+enum JournalBody {
+    /// `{"type":"segment","format":1,"at":"…"}`: the first line of every segment.
+    static func segment(at: Timestamp) -> [UInt8] {
+        object("segment") {
+            $0.field("format", 1)
+            $0.field("at", at.rfc3339)
+        }
+    }
+
+    /// `{"type":"abandoned","from":3,"to":9}`: these records failed to reach the disk, whatever the files say.
+    static func abandoned(_ records: ClosedRange<UInt64>) -> [UInt8] {
+        object("abandoned") {
+            $0.field("from", Int(records.lowerBound))
+            $0.field("to", Int(records.upperBound))
+        }
+    }
+
+    /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"reference":true,"message":{…}}`
+    static func message(_ message: ReceivedMessage) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: message.message.count + 512)
+        writer.object { writer in
+            writer.field("type", "message")
+            writer.field("at", message.receivedAt.rfc3339)
+            writer.field("business", message.business.rawValue)
+            writer.field("customer", message.customer.rawValue)
+            writer.field("id", message.id.rawValue)
+            if !message.attributes.isEmpty {
+                writer.key("attributes")
+                writer.object { writer in
+                    writer.field("capabilityList", message.attributes.capabilityList)
+                    writer.field("locale", message.attributes.locale)
+                    writer.field("intent", message.attributes.intent)
+                    writer.field("group", message.attributes.group)
+                }
+            }
+            if message.hasPayloadReference { writer.field("reference", true) }
+        }
+        return adding(message.message, as: "message", to: writer.finish())
+    }
+
+    /// `{"type":"resolved","of":12,"at":"…","message":{…}}`, or `"failure":"…"` in place of the message.
+    static func resolved(of record: UInt64, _ resolution: Resolution, at: Timestamp) -> [UInt8] {
+        switch resolution {
+        case .resolved(let message):
+            let start = object("resolved") {
+                $0.field("of", Int(record))
+                $0.field("at", at.rfc3339)
+            }
+            return adding(message, as: "message", to: start)
+        case .failed(let reason):
+            return object("resolved") {
+                $0.field("of", Int(record))
+                $0.field("at", at.rfc3339)
+                $0.field("failure", reason)
+            }
+        }
+    }
+
+    /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"handled","reason":"…","replies":[{"id":"…","kind":"text","message":{…}}]}`
+    static func outcome(
+        of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome, at: Timestamp
+    ) -> [UInt8] {
+        let (name, reason): (String, String?) =
+            switch outcome.verdict {
+            case .handled: ("handled", nil)
+            case .rejected(let reason): ("rejected", reason)
+            case .handedOff(let reason): ("handedOff", reason)
+            }
+        return object("outcome") { writer in
+            writer.field("of", Int(record))
+            writer.field("at", at.rfc3339)
+            writer.field("attempt", attempt)
+            writer.field("kind", kind?.rawValue)
+            writer.field("outcome", name)
+            writer.field("reason", reason)
+            writer.key("replies")
+            writer.array { writer in
+                for reply in outcome.replies {
+                    writer.object { writer in
+                        writer.field("id", reply.id.rawValue)
+                        writer.field("kind", reply.kind.rawValue)
+                        writer.key("message")
+                        writer.raw(oneLine(reply.message))
+                    }
+                }
+            }
+        }
+    }
+
+    /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","at":"…"}`
+    static func reply(of record: UInt64, index: Int, id: MessageID, _ result: ReplyResult, at: Timestamp)
+        -> [UInt8]
+    {
+        object("reply") {
+            $0.field("of", Int(record))
+            $0.field("index", index)
+            $0.field("id", id.rawValue)
+            $0.field("result", result.name)
+            $0.field("status", result.status)
+            $0.field("reason", result.reason)
+            $0.field("at", at.rfc3339)
+        }
+    }
+
+    /// `{"type":"attempt","of":12,"attempt":1,"at":"…"}`: an attempt that ended without an outcome.
+    static func attempt(of record: UInt64, _ attempt: Int, at: Timestamp) -> [UInt8] {
+        object("attempt") {
+            $0.field("of", Int(record))
+            $0.field("attempt", attempt)
+            $0.field("at", at.rfc3339)
+        }
+    }
+
+    /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; without `kind` when no
+    /// conversation line was written for the message.
+    static func finished(of record: UInt64, kind: Kind?, _ result: DeliveryResult, at: Timestamp) -> [UInt8] {
+        object("finished") {
+            $0.field("of", Int(record))
+            $0.field("kind", kind?.rawValue)
+            $0.field("result", result.name)
+            $0.field("reason", result.reason)
+            $0.field("at", at.rfc3339)
+        }
+    }
+
+    /// `{"type":"checkpoint","through":12,"at":"…"}`: the conversation lines of every delivery whose `finished` has
+    /// at most this number are on disk.
+    static func checkpoint(through record: UInt64, at: Timestamp) -> [UInt8] {
+        object("checkpoint") {
+            $0.field("through", Int(record))
+            $0.field("at", at.rfc3339)
+        }
+    }
+
+    private static func object(_ type: String, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 128)
+        writer.object { writer in
+            writer.field("type", type)
+            members(&writer)
+        }
+        return writer.finish()
+    }
+
+    /// Adds a member with a valid JSON text as its value, in one line.
+    private static func adding(_ json: [UInt8], as name: StaticString, to object: [UInt8]) -> [UInt8] {
+        var body = object
+        body.reserveCapacity(body.count + json.count + name.utf8CodeUnitCount + 5)
+        body.removeLast()
+        body.append(contentsOf: Array(",\"\(name)\":".utf8))
+        let start = body.count
+        body.append(contentsOf: json)
+        makeOneLine(&body, from: start)
+        body.append(UInt8(ascii: "}"))
+        return body
+    }
+}
+
+/// Returns a valid JSON text in one line: inside strings line breaks are always escaped, so that the raw ones stand
+/// between tokens and may be spaces as well (RFC 8259 §2).
+func oneLine(_ json: [UInt8]) -> [UInt8] {
+    var text = json
+    makeOneLine(&text, from: 0)
+    return text
+}
+
+private func makeOneLine(_ text: inout [UInt8], from start: Int) {
+    text.replace(UInt8(ascii: "\n"), with: UInt8(ascii: " "), from: start)
+    text.replace(UInt8(ascii: "\r"), with: UInt8(ascii: " "), from: start)
+}

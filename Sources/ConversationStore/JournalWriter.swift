@@ -1,0 +1,94 @@
+import BalloonPOSIX
+
+/// Writes batches of records to segments: one write and one sync each.
+///
+/// A segment is never trusted again after a write or a sync failed: it is cut to what was synced, and the next one
+/// begins by abandoning the records that were in the failed batch.
+struct JournalWriter: Sendable {
+    private let directory: String
+    private let disk: any JournalDisk
+    private let maximumSegmentBytes: Int
+    private let reader: SegmentReader
+    private var nextRecord: UInt64
+    private var segment: Segment?
+    private var abandoned: ClosedRange<UInt64>?
+    private var lines: [UInt8] = []
+
+    private struct Segment {
+        let file: File
+        let firstRecord: UInt64
+        var syncedBytes = 0
+    }
+
+    /// The largest buffer that is kept between batches.
+    private static let keptBufferBytes = 4 << 20
+
+    init(_ configuration: StoreConfiguration, directory: String, reader: SegmentReader, nextRecord: UInt64) {
+        self.directory = directory
+        self.reader = reader
+        self.nextRecord = nextRecord
+        disk = configuration.disk
+        maximumSegmentBytes = configuration.maximumSegmentBytes
+    }
+
+    /// The number of the last record that was written.
+    var lastRecord: UInt64 { nextRecord - 1 }
+
+    /// Writes the entries as one batch and waits until it is on disk.
+    ///
+    /// Throws when any part of that failed; then none of the entries is in the journal.
+    mutating func commit(_ entries: [JournalEntry]) throws(SystemError) -> [JournalledRecord] {
+        lines.removeAll(keepingCapacity: lines.capacity <= Self.keptBufferBytes)
+        let batch = nextRecord
+        var segment: Segment
+        if let open = self.segment { segment = open } else { segment = try makeSegment(batch: batch) }
+        var records: [JournalledRecord] = []
+        records.reserveCapacity(entries.count)
+        for entry in entries {
+            let number = nextRecord
+            let start = lines.count
+            add(entry.body, batch: batch)
+            let location = RecordLocation(
+                segment: segment.firstRecord, offset: UInt32(segment.syncedBytes + start),
+                lengthBytes: UInt32(lines.count - start - 1))
+            records.append(JournalledRecord(number: number, location: location))
+        }
+        do throws(SystemError) {
+            try disk.append(lines, to: segment.file)
+            try disk.synchronize(segment.file)
+        } catch {
+            abandon(segment, from: batch)
+            throw error
+        }
+        abandoned = nil
+        segment.syncedBytes += lines.count
+        self.segment = segment.syncedBytes < maximumSegmentBytes ? segment : nil
+        return records
+    }
+
+    private mutating func makeSegment(batch: UInt64) throws(SystemError) -> Segment {
+        let file = try disk.create(directory + "/" + SegmentName.text(firstRecord: batch))
+        reader.add(file, firstRecord: batch)
+        add(JournalBody.segment(at: .now()), batch: batch)
+        if let abandoned { add(JournalBody.abandoned(abandoned), batch: batch) }
+        return Segment(file: file, firstRecord: batch)
+    }
+
+    private mutating func add(_ body: [UInt8], batch: UInt64) {
+        JournalLine.write(body: body, record: nextRecord, batch: batch, onto: &lines)
+        nextRecord += 1
+    }
+
+    private mutating func abandon(_ failed: Segment, from batch: UInt64) {
+        abandoned = (abandoned?.lowerBound ?? batch)...(nextRecord - 1)
+        segment = nil
+        // The abandoned record makes up for what cannot be taken back here.
+        if failed.syncedBytes > 0 {
+            try? failed.file.truncate(to: failed.syncedBytes)
+        } else {
+            reader.remove(firstRecord: failed.firstRecord)
+            try? failed.file.truncate(to: 0)
+            try? Directory.remove(directory + "/" + SegmentName.text(firstRecord: failed.firstRecord))
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import BalloonWire
+import BusinessMessages
+
+/// The identity of a message in the deduplication index: 128 bits of a SHA-256.
+///
+/// Over the business id's length in decimal, a colon, the business id and the message id, so that no two pairs
+/// have the same input.
+struct MessageKey: Hashable, Sendable {
+    private let high: UInt64
+    private let low: UInt64
+
+    init(business: BusinessID, id: MessageID) {
+        var input: [UInt8] = []
+        input.reserveCapacity(business.rawValue.utf8.count + id.rawValue.utf8.count + 8)
+        input.append(contentsOf: String(business.rawValue.utf8.count).utf8)
+        input.append(UInt8(ascii: ":"))
+        input.append(contentsOf: business.rawValue.utf8)
+        input.append(contentsOf: id.rawValue.utf8)
+        let hash = SHA256.hash(input)
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        for position in 0..<8 {
+            high = high << 8 | UInt64(hash[position])
+            low = low << 8 | UInt64(hash[position + 8])
+        }
+        self.high = high
+        self.low = low
+    }
+
+    // The bits are uniform already; the table's own seed does the rest.
+    func hash(into hasher: inout Hasher) { hasher.combine(low) }
+}

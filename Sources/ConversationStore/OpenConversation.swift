@@ -1,0 +1,88 @@
+import BalloonPOSIX
+
+/// A conversation's file that is open for appending.
+struct OpenConversation: Sendable {
+    let path: String
+    /// Whether the file was made by this opening.
+    let isNew: Bool
+    private let file: File
+    private var sizeBytes: Int
+    private(set) var lastSequence: Int
+    /// The lines in the file; read only when a line might be there already.
+    private var known: Set<LineIdentity>?
+    /// When it was last used, as a count of uses.
+    var lastUse: UInt64 = 0
+
+    /// Opens or makes the file; cuts an unfinished last line.
+    init(_ path: String) throws(StoreError) {
+        do throws(SystemError) {
+            file = try File(path, for: .appending)
+            let (lines, completeBytes) = try ConversationTail.lines(of: file, maximum: 1)
+            let foundBytes = try file.sizeBytes()
+            if completeBytes < foundBytes { try file.truncate(to: completeBytes) }
+            isNew = foundBytes == 0
+            sizeBytes = completeBytes
+            lastSequence = 0
+            if let last = lines.last { lastSequence = ConversationLine(last)?.sequence ?? -1 }
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        guard lastSequence >= 0 else { throw .damaged(file: path, line: 0) }
+        self.path = path
+    }
+
+    /// Appends a line with the next sequence number, unless it `mightBeThere` and is; whether it was appended.
+    mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
+        if mightBeThere, try identities().contains(entry.identity) { return false }
+        let line = entry.line(sequence: lastSequence + 1)
+        do throws(SystemError) {
+            try file.append(line)
+        } catch {
+            // Without the cut the next opening makes it; until then the file must not be appended to.
+            try? file.truncate(to: sizeBytes)
+            throw .unavailable(path: path, error)
+        }
+        sizeBytes += line.count
+        lastSequence += 1
+        known?.insert(entry.identity)
+        return true
+    }
+
+    /// The last lines, oldest first.
+    func lines(maximum: Int) throws(StoreError) -> [ConversationLine] {
+        let texts: [[UInt8]]
+        do throws(SystemError) { texts = try ConversationTail.lines(of: file, maximum: maximum).lines } catch
+        {
+            throw .unavailable(path: path, error)
+        }
+        return try parse(texts, lastSequence: lastSequence, path: path)
+    }
+
+    /// Waits until the lines are on disk.
+    func synchronize() throws(SystemError) { try file.synchronizeData() }
+
+    private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
+        if let known { return known }
+        var found: Set<LineIdentity> = []
+        for line in try lines(maximum: lastSequence) {
+            found.insert(
+                LineIdentity(record: line.record, reply: line.direction == .outbound ? line.id : nil))
+        }
+        known = found
+        return found
+    }
+}
+
+/// Reads lines of which the last has the number `lastSequence`; a line that is none is damage.
+func parse(_ texts: [[UInt8]], lastSequence: Int, path: String) throws(StoreError) -> [ConversationLine] {
+    var lines: [ConversationLine] = []
+    lines.reserveCapacity(texts.count)
+    for (index, text) in texts.enumerated() {
+        let number = lastSequence - texts.count + 1 + index
+        guard let line = ConversationLine(text), line.sequence == number else {
+            throw .damaged(file: path, line: number)
+        }
+        lines.append(line)
+    }
+    return lines
+}

@@ -1,0 +1,23 @@
+import BusinessMessages
+
+/// What the store keeps in memory of a message that is not finished: where its records stand, never their text.
+struct PendingDelivery: Sendable {
+    let record: UInt64
+    let location: RecordLocation
+    /// The records that say more about it (resolved, outcome, reply), in their order.
+    var related: [RecordLocation] = []
+    /// How many attempts were begun.
+    var attempt: Int32 = 0
+    /// Whether its payload reference has no end yet.
+    var awaitsReference: Bool
+    var isDecided = false
+    let isRecovered: Bool
+    /// The kind, once its conversation line was written.
+    var recordedKind: Kind?
+}
+
+/// A delivery that was taken out of its queue for an attempt.
+struct Lease: Sendable {
+    let conversation: ConversationKey
+    let pending: PendingDelivery
+}

@@ -1,0 +1,15 @@
+/// Where the line of a record stands. Lives in memory only: files refer to records by number.
+struct RecordLocation: Hashable, Sendable {
+    /// The segment, by its first record's number.
+    let segment: UInt64
+    /// Where the line begins in the segment.
+    let offset: UInt32
+    /// The line's length without its line feed.
+    let lengthBytes: UInt32
+}
+
+/// A record that is on disk.
+struct JournalledRecord: Hashable, Sendable {
+    let number: UInt64
+    let location: RecordLocation
+}

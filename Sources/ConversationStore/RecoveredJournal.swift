@@ -1,0 +1,84 @@
+import BalloonJSON
+import BusinessMessages
+
+/// What the records of a journal add up to, one after the other.
+struct RecoveredJournal: Sendable {
+    /// A message and what became of it.
+    struct Recovered: Sendable {
+        let conversation: ConversationKey
+        var pending: PendingDelivery
+        /// The kind under which it is in its conversation.
+        var kind: Kind?
+
+        var lease: Lease { Lease(conversation: conversation, pending: pending) }
+    }
+
+    /// The number of the next record to be written.
+    private(set) var nextRecord: UInt64 = 1
+    private(set) var index = MessageIndex()
+    /// The messages that are not finished, by their records.
+    private var unfinished: [UInt64: Recovered] = [:]
+    /// The messages that were finished and whose conversation lines may not be on disk, by the record that says so.
+    private var unsynced: [UInt64: Recovered] = [:]
+
+    /// The deliveries that are not finished, in the order of their records.
+    var deliveries: [Lease] {
+        unfinished.values.map(\.lease).sorted { $0.pending.record < $1.pending.record }
+    }
+
+    /// The messages whose conversation lines may be missing, in the order of their records.
+    var unwritten: [Recovered] {
+        (Array(unsynced.values) + unfinished.values.filter(\.pending.isDecided))
+            .filter { $0.kind != nil }
+            .sorted { $0.pending.record < $1.pending.record }
+    }
+
+    /// Goes past numbers that must not be given out.
+    mutating func skip(to record: UInt64) { nextRecord = max(nextRecord, record) }
+
+    /// Takes in a record; types that are not known are kept in the file and have no effect.
+    mutating func apply(_ root: JSONValue, record: UInt64, at location: RecordLocation) {
+        skip(to: record + 1)
+        guard let type = root["type"] else { return }
+        if type.equals("message") { return addMessage(root, record: record, at: location) }
+        if type.equals("checkpoint") { return applyCheckpoint(root) }
+        guard let number = root["of"]?.int, number > 0 else { return }
+        let message = UInt64(number)
+        if type.equals("resolved") {
+            unfinished[message]?.pending.awaitsReference = false
+            unfinished[message]?.pending.related.append(location)
+        } else if type.equals("outcome") {
+            unfinished[message]?.pending.isDecided = true
+            unfinished[message]?.pending.related.append(location)
+            let kind = kind(root)
+            unfinished[message]?.kind = kind
+        } else if type.equals("reply") {
+            unfinished[message]?.pending.related.append(location)
+        } else if type.equals("attempt"), let attempt = root["attempt"]?.int {
+            unfinished[message]?.pending.attempt = Int32(clamping: attempt)
+        } else if type.equals("finished"), var finished = unfinished.removeValue(forKey: message) {
+            finished.kind = kind(root) ?? finished.kind
+            unsynced[record] = finished
+        }
+    }
+
+    private mutating func addMessage(_ root: JSONValue, record: UInt64, at location: RecordLocation) {
+        guard let business = root["business"]?.string, let customer = root["customer"]?.string,
+            let id = root["id"]?.string,
+            // The first message with an identity is the one that counts.
+            index.recover(MessageKey(business: BusinessID(business), id: MessageID(id)), record: record)
+        else { return }
+        unfinished[record] = Recovered(
+            conversation: ConversationKey(business: BusinessID(business), customer: CustomerID(customer)),
+            pending: PendingDelivery(
+                record: record, location: location, awaitsReference: root["reference"]?.bool ?? false,
+                isRecovered: true))
+    }
+
+    private mutating func applyCheckpoint(_ root: JSONValue) {
+        guard let through = root["through"]?.int, through > 0 else { return }
+        unsynced = unsynced.filter { $0.key > UInt64(through) }
+    }
+
+    private func kind(_ root: JSONValue) -> Kind? { root["kind"]?.string.flatMap(Kind.init) }
+}

@@ -1,0 +1,20 @@
+/// The name of a journal segment: its first record's number in at least twelve digits, and `.jsonl`.
+enum SegmentName {
+    /// What a damaged segment's name gets at its end.
+    static let damagedSuffix = ".damaged"
+    private static let suffix = ".jsonl"
+
+    /// `000000000012.jsonl`.
+    static func text(firstRecord: UInt64) -> String {
+        let digits = String(firstRecord)
+        return String(repeating: "0", count: max(0, 12 - digits.utf8.count)) + digits + suffix
+    }
+
+    /// Reads a name; nil for any other file.
+    static func firstRecord(_ name: String) -> UInt64? {
+        guard name.hasSuffix(suffix) else { return nil }
+        let digits = name.utf8.dropLast(suffix.utf8.count)
+        guard digits.count >= 12, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return String(digits).flatMap(UInt64.init)
+    }
+}

@@ -1,0 +1,57 @@
+import BalloonJSON
+import BalloonPOSIX
+import Synchronization
+
+/// Reads single lines back from segments; keeps a bounded number of them open.
+final class SegmentReader: Sendable {
+    private let directory: String
+    private let files = Mutex<[UInt64: File]>([:])
+    private static let maximumOpenFiles = 32
+
+    init(directory: String) { self.directory = directory }
+
+    /// Makes an open segment known.
+    func add(_ file: File, firstRecord: UInt64) {
+        files.withLock { files in
+            if files.count >= Self.maximumOpenFiles, let oldest = files.keys.min() { files[oldest] = nil }
+            files[firstRecord] = file
+        }
+    }
+
+    /// Forgets a segment.
+    func remove(firstRecord: UInt64) { files.withLock { $0[firstRecord] = nil } }
+
+    /// Reads the line of a record; throws when it cannot be read or is not what was written.
+    func line(at location: RecordLocation) throws(StoreError) -> JSONDocument {
+        let path = directory + "/" + SegmentName.text(firstRecord: location.segment)
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            let file = try file(path, firstRecord: location.segment)
+            bytes = try file.read(at: Int(location.offset), count: Int(location.lengthBytes))
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        // What the checksum covers was valid when it was written.
+        guard bytes.count == Int(location.lengthBytes), JournalLine.isIntact(bytes[...]),
+            let document = try? JSONDocument(bytes, limits: .journal)
+        else { throw .damaged(file: path, line: 0) }
+        return document
+    }
+
+    private func file(_ path: String, firstRecord: UInt64) throws(SystemError) -> File {
+        if let file = files.withLock({ $0[firstRecord] }) { return file }
+        let file = try File(path, for: .reading)
+        add(file, firstRecord: firstRecord)
+        return file
+    }
+}
+
+extension JSONLimits {
+    /// Room for a message at its limits inside a record.
+    static var journal: JSONLimits {
+        var limits = JSONLimits()
+        limits.maximumDepth += 8
+        limits.maximumBytes = Int(Int32.max)
+        return limits
+    }
+}

@@ -1,0 +1,18 @@
+/// What a store needs to know before it opens.
+package struct StoreConfiguration: Sendable {
+    /// The data directory; made, with what is missing above it, if absent.
+    package var directory: String
+    /// How many bytes of messages may wait for the disk before more are refused.
+    package var maximumWaitingBytes = 64 << 20
+    /// The size from which a journal segment is followed by a new one.
+    package var maximumSegmentBytes = 64 << 20
+    /// How long written conversation lines may wait until they are synced and checkpointed.
+    package var checkpointInterval = Duration.seconds(5)
+    /// How long a record that nobody waits for may wait for company before it is written.
+    package var lazyDelay = Duration.milliseconds(50)
+    /// The disk that the journal is written to.
+    package var disk: any JournalDisk = SystemDisk()
+
+    /// The defaults, for a data directory.
+    package init(directory: String) { self.directory = directory }
+}

@@ -1,0 +1,57 @@
+package import BalloonPOSIX
+
+/// What can go wrong in the store.
+package enum StoreError: Error, Hashable, Sendable {
+    /// Another process owns the data directory; the operator stops it or chooses another directory.
+    case inUse(path: String, process: Int32?)
+    /// The directory was written by a version that this program does not know; the operator upgrades the program
+    /// or points it elsewhere. Empty when the directory holds a journal and no VERSION file.
+    case unknownVersion(found: String, path: String)
+    /// A line that must be intact is not: the disk is broken, or someone edited the file. The operator restores
+    /// it from a backup. Lines count from 1.
+    case damaged(file: String, line: Int)
+    /// A damaged journal file was set aside at an earlier start and nobody has decided about it yet; the operator
+    /// repairs it and gives it its name back, or moves it away and loses what was in it.
+    case quarantined(file: String)
+    /// The operating system refused something at the path; the operator sees to disk and permissions.
+    case unavailable(path: String, SystemError)
+    /// Writing or syncing failed, so nothing of the batch counts as kept; the caller answers 503.
+    case notDurable(SystemError)
+    /// More waits for the disk than ``StoreConfiguration/maximumWaitingBytes``; the caller answers 503.
+    case overloaded
+    /// The store is closed; the caller stops.
+    case closed
+    /// The delivery is not leased, or leased again since; a mistake of the caller.
+    case notLeased(record: UInt64)
+    /// The delivery's outcome was decided before and stays what it is; a mistake of the caller.
+    case alreadyDecided(record: UInt64)
+    /// The reply's index is none of the decided outcome's; a mistake of the caller.
+    case unknownReply(record: UInt64, index: Int)
+    /// The reference was resolved before; a mistake of the caller.
+    case alreadyResolved(record: UInt64)
+}
+
+extension StoreError: CustomStringConvertible {
+    /// One line for an operator: what happened and where.
+    package var description: String {
+        switch self {
+        case .inUse(let path, let process):
+            "the data directory \(path) is in use by "
+                + (process.map { "process \($0)" } ?? "another process")
+        case .unknownVersion(let found, let path):
+            found.isEmpty
+                ? "the data directory \(path) holds a journal but no VERSION file"
+                : "the data directory \(path) has version \"\(found)\", which this program does not know"
+        case .damaged(let file, let line): "\(file) is damaged at line \(line)"
+        case .quarantined(let file): "\(file) was found damaged and waits for a decision"
+        case .unavailable(let path, let error): "\(path): \(error)"
+        case .notDurable(let error): "not written to disk: \(error)"
+        case .overloaded: "too much is waiting for the disk"
+        case .closed: "the store is closed"
+        case .notLeased(let record): "delivery \(record) is not leased"
+        case .alreadyDecided(let record): "delivery \(record) was decided before"
+        case .unknownReply(let record, let index): "delivery \(record) has no reply \(index)"
+        case .alreadyResolved(let record): "the reference of message \(record) was resolved before"
+        }
+    }
+}
