@@ -24,7 +24,9 @@ public struct App: Sendable {
     public let url: String?
     /// The URL's query, in its order.
     public let queryItems: [QueryItem]
-    /// The reply in words, by LivePerson's convention: `data={"lpData…": {"interactive": {"response": {"text": …}}}}`.
+    /// The reply in words, by LivePerson's convention, where an app follows it.
+    ///
+    /// The query item `data` is then `{"lpData…": {"interactive": {"response": {"text": "…"}}}}`.
     public let replyText: String?
     /// What every interactive message has; `bid` names the app.
     public let interaction: Interaction
@@ -54,7 +56,7 @@ extension App.QueryItem {
     }
 }
 
-/// The text that an agreed JSON object in a query holds; the name `lpData` may have the brand's number behind it.
+/// The text that an agreed JSON object in a query holds; the brand's number may follow the name `lpData`.
 private func agreedReplyText(in value: String) -> String? {
     // What is not JSON is the app's own language.
     guard value.utf8.first == UInt8(ascii: "{"), let document = try? JSONDocument(Array(value.utf8)) else {

@@ -2,8 +2,8 @@ public import BalloonJSON
 
 /// The result of an Apple Pay request.
 ///
-/// Apple does not document the shape; what is there is kept in `payment`. The payment token in it is a secret: it
-/// belongs in no log and no file.
+/// Apple does not document the shape; what is there is kept in `payment`. The payment token in it is a
+/// secret: it belongs in no log and no file.
 public struct ApplePay: Sendable {
     /// The status, wherever it stood.
     public let status: String?

@@ -4,7 +4,8 @@ internal import BalloonJSON
 ///
 /// ```json
 /// "data": {"version": "1.0", "authenticate": {"status": "authenticated", "token": "…"}}
-/// "data": {"version": "1.0", "authenticate": {"status": "failed", "errors": [{"code": 2, "domain": "…", "message": "…"}]}}
+/// "data": {"version": "1.0", "authenticate": {"status": "failed",
+///          "errors": [{"code": 2, "domain": "…", "message": "…"}]}}
 /// "data": {"version": "2.0", "authenticate": {"status": "failure", "error_code": "400"}}
 /// ```
 /// Apple MSP API, "Authentication Message" and "Authentication Event".

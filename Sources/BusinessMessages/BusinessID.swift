@@ -1,7 +1,7 @@
 /// The identity of a business as Apple Business Register gave it.
 ///
-/// On the wire a bare GUID such as `a884eddf-0c47-4b3e-9c1f-3f2d7c1e5a60`, compared byte by byte. `urn:biz:…` is
-/// what customers open and never appears in a message.
+/// On the wire a bare GUID such as `a884eddf-0c47-4b3e-9c1f-3f2d7c1e5a60`, compared byte by byte. `urn:biz:…`
+/// is what customers open and never appears in a message.
 public struct BusinessID: RawRepresentable, Hashable, Sendable {
     /// The identifier as it stands on the wire.
     public let rawValue: String

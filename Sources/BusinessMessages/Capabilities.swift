@@ -1,7 +1,7 @@
 /// What the customer's device can show; a business must not send anything else.
 ///
-/// The header `capability-list`: `QUICK,LIST,TIME,AUTH,AUTH2,FORM` in either case (Apple MSP API, "HTTP Headers"),
-/// maybe percent-encoded. Unknown tokens are kept. Apple Pay and rich links need no capability.
+/// The header `capability-list`: `QUICK,LIST,TIME,AUTH,AUTH2,FORM` in either case (Apple MSP API, "HTTP
+/// Headers"), maybe percent-encoded. Unknown tokens are kept. Apple Pay and rich links need no capability.
 public struct Capabilities: Hashable, Sendable {
     /// Each token once, in the header's order.
     public let tokens: [Capability]

@@ -1,6 +1,8 @@
 internal import BalloonJSON
 
-/// The customer closed the conversation or declined an invitation; nothing may be sent until they write again.
+/// The customer closed the conversation or declined an invitation.
+///
+/// Nothing may be sent until they write again (Apple's policy).
 ///
 /// ```json
 /// {"type": "close", "referenceIds": ["…"]}

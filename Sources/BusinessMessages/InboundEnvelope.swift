@@ -10,7 +10,7 @@ public struct InboundEnvelope: Equatable, Sendable {
 
     /// The message's identity, the same on every attempt of the sender.
     public let id: MessageID
-    /// The body's `type`: `text`, `interactive`, `typing_start`, `typing_end`, `close` or one we do not know yet.
+    /// The body's `type`: `text`, `interactive`, `typing_start`, `typing_end`, `close` or an unknown one.
     public let type: String
     /// The sender.
     public let customer: CustomerID
@@ -19,7 +19,9 @@ public struct InboundEnvelope: Equatable, Sendable {
     /// Whether the content is behind an `interactiveDataRef` and must be fetched.
     public let hasPayloadReference: Bool
 
-    /// Reads the envelope; each identifier from the body, or from its header where the body lacks it or has it empty.
+    /// Reads the envelope; a header serves where the body lacks an identifier or has it empty.
+    ///
+    /// Where both have it they must be the same bytes. An identifier has 1 to 512 bytes and no control characters.
     public static func read(
         document: JSONDocument, headers: EnvelopeHeaders
     ) throws(EnvelopeError) -> InboundEnvelope {
@@ -38,26 +40,34 @@ public struct InboundEnvelope: Equatable, Sendable {
 private func identifier(
     _ field: EnvelopeError.Field, _ member: JSONValue?, _ header: ArraySlice<UInt8>?
 ) throws(EnvelopeError) -> String {
-    if let member, !member.isNull {
-        // Six bytes are the longest spelling of one: \u0041.
-        guard member.text.count <= 6 * InboundEnvelope.maximumIdentifierBytes + 2 else {
-            throw tooLong(field)
-        }
-        guard let string = member.string else { throw .malformed(field) }
-        if !string.isEmpty {
-            if let header, !header.isEmpty, !header.elementsEqual(string.utf8) { throw .disagreement(field) }
-            return try checked(string, field)
-        }
+    let header = header ?? []
+    guard let body = try bytes(of: member, field), !body.isEmpty else {
+        guard !header.isEmpty else { throw .missing(field) }
+        return try checked(header, field)
     }
-    guard let header, !header.isEmpty else { throw .missing(field) }
-    guard let string = String(validating: header, as: UTF8.self) else { throw .malformed(field) }
-    return try checked(string, field)
+    guard header.isEmpty || header == body else { throw .disagreement(field) }
+    return try checked(body, field)
 }
 
-private func checked(_ string: String, _ field: EnvelopeError.Field) throws(EnvelopeError) -> String {
-    guard string.utf8.count <= InboundEnvelope.maximumIdentifierBytes else { throw tooLong(field) }
+/// The member's string, where possible without copying it; nil when it is absent or null.
+private func bytes(
+    of member: JSONValue?, _ field: EnvelopeError.Field
+) throws(EnvelopeError) -> ArraySlice<UInt8>? {
+    guard let member, !member.isNull else { return nil }
+    if let plain = member.stringBytes { return plain }
+    // Six bytes are the longest spelling of one: \u0041.
+    guard member.text.count <= 6 * InboundEnvelope.maximumIdentifierBytes + 2 else { throw tooLong(field) }
+    guard let escaped = member.string else { throw .malformed(field) }
+    return Array(escaped.utf8)[...]
+}
+
+private func checked(
+    _ bytes: ArraySlice<UInt8>, _ field: EnvelopeError.Field
+) throws(EnvelopeError) -> String {
+    guard bytes.count <= InboundEnvelope.maximumIdentifierBytes else { throw tooLong(field) }
     // Identifiers become header values of our own requests; a line break in one would add headers.
-    guard string.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .malformed(field) }
+    guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .malformed(field) }
+    guard let string = String(validating: bytes, as: UTF8.self) else { throw .malformed(field) }
     return string
 }
 

@@ -22,8 +22,8 @@ public struct InboundEvent: Sendable {
 
     /// Reads a message; never fails, because what is not known becomes ``Content/unrecognized(_:)``.
     ///
-    /// Identifiers that are not given are the body's, empty where it has none; so are attributes, which then have
-    /// no capabilities.
+    /// Identifiers that are not given are the body's, empty where it has none; so are attributes, which then
+    /// have no capabilities.
     public static func decode(
         message: JSONDocument,
         id: MessageID? = nil,

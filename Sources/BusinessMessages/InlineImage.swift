@@ -1,6 +1,7 @@
 internal import BalloonJSON
 
-/// An image that travels inside an interactive message: `{"identifier": "1", "description": "…", "data": "iVBOR…"}`.
+/// An image that travels inside an interactive message: `{"identifier": "1", "description": "…", "data":
+/// "iVBOR…"}`.
 public struct InlineImage: Sendable {
     /// What `imageIdentifier` elsewhere refers to.
     public let identifier: String?

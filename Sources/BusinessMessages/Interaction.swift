@@ -6,7 +6,8 @@ internal import BalloonJSON
 /// {"bid": "com.apple…", "sessionIdentifier": "…", "data": {"requestIdentifier": "…", "version": "1.0",
 ///  "receivedMessage": {…}, "replyMessage": {…}, "images": […]}}
 /// ```
-/// Every field may be missing. Apple's own types carry the bubbles inside `data`, others beside it; both are read.
+/// Every field may be missing. Apple's own types carry the bubbles inside `data`, others beside it; both are
+/// read.
 public struct Interaction: Sendable {
     /// The `bid` of Apple's own interactive messages.
     public static let businessExtension =

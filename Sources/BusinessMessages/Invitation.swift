@@ -3,8 +3,8 @@ internal import BalloonJSON
 /// A customer's answer to an invitation; a refusal arrives as ``Close``.
 ///
 /// ```json
-/// "data": {"referenceId": "…", "requestIdentifier": "tel:+…", "notification": {"id": "yes", "displayContent":
-///          {"determinateResponse": {"title": "…", "subtitle": "…", "type": {"yes": {}}}}}}
+/// "data": {"referenceId": "…", "requestIdentifier": "tel:+…", "notification": {"id": "yes",
+///          "displayContent": {"determinateResponse": {"title": "…", "subtitle": "…", "type": {"yes": {}}}}}}
 /// ```
 public struct Invitation: Sendable {
     /// The answer, `yes`.

@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
-/// What Apple's documents contradict each other about is read in every form that was seen: numbers as strings,
-/// one object where a list is announced, a list where one object is announced.
+/// What Apple's documents contradict each other about is read in every form that was seen: numbers as
+/// strings, one object where a list is announced, a list where one object is announced.
 extension JSONValue {
     /// The string, unless it is empty.
     var nonEmptyString: String? {

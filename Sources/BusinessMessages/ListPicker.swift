@@ -4,7 +4,7 @@ internal import BalloonJSON
 ///
 /// ```json
 /// "data": {"listPicker": {"sections": [{"title": "You Selected", "items": [
-///          {"identifier": "0", "title": "Apples", "order": 0, "style": "default", "imageIdentifier": "1"}]}]}}
+///          {"identifier": "0", "title": "Apples", "order": 0, "imageIdentifier": "1"}]}]}}
 /// ```
 /// Apple MSP API, "List Picker Message"; its tables call `items` `listPickerItem`, both are read.
 public struct ListPicker: Sendable {

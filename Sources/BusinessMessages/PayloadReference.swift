@@ -25,7 +25,8 @@ public struct PayloadReference: Equatable, Sendable {
     /// The title of the bubble that was answered.
     public let title: String?
 
-    /// Reads an `interactiveDataRef`; `nil` without `url`, `owner` or `key`, or when one could not be a header's value.
+    /// Reads an `interactiveDataRef`; `nil` without `url`, `owner` or `key`, or when one could not be a
+    /// header's value.
     ///
     /// Without a `bid` it is Apple's own extension.
     public init?(_ value: JSONValue) {

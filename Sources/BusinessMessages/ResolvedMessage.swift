@@ -3,11 +3,11 @@ package import BalloonJSON
 /// Puts the content behind a payload reference in the reference's place.
 ///
 /// `decoded` is what `decodePayload` answered: the interactive data itself, or an object that holds it as
-/// `interactiveData`; both were seen. The result is `message` with `interactiveData` where `interactiveDataRef`
-/// stood, every other member as it was. An inline `interactiveData` beside the reference (a form's selections) is
-/// merged: objects member by member; lists of identified elements in the inline order, each with its namesake;
-/// where both have a value the inline one stays, unless it is empty. `nil` when `decoded` is not an object.
-/// Apple MSP API, "Decoding Interactive Data Payloads".
+/// `interactiveData`; both were seen. The result is `message` with `interactiveData` where
+/// `interactiveDataRef` stood, every other member as it was. An inline `interactiveData` beside the reference
+/// (a form's selections) is merged: objects member by member; lists of identified elements in the inline
+/// order, each with its namesake; where both have a value the inline one stays, unless it is empty. `nil`
+/// when `decoded` is not an object. Apple MSP API, "Decoding Interactive Data Payloads".
 package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UInt8]? {
     guard decoded.root.kind == .object else { return nil }
     var payload = decoded.root
@@ -54,7 +54,8 @@ extension JSONWriter {
     private mutating func mergeObjects(_ inline: JSONValue, over payload: JSONValue) {
         object { writer in
             var written: Set<String> = []
-            // A repeated name is read through the subscript, so that the same value counts as everywhere else.
+            // A repeated name is read through the subscript, so that the same value counts as everywhere
+            // else.
             for (key, _) in payload.members where written.insert(key).inserted {
                 guard let value = payload[key] else { continue }
                 writer.key(key)

@@ -1,8 +1,8 @@
 /// Reads a point in time as seconds since 1970-01-01T00:00:00Z; `nil` when it is not a date.
 ///
 /// Apple sends `2026-07-10T17:00+0000`, without seconds and without a colon in the offset, and documents
-/// `2017-05-26T08:27:55+00:00` and `…Z` (Apple MSP API, "Time Picker Message"); RFC 3339 is read whole, fractions
-/// of a second are dropped, and a date without an offset is GMT.
+/// `2017-05-26T08:27:55+00:00` and `…Z` (Apple MSP API, "Time Picker Message"); RFC 3339 is read whole,
+/// fractions of a second are dropped, and a date without an offset is GMT.
 func secondsSinceEpoch(parsing text: String) -> Int? {
     var rest = text.utf8[...]
     guard let year = rest.takeNumber(digits: 4), rest.take("-"),

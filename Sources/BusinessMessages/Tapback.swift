@@ -1,6 +1,7 @@
 /// A reaction to an earlier message, which Apple delivers as a text in prose: `Liked “Nice to meet you”`.
 ///
-/// Only English prose is recognised; in other languages the text stays a text. A customer can type the same words.
+/// Only English prose is recognised; in other languages the text stays a text. A customer can type the same
+/// words.
 public struct Tapback: Equatable, Sendable {
     /// How the customer reacted.
     public enum Reaction: Equatable, Sendable {

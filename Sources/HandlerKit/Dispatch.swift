@@ -24,7 +24,7 @@ public func dispatch(_ context: Context, to handler: any Handler) async throws -
     }
 }
 
-/// Returns the kinds whose protocols a handler conforms to, in the order of ``BusinessMessages/Kind``.
+/// Returns the kinds whose protocols a handler conforms to, in the order of `Kind`.
 public func subscribedKinds(of handler: any Handler) -> [Kind] {
     Kind.allCases.filter { isSubscribed(handler, to: $0) }
 }

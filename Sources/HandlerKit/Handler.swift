@@ -2,14 +2,15 @@ public import BusinessMessages
 
 /// The code of a business that answers its customers.
 ///
-/// It conforms to the protocol of each kind that it wants to see; conforming is subscribing. A method is called
-/// after the event is on disk, never twice at once for one conversation, and again when it throws. It says what
-/// happens next only by its ``Outcome``; it should return before ``Context/deadline``, after which its answer is dropped.
+/// It conforms to the protocol of each kind that it wants to see; conforming is subscribing. A method is
+/// called after the event is on disk, never twice at once for one conversation, and again when it throws. It
+/// says what happens next only by its ``Outcome``; it should return before ``Context/deadline``, after which
+/// its answer is dropped.
 public protocol Handler: Sendable {}
 
 /// A handler of texts, with or without attachments.
 public protocol TextHandler: Handler {
-    /// Answers a text; ``BusinessMessages/Text/tapback`` tells reactions from words.
+    /// Answers a text; its `tapback` tells reactions from words.
     func text(_ text: Text, _ context: Context) async throws -> Outcome
 }
 

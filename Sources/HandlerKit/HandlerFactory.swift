@@ -7,7 +7,7 @@ public protocol HandlerFactory: Sendable {
 
     /// Makes a handler from the business's own configuration; throws what is wrong with it.
     ///
-    /// Called once for each business when the server starts, and when a configuration is checked; it should not
-    /// wait for anything.
+    /// Called once for each business when the server starts, and when a configuration is checked; it should
+    /// not wait for anything.
     func make(configuration: JSONValue?) throws -> any Handler
 }

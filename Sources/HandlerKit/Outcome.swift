@@ -5,14 +5,15 @@ public typealias Reply = OutboundMessage
 
 /// What becomes of an event after its handler saw it.
 ///
-/// It is decided once: written down with its replies before the first of them is sent, and then never asked for again.
+/// It is decided once: written down with its replies before the first of them is sent, and then never asked
+/// for again.
 public enum Outcome: Hashable, Sendable {
     /// The event is done; these replies are sent in order.
     case handled([Reply])
     /// Try again, after this time or by the server's own schedule.
     case retry(after: Duration?)
-    /// The event cannot be handled and never will be; it is kept as a dead letter. The reason is for the log: no
-    /// customer text.
+    /// The event cannot be handled and never will be; it is kept as a dead letter. The reason is for the log:
+    /// no customer text.
     case reject(reason: String)
     /// A human should take over. The reason is for the log: no customer text.
     case handoff(reason: String)
