@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Files that are replaced as a whole: a reader sees the old content or the new, also after a power cut.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// An open file descriptor, closed when the value goes.

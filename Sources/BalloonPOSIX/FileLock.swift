@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// An exclusive lock on a file (`flock`), held until the value goes or the process ends.

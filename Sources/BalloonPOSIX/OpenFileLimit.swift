@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The number of descriptors that the process may have open.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The kernel's clocks, read without a system call.

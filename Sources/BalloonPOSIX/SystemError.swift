@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A system call that failed: the call's name and its `errno`.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// An instant of civil time in UTC, to the millisecond.
