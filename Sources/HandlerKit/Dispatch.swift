@@ -2,7 +2,8 @@ public import BusinessMessages
 
 /// Gives an event to the method of its kind; nil when the handler does not conform to the kind's protocol.
 ///
-/// Rethrows what the handler throws.
+/// Runs where the caller runs, so a handler that blocks blocks the caller's executor. Rethrows what the handler
+/// throws.
 public func dispatch(_ context: Context, to handler: any Handler) async throws -> Outcome? {
     switch context.event.content {
     case .text(let text): try await (handler as? any TextHandler)?.text(text, context)
