@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// AES-256 in counter mode with a counter block that begins at zero, as Apple encrypts attachments and payload references.
+/// AES-256 in counter mode, counting from zero, as Apple encrypts attachments and payload references.
 ///
 /// Encrypting and decrypting are the same operation. It hides, it does not authenticate: any key gives some
 /// plain text. A zero start is sound only because no key is used for a second plain text

@@ -20,9 +20,9 @@ internal import CZlib
 
     /// Replaces `output`, whose storage is used again, by what `input` inflates to.
     ///
-    /// `input` is one gzip member or several that are taken together (RFC 1952 §2.2), and nothing else. The result may have
-    /// `maximumBytes`, and when that is more than 64 KiB also not more than `maximumRatio` times the bytes of `input`; memory
-    /// is never taken beyond either. Throws a gzip case of `WireError`; `output` is empty then.
+    /// `input` is one gzip member or several that are taken together (RFC 1952 §2.2), and nothing else. The result
+    /// may have `maximumBytes`, and beyond 64 KiB not more than `maximumRatio` times the bytes of `input` either;
+    /// memory is never taken beyond these. Throws a gzip case of `WireError`; `output` is empty then.
     package func decompress(
         _ input: some Collection<UInt8>, into output: inout [UInt8], maximumBytes: Int, maximumRatio: Int
     ) throws(WireError) {
@@ -86,8 +86,8 @@ internal import CZlib
         unsafe input.withUnsafeBufferPointer { input in
             output.append(addingCapacity: roomBytes) { output in
                 unsafe output.withUnsafeMutableBufferPointer { output, count in
-                    // inflate reads from next_in only, though C does not say const; it stays within the two sizes
-                    // given, and `count` grows by what it wrote.
+                    // inflate reads from next_in only, though C does not say const; it stays within the two
+                    // sizes given, and `count` grows by what it wrote.
                     unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
                     unsafe stream.pointee.avail_in = UInt32(clamping: input.count)
                     unsafe stream.pointee.next_out = output.baseAddress?.advanced(by: count)
@@ -101,9 +101,9 @@ internal import CZlib
         return step
     }
 
-    /// The room to begin with: what the last four bytes claim (RFC 1952 §2.3.1, ISIZE), if that is plausible.
+    /// The room to begin with: what the last four bytes claim (RFC 1952 §2.3.1, ISIZE), if plausible.
     private func expectedBytes(of input: Span<UInt8>) -> Int {
-        // Text shrinks to an eighth at most; and inflate's fast loop stops 258 bytes before the end of its room.
+        // Text rarely shrinks below an eighth; inflate's fast loop stops 258 bytes before the end of its room.
         let (plausibleRatio, slackBytes) = (8, 512)
         guard input.count >= 18 else { return slackBytes }
         var claim = 0
@@ -112,5 +112,5 @@ internal import CZlib
     }
 }
 
-/// Below this result the ratio is not looked at: short texts of spaces or repetitions shrink to next to nothing.
+/// Up to here the ratio is not looked at: short texts of spaces or repetitions shrink to next to nothing.
 private let ratioFloorBytes = 64 * 1024

@@ -9,7 +9,7 @@ package struct Secret: Sendable {
         self.bytes = bytes
     }
 
-    /// Decodes standard Base64, as Apple hands out an MSP's secret, without the white space around it, as files have it.
+    /// Decodes standard Base64, as Apple hands out an MSP's secret; white space around it is ignored.
     ///
     /// Throws `WireError.base64Malformed`, or `.secretEmpty` when nothing is left.
     package init(base64 text: String) throws(WireError) {

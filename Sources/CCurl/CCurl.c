@@ -1,1 +1,84 @@
 #include "CCurl.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+// A CURLMOPT_SOCKETFUNCTION; 0 is the only answer that does not break the transfers.
+static int watch(CURL *easy, curl_socket_t socket, int what, void *user, void *private) {
+    (void)easy;
+    (void)private;
+    balloon_curl_events *events = user;
+    if (what == CURL_POLL_REMOVE) {
+        epoll_ctl(events->epoll, EPOLL_CTL_DEL, socket, NULL);
+        return 0;
+    }
+    struct epoll_event event = {.data.fd = socket};
+    if (what & CURL_POLL_IN) event.events |= EPOLLIN;
+    if (what & CURL_POLL_OUT) event.events |= EPOLLOUT;
+    if (epoll_ctl(events->epoll, EPOLL_CTL_MOD, socket, &event) != 0 && errno == ENOENT)
+        epoll_ctl(events->epoll, EPOLL_CTL_ADD, socket, &event);
+    return 0;
+}
+
+// A CURLMOPT_TIMERFUNCTION: -1 stops the timer, 0 is due now. A timerfd of 0 would be stopped.
+static int arm(CURLM *multi, long milliseconds, void *user) {
+    (void)multi;
+    balloon_curl_events *events = user;
+    struct itimerspec when = {0};
+    if (milliseconds == 0) when.it_value.tv_nsec = 1;
+    if (milliseconds > 0) {
+        when.it_value.tv_sec = milliseconds / 1000;
+        when.it_value.tv_nsec = milliseconds % 1000 * 1000000;
+    }
+    timerfd_settime(events->timer, 0, &when, NULL);
+    return 0;
+}
+
+int balloon_curl_events_open(balloon_curl_events *events, CURLM *multi) {
+    events->timer = -1;
+    events->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (events->epoll >= 0) events->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = events->timer};
+    if (events->timer < 0 || epoll_ctl(events->epoll, EPOLL_CTL_ADD, events->timer, &event) != 0) {
+        int error = errno;
+        balloon_curl_events_close(events);
+        return error;
+    }
+    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, events);
+    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, arm);
+    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, events);
+    // By default the number of idle connections that are kept follows the number of transfers under way.
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 64L);
+    return 0;
+}
+
+void balloon_curl_events_close(balloon_curl_events *events) {
+    if (events->timer >= 0) close(events->timer);
+    if (events->epoll >= 0) close(events->epoll);
+    events->timer = events->epoll = -1;
+}
+
+void balloon_curl_events_run(balloon_curl_events *events, CURLM *multi) {
+    struct epoll_event ready[64];
+    int running;
+    int count = epoll_wait(events->epoll, ready, 64, 0);
+    for (int index = 0; index < count; index++) {
+        int descriptor = ready[index].data.fd;
+        if (descriptor == events->timer) {
+            uint64_t expirations;
+            if (read(events->timer, &expirations, sizeof expirations) > 0)
+                curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+            continue;
+        }
+        int what = 0;
+        if (ready[index].events & EPOLLIN) what |= CURL_CSELECT_IN;
+        if (ready[index].events & EPOLLOUT) what |= CURL_CSELECT_OUT;
+        if (ready[index].events & (EPOLLERR | EPOLLHUP)) what |= CURL_CSELECT_ERR;
+        // libcurl ignores a socket that an event before this one made it close.
+        curl_multi_socket_action(multi, descriptor, what, &running);
+    }
+}

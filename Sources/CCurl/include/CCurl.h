@@ -1,7 +1,56 @@
-// libcurl as a module; the shims give its variadic calls a type each.
+// libcurl as a module; the shims give its variadic calls a type each, and its sockets and timer one descriptor.
 #ifndef CCURL_H
 #define CCURL_H
 
 #include <curl/curl.h>
+
+static inline CURLcode balloon_curl_set_number(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode balloon_curl_set_size(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode balloon_curl_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode balloon_curl_set_bytes(CURL *easy, CURLoption option, const void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode balloon_curl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode balloon_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode balloon_curl_set_callback(CURL *easy, CURLoption option, curl_write_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode balloon_curl_get_number(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+// What a multi handle waits for, as one descriptor: `epoll` is readable when libcurl has something to do.
+// The set holds libcurl's sockets and `timer`; libcurl changes both through callbacks, so that no socket is in
+// the set after it was closed. It must not move while the multi handle lives.
+typedef struct {
+    int epoll;
+    int timer;
+} balloon_curl_events;
+
+// Opens both descriptors and makes `multi` keep them up to date; 0 or errno.
+int balloon_curl_events_open(balloon_curl_events *events, CURLM *multi);
+
+// Closes both descriptors, after `multi` was cleaned up.
+void balloon_curl_events_close(balloon_curl_events *events);
+
+// Lets libcurl do what can be done now, without waiting: at most one batch of events.
+void balloon_curl_events_run(balloon_curl_events *events, CURLM *multi);
 
 #endif

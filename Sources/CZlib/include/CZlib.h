@@ -12,7 +12,8 @@ static inline int balloon_inflate_init(z_stream *stream) {
 }
 
 static inline int balloon_deflate_init(z_stream *stream) {
-    return deflateInit2(stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, balloon_gzip_window_bits, 8, Z_DEFAULT_STRATEGY);
+    return deflateInit2(
+        stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, balloon_gzip_window_bits, 8, Z_DEFAULT_STRATEGY);
 }
 
 #endif

@@ -1,0 +1,86 @@
+internal import CCurl
+
+/// libcurl's multi handle and the transfers in it; belongs to one isolation domain.
+@safe final class CurlEngine {
+    private let multi: UnsafeMutableRawPointer
+    // libcurl's callbacks write to it, so that it must not move.
+    private let events: UnsafeMutablePointer<balloon_curl_events>
+    /// By the address of the easy handle.
+    private var transfers: [UInt: CurlTransfer] = [:]
+
+    /// Throws `TransportError.failed` when there are no descriptors left.
+    init() throws(TransportError) {
+        guard isCurlReady, let multi = unsafe curl_multi_init() else {
+            throw TransportError(CURLE_FAILED_INIT)
+        }
+        unsafe self.multi = multi
+        unsafe events = .allocate(capacity: 1)
+        unsafe events.initialize(to: balloon_curl_events(epoll: -1, timer: -1))
+        guard unsafe balloon_curl_events_open(events, multi) == 0 else {
+            throw TransportError(CURLE_FAILED_INIT)
+        }
+    }
+
+    deinit {
+        for transfer in transfers.values {
+            unsafe curl_multi_remove_handle(multi, transfer.easy)
+            transfer.cancel()
+        }
+        // The connections that it closes are still taken out of the set of events.
+        unsafe curl_multi_cleanup(multi)
+        unsafe balloon_curl_events_close(events)
+        unsafe events.deallocate()
+    }
+
+    /// Readable when `run` has something to do; open as long as self lives.
+    var descriptor: Int32 { unsafe events.pointee.epoll }
+
+    /// Starts to send `request`, unless it was cancelled meanwhile.
+    func start(_ request: TransportRequest, ticket: TransferTicket, continuation: CurlTransfer.Continuation) {
+        do throws(TransportError) {
+            guard !ticket.isCancelled else { throw .cancelled }
+            let transfer = try CurlTransfer(request, ticket: ticket, continuation: continuation)
+            guard unsafe curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
+                throw TransportError(CURLE_OUT_OF_MEMORY)
+            }
+            transfers[transfer.address] = transfer
+        } catch {
+            return continuation.resume(returning: .failure(error))
+        }
+        run()
+    }
+
+    /// Ends the transfer of `ticket`, if it is still under way, and closes its connection or stream.
+    func cancel(_ ticket: TransferTicket) {
+        guard let transfer = transfers.values.first(where: { $0.ticket === ticket }) else { return }
+        remove(transfer)
+        transfer.cancel()
+    }
+
+    /// Does what can be done without waiting, and resumes the senders of what is done.
+    func run() {
+        unsafe balloon_curl_events_run(events, multi)
+        var left: Int32 = 0
+        while let message = unsafe curl_multi_info_read(multi, &left) {
+            // The message is only valid until the handle is removed.
+            let code = unsafe message.pointee.data.result
+            guard unsafe message.pointee.msg == CURLMSG_DONE,
+                let transfer = unsafe transfers[UInt(bitPattern: message.pointee.easy_handle)]
+            else { continue }
+            remove(transfer)
+            transfer.finish(code)
+        }
+    }
+
+    private func remove(_ transfer: CurlTransfer) {
+        unsafe curl_multi_remove_handle(multi, transfer.easy)
+        transfers[transfer.address] = nil
+    }
+}
+
+extension CurlTransfer {
+    fileprivate var address: UInt { unsafe UInt(bitPattern: easy) }
+}
+
+/// libcurl's own state, once per process.
+private let isCurlReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK

@@ -1,0 +1,49 @@
+internal import CCurl
+
+/// The fields of a request as libcurl's list, which this owns.
+@safe struct CurlHeaders: ~Copyable {
+    private(set) var list: UnsafeMutablePointer<curl_slist>?
+
+    /// Throws `TransportError.requestInvalid` for a name that is not a token or a value with a control character.
+    init(_ request: TransportRequest) throws(TransportError) {
+        unsafe list = nil
+        for (name, value) in request.headers {
+            guard isToken(name), isFieldValue(value) else { throw .requestInvalid }
+            // CURLOPT_HTTPHEADER: a semicolon sends an empty value, a colon alone would remove the field.
+            append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+        }
+        // libcurl's own ideas: to ask before it sends a large body, and to call any body a form.
+        append("Expect:")
+        if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+            append("Content-Type:")
+        }
+    }
+
+    deinit { unsafe curl_slist_free_all(list) }
+
+    private mutating func append(_ line: String) {
+        // curl_slist_append copies the string, and returns NULL only without memory.
+        let longer = unsafe curl_slist_append(list, line)
+        precondition(unsafe longer != nil, "out of memory")
+        unsafe list = longer
+    }
+}
+
+/// RFC 9110 §5.6.2.
+func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy(isTokenCharacter)
+}
+
+/// RFC 9110 §5.5: no control character but the tab; above all no line break, which would begin another field.
+func isFieldValue(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") }
+}
+
+private func isTokenCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"):
+        true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+}

@@ -1,0 +1,56 @@
+internal import CCurl
+
+/// The options of one easy handle, set one after the other; the first failure is kept.
+@safe struct CurlOptions {
+    /// `CURLE_OK`, or the first code that was not.
+    private(set) var code = CURLE_OK
+    private let easy: UnsafeMutableRawPointer
+
+    init(_ easy: UnsafeMutableRawPointer) { unsafe self.easy = easy }
+
+    mutating func set(_ option: CURLoption, _ value: Int) {
+        keep(unsafe balloon_curl_set_number(easy, option, value))
+    }
+
+    mutating func set(_ option: CURLoption, size: Int) {
+        keep(unsafe balloon_curl_set_size(easy, option, curl_off_t(size)))
+    }
+
+    /// libcurl copies the string.
+    mutating func set(_ option: CURLoption, _ value: String) {
+        keep(unsafe balloon_curl_set_string(easy, option, value))
+    }
+
+    /// Sets the method and the content, which libcurl copies.
+    mutating func set(method: String, body: [UInt8]) {
+        guard method != "HEAD" else { return set(CURLOPT_NOBODY, 1) }
+        // RFC 9110 §8.6: where a method gives content a meaning, none is sent as a length of zero.
+        if !body.isEmpty || ["POST", "PUT", "PATCH"].contains(method) {
+            set(CURLOPT_POSTFIELDSIZE_LARGE, size: body.count)
+            // The size before the bytes, as CURLOPT_COPYPOSTFIELDS asks; NULL would mean the standard input.
+            keep(
+                unsafe body.isEmpty
+                    ? balloon_curl_set_string(easy, CURLOPT_COPYPOSTFIELDS, "")
+                    : balloon_curl_set_bytes(easy, CURLOPT_COPYPOSTFIELDS, body))
+        }
+        if method != "GET" || !body.isEmpty { set(CURLOPT_CUSTOMREQUEST, method) }
+    }
+
+    /// Sets the fields; `list` must outlive the transfer.
+    @unsafe mutating func set(headers list: UnsafeMutablePointer<curl_slist>?) {
+        keep(unsafe balloon_curl_set_list(easy, CURLOPT_HTTPHEADER, list))
+    }
+
+    /// Sets a callback and what it is given; `context` must outlive the transfer.
+    @unsafe mutating func set(
+        _ option: CURLoption, _ callback: curl_write_callback, _ contextOption: CURLoption,
+        _ context: UnsafeMutableRawPointer
+    ) {
+        keep(unsafe balloon_curl_set_callback(easy, option, callback))
+        keep(unsafe balloon_curl_set_pointer(easy, contextOption, context))
+    }
+
+    private mutating func keep(_ code: CURLcode) {
+        if self.code == CURLE_OK { self.code = code }
+    }
+}

@@ -1,0 +1,128 @@
+internal import CCurl
+
+/// One request on its way: libcurl's easy handle and all that libcurl reads and writes while it works on it.
+@safe final class CurlTransfer {
+    typealias Continuation = CheckedContinuation<Result<TransportResponse, TransportError>, Never>
+
+    /// The easy handle, cleaned up with self; whoever adds it to a multi handle removes it before that.
+    let easy: UnsafeMutableRawPointer
+    let ticket: TransferTicket
+    private let headers: CurlHeaders
+    private var collector: ResponseCollector
+    private let continuation: Continuation
+
+    /// Prepares `request`; throws `TransportError` without having touched `continuation` when it cannot be sent.
+    init(
+        _ request: TransportRequest, ticket: TransferTicket, continuation: Continuation
+    ) throws(TransportError) {
+        // A NUL would end what libcurl sees.
+        guard isToken(request.method), isFieldValue(request.url) else { throw .requestInvalid }
+        headers = try CurlHeaders(request)
+        guard let easy = unsafe curl_easy_init() else { throw TransportError(CURLE_OUT_OF_MEMORY) }
+        unsafe self.easy = easy
+        self.ticket = ticket
+        self.continuation = continuation
+        collector = ResponseCollector(maximumBytes: request.maximumResponseBytes)
+        try setOptions(request)
+    }
+
+    deinit { unsafe curl_easy_cleanup(easy) }
+
+    /// Resumes the sender with what the transfer brought; called once, and not after `cancel`.
+    func finish(_ code: CURLcode) {
+        continuation.resume(returning: outcome(code))
+    }
+
+    /// Resumes the sender with `TransportError.cancelled`; called once, and not after `finish`.
+    func cancel() { continuation.resume(returning: .failure(.cancelled)) }
+
+    private func outcome(_ code: CURLcode) -> Result<TransportResponse, TransportError> {
+        switch code {
+        // libcurl takes a head that was cut off for a whole one.
+        case CURLE_OK where !collector.isHeadComplete:
+            return .failure(TransportError(CURLE_WEIRD_SERVER_REPLY))
+        case CURLE_OK: return .success(collector.response(status: number(CURLINFO_RESPONSE_CODE)))
+        // The second is what refusing a part of the content looks like to libcurl.
+        case CURLE_FILESIZE_EXCEEDED, CURLE_WRITE_ERROR:
+            return .failure(.responseTooLarge(maximumBytes: collector.maximumBytes))
+        // HTTP/0.9 from the peer has the same code as a scheme that was refused before anything was sent.
+        case CURLE_UNSUPPORTED_PROTOCOL where number(CURLINFO_REQUEST_SIZE) > 0:
+            return .failure(TransportError(CURLE_WEIRD_SERVER_REPLY))
+        default: return .failure(TransportError(code))
+        }
+    }
+
+    private func number(_ info: CURLINFO) -> Int {
+        var number = 0
+        unsafe balloon_curl_get_number(easy, info, &number)
+        return number
+    }
+
+    private func setOptions(_ request: TransportRequest) throws(TransportError) {
+        var options = unsafe CurlOptions(easy)
+        options.set(CURLOPT_URL, request.url)
+        options.set(CURLOPT_PROTOCOLS_STR, request.allowsPlainHTTP ? "https,http" : "https")
+        // Plain HTTP is for addresses of this machine, and no proxy of the environment reaches those.
+        if request.url.lowercased().hasPrefix("http:") { options.set(CURLOPT_PROXY, "") }
+        options.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        options.set(CURLOPT_FOLLOWLOCATION, 0)
+        options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        options.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        // Without it libcurl uses SIGALRM where a name is looked up.
+        options.set(CURLOPT_NOSIGNAL, 1)
+        // Else ending a transfer would wait for the thread that looks up its name, and hold up all others.
+        options.set(CURLOPT_QUICK_EXIT, 1)
+        options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        options.set(CURLOPT_TIMEOUT_MS, milliseconds(request.timeout))
+        options.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout))
+        // Refuses by Content-Length at once; the collector counts what really comes. 0 would mean no limit.
+        options.set(CURLOPT_MAXFILESIZE_LARGE, size: max(request.maximumResponseBytes, 1))
+        options.set(method: request.method, body: request.body)
+        // The list and self live until the easy handle is cleaned up, which self does last.
+        unsafe options.set(headers: headers.list)
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe options.set(CURLOPT_HEADERFUNCTION, headerCallback, CURLOPT_HEADERDATA, context)
+        unsafe options.set(CURLOPT_WRITEFUNCTION, bodyCallback, CURLOPT_WRITEDATA, context)
+        guard options.code == CURLE_OK else { throw TransportError(options.code) }
+    }
+
+    fileprivate func receiveHeaderLine(_ line: Span<UInt8>) { collector.receiveHeaderLine(line) }
+
+    fileprivate func receiveBody(_ part: Span<UInt8>) -> Bool { collector.receiveBody(part) }
+}
+
+/// A CURLOPT_HEADERFUNCTION; returns how many bytes it took, which is all of them.
+private func headerCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    unsafe withTransfer(bytes, size * count, context) { transfer, line in
+        transfer.receiveHeaderLine(line)
+        return true
+    }
+}
+
+/// A CURLOPT_WRITEFUNCTION; returns how many bytes it took, and 0 ends the transfer.
+private func bodyCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    unsafe withTransfer(bytes, size * count, context) { transfer, part in transfer.receiveBody(part) }
+}
+
+private func withTransfer(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
+    _ body: (CurlTransfer, Span<UInt8>) -> Bool
+) -> Int {
+    guard let bytes = unsafe bytes, let context = unsafe context else { return 0 }
+    // libcurl hands back the transfer that set the callback, and `count` bytes that live until we return.
+    let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    return unsafe bytes.withMemoryRebound(to: UInt8.self, capacity: count) { bytes in
+        body(transfer, unsafe Span(_unsafeStart: bytes, count: count)) ? count : 0
+    }
+}
+
+/// In what libcurl counts, at least 1, because 0 would be no limit.
+private func milliseconds(_ duration: Duration) -> Int {
+    let (seconds, attoseconds) = duration.components
+    guard seconds < Int32.max / 1000 else { return Int(Int32.max) }
+    return max(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000), 1)
+}

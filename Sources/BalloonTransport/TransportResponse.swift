@@ -1,0 +1,30 @@
+/// A whole HTTP response.
+package struct TransportResponse: Sendable {
+    /// The final status, 200 to 599.
+    package var status: Int
+
+    /// The fields in the order in which they came, names spelled as they came (lower case over HTTP/2).
+    package var headers: [(name: String, value: String)]
+
+    /// The content as it was sent: a `Content-Encoding` is not undone.
+    package var body: [UInt8]
+
+    /// A response of these parts, as doubles make them.
+    package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The value of the first field called `name`, in any case.
+    package func header(_ name: String) -> String? {
+        headers.first { $0.name.utf8.elementsEqual(name.utf8) { $0.lowercased == $1.lowercased } }?.value
+    }
+}
+
+extension UInt8 {
+    /// RFC 9110 §5.1: field names are compared without regard to the case of ASCII letters.
+    fileprivate var lowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+}

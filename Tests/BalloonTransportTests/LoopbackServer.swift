@@ -1,0 +1,142 @@
+import Dispatch
+import Glibc
+
+/// An HTTP/1.1 server on a loopback port that answers as a test says, against the rules too.
+final class LoopbackServer: Sendable {
+    struct Request: Sendable {
+        /// Counts connections from 0, in the order in which they were accepted.
+        var connection: Int
+        /// The request line and the fields, without line breaks, as they came.
+        var head: [String]
+        var body: [UInt8]
+
+        func header(_ name: String) -> String? {
+            head.dropFirst().first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
+                .map { String($0.dropFirst(name.count + 1).drop { $0 == " " }) }
+        }
+    }
+
+    enum Action: Sendable {
+        /// Sends these bytes and waits for the next request.
+        case answer(String)
+        /// Sends these bytes and closes.
+        case answerAndClose(String)
+        /// Reads on, until the peer closes.
+        case hang
+    }
+
+    /// The numbers of the connections that are closed, by whichever side.
+    let closed: AsyncStream<Int>
+    let port: UInt16
+
+    private let listener: Int32
+    private let closings: AsyncStream<Int>.Continuation
+
+    /// A server that answers each request as `act` says; `greeting` is sent before anything was asked.
+    init(greeting: String = "", _ act: @escaping @Sendable (Request) -> Action) {
+        (closed, closings) = AsyncStream.makeStream()
+        (listener, port) = Self.listen()
+        DispatchQueue(label: "accept").async { [listener, closings] in
+            var connection = 0
+            while true {
+                let descriptor = accept(listener, nil, nil)
+                guard descriptor >= 0 else { break }
+                let number = connection
+                DispatchQueue(label: "connection").async {
+                    Self.write(descriptor, greeting)
+                    Self.serve(descriptor, number, act)
+                    close(descriptor)
+                    closings.yield(number)
+                }
+                connection += 1
+            }
+            close(listener)
+        }
+    }
+
+    // Wakes the accepting thread, which closes the descriptor.
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    func url(_ path: String = "/", scheme: String = "http") -> String {
+        "\(scheme)://127.0.0.1:\(port)\(path)"
+    }
+
+    /// A port on which nobody listens.
+    static func refusingPort() -> UInt16 {
+        let (listener, port) = listen()
+        close(listener)
+        return port
+    }
+
+    private static func listen() -> (descriptor: Int32, port: UInt16) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(listener, pointer, length) | Glibc.listen(listener, 128)
+                    | getsockname(listener, pointer, &length)
+            }
+        }
+        precondition(status == 0, "no loopback port")
+        return (listener, UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func serve(_ descriptor: Int32, _ connection: Int, _ act: (Request) -> Action) {
+        var buffer: [UInt8] = []
+        while let request = read(descriptor, connection, &buffer) {
+            switch act(request) {
+            case .answer(let text): write(descriptor, text)
+            case .answerAndClose(let text): return write(descriptor, text)
+            case .hang:
+                buffer = []
+                while receive(descriptor, &buffer) {}
+                return
+            }
+        }
+    }
+
+    /// Reads one request with a `Content-Length` or none; nil when the peer closed.
+    private static func read(_ descriptor: Int32, _ connection: Int, _ buffer: inout [UInt8]) -> Request? {
+        let lineBreaks = Array("\r\n\r\n".utf8)
+        var end: Int?
+        while end == nil {
+            end = buffer.indices.dropLast(3).first { buffer[$0..<$0 + 4].elementsEqual(lineBreaks) }
+            if end == nil, !receive(descriptor, &buffer) { return nil }
+        }
+        guard let end else { return nil }
+        let head = String(decoding: buffer[..<end], as: UTF8.self).split(separator: "\r\n").map(String.init)
+        var request = Request(connection: connection, head: head, body: [])
+        let length = request.header("content-length").flatMap { Int($0) } ?? 0
+        while buffer.count < end + 4 + length { if !receive(descriptor, &buffer) { return nil } }
+        request.body = Array(buffer[end + 4..<end + 4 + length])
+        buffer.removeFirst(end + 4 + length)
+        return request
+    }
+
+    private static func receive(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        let count = recv(descriptor, &chunk, chunk.count, 0)
+        guard count > 0 else { return false }
+        buffer += chunk[..<count]
+        return true
+    }
+
+    private static func write(_ descriptor: Int32, _ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+/// A response of status 200 with `body`.
+func ok(_ body: String = "", headers: String = "") -> String {
+    "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\(headers)\r\n\(body)"
+}

@@ -1,0 +1,201 @@
+import BalloonTransport
+import Synchronization
+import Testing
+
+@Suite struct TransportFailureTests {
+    private let transport: CurlTransport
+
+    init() throws { transport = try CurlTransport() }
+
+    private func failure(_ request: TransportRequest) async -> TransportError? {
+        do {
+            _ = try await transport.send(request)
+            return nil
+        } catch { return error }
+    }
+
+    @Test func `a connection that nobody accepts has failed`() async {
+        let url = "http://127.0.0.1:\(LoopbackServer.refusingPort())/"
+        #expect(await failure(.plain(url)) == .connectionFailed)
+    }
+
+    // A label of more than 63 bytes, which no resolver asks anybody about (RFC 1035 §2.3.4).
+    @Test func `a host without an address is unresolved`() async {
+        let host = String(repeating: "a", count: 70) + ".invalid"
+        #expect(await failure(.plain("http://\(host)/")) == .hostUnresolved)
+    }
+
+    @Test func `a response that does not come is timed out`() async {
+        let server = LoopbackServer { _ in .hang }
+        var request = TransportRequest.plain(server.url())
+        request.timeout = .milliseconds(30)
+        #expect(await failure(request) == .timedOut)
+        request.timeout = .zero
+        #expect(await failure(request) == .timedOut)
+        // The connections are gone too.
+        var closed = server.closed.makeAsyncIterator()
+        #expect(await closed.next() != nil)
+    }
+
+    @Test(arguments: [
+        "", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "HTTP/1.1 200 OK\r\nContent-Le",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "not HTTP at all\r\n\r\n",
+    ])
+    func `a response that is cut off or none is interrupted`(text: String) async {
+        let server = LoopbackServer { _ in .answerAndClose(text) }
+        guard case .interrupted? = await failure(.plain(server.url(), method: "POST")) else {
+            Issue.record("not interrupted")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\n0123456789",
+    ])
+    func `a response of the limit passes and one byte more does not`(text: String) async throws {
+        let server = LoopbackServer { _ in .answerAndClose(text) }
+        var request = TransportRequest.plain(server.url())
+        request.maximumResponseBytes = 10
+        #expect(try await transport.send(request).body.count == 10)
+        request.maximumResponseBytes = 9
+        #expect(await failure(request) == .responseTooLarge(maximumBytes: 9))
+        request.maximumResponseBytes = 0
+        #expect(await failure(request) == .responseTooLarge(maximumBytes: 0))
+    }
+
+    @Test func `a response without end is given up at the limit`() async {
+        let endless = "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 1 << 20)
+        let server = LoopbackServer { _ in .answer(endless) }
+        var request = TransportRequest.plain(server.url())
+        request.maximumResponseBytes = 1000
+        #expect(await failure(request) == .responseTooLarge(maximumBytes: 1000))
+    }
+
+    @Test(arguments: [
+        ("http", TransportError.schemeRefused), ("ftp", .schemeRefused), ("gopher", .schemeRefused),
+        ("HTTP", .schemeRefused),
+    ])
+    func `only https is sent unless plain HTTP is allowed`(scheme: String, expected: TransportError) async {
+        let seen = Seen()
+        let server = LoopbackServer {
+            seen.add($0)
+            return .answer(ok())
+        }
+        #expect(await failure(TransportRequest(url: server.url(scheme: scheme))) == expected)
+        if scheme.lowercased() != "http" {
+            #expect(await failure(.plain(server.url(scheme: scheme))) == expected)
+        }
+        #expect(seen.requests.isEmpty)
+    }
+
+    @Test func `a file is never read`() async {
+        #expect(await failure(.plain("file:///etc/passwd")) == .schemeRefused)
+    }
+
+    @Test func `a peer that does not speak TLS fails the handshake`() async {
+        let server = LoopbackServer(greeting: "HTTP/1.1 400 Bad Request\r\n\r\n") { _ in .answer(ok()) }
+        guard case .tlsFailed? = await failure(TransportRequest(url: server.url(scheme: "https"))) else {
+            Issue.record("the handshake did not fail")
+            return
+        }
+    }
+
+    @Test func `a handshake that does not come is timed out`() async {
+        // The server waits for the empty line that ends a head.
+        let server = LoopbackServer { _ in .answer(ok()) }
+        var request = TransportRequest(url: server.url(scheme: "https"))
+        request.connectTimeout = .milliseconds(30)
+        #expect(await failure(request) == .timedOut)
+    }
+
+    @Test(arguments: [
+        "", "no url", "http://", "http://127.0.0.1:99999/", "http://user:pass@127.0.0.1/",
+        "http://127.0.0.1/a b",
+        "http://127.0.0.1/\r\nX: y", "http://127.0.0.1\0.example.com/",
+    ])
+    func `a malformed URL is refused`(url: String) async {
+        let error = await failure(.plain(url))
+        #expect(error == .requestInvalid)
+    }
+
+    @Test(arguments: ["", "GE T", "GET\r\n", "G\u{0}", "GÉT"])
+    func `a method that is not a token is refused`(method: String) async {
+        #expect(await failure(.plain("http://127.0.0.1:1/", method: method)) == .requestInvalid)
+    }
+
+    @Test(arguments: [
+        ("", "x"), ("a b", "x"), ("a:", "x"), ("a\r\nb", "x"), ("a", "x\r\nb: c"), ("a", "x\n"),
+        ("a", "x\0y"),
+        ("a", "\u{7f}"), ("a;", ""),
+    ])
+    func `a field that would be another is refused`(name: String, value: String) async {
+        var request = TransportRequest.plain("http://127.0.0.1:1/")
+        request.headers = [(name, value)]
+        #expect(await failure(request) == .requestInvalid)
+    }
+
+    @Test func `cancelling the task ends the transfer at once and closes its connection`() async throws {
+        let (arrivals, arrived) = AsyncStream<Void>.makeStream()
+        let server = LoopbackServer { _ in
+            arrived.yield()
+            return .hang
+        }
+        let task = Task { [transport] in try await transport.send(.plain(server.url())) }
+        var arrival = arrivals.makeAsyncIterator()
+        await arrival.next()
+        task.cancel()
+        await #expect(throws: TransportError.cancelled) { try await task.value }
+        var closed = server.closed.makeAsyncIterator()
+        #expect(await closed.next() == 0)
+    }
+
+    @Test func `a task that was cancelled before sends nothing`() async throws {
+        let seen = Seen()
+        let server = LoopbackServer {
+            seen.add($0)
+            return .answer(ok())
+        }
+        let task = Task { [transport] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await transport.send(.plain(server.url()))
+        }
+        await #expect(throws: TransportError.cancelled) { try await task.value }
+        // The queue is in order: had the first been sent, it would have come before this.
+        _ = try await transport.send(.plain(server.url("/second")))
+        #expect(seen.requests.map { $0.head[0] } == ["GET /second HTTP/1.1"])
+    }
+
+    @Test func `cancelling one of many harms none of the others`() async throws {
+        let gate = Gate()
+        let server = LoopbackServer { request in
+            gate.wait()
+            return .answer(ok(request.head[0]))
+        }
+        let tasks = (0..<20).map { number in
+            Task { [transport] in try await transport.send(.plain(server.url("/\(number)"))) }
+        }
+        for number in stride(from: 0, to: 20, by: 2) { tasks[number].cancel() }
+        for number in stride(from: 0, to: 20, by: 2) {
+            await #expect(throws: TransportError.cancelled) { try await tasks[number].value }
+        }
+        gate.open()
+        for number in stride(from: 1, to: 20, by: 2) {
+            #expect(try await tasks[number].value.body == Array("GET /\(number) HTTP/1.1".utf8))
+        }
+    }
+
+    @Test func `a failure is retryable unless somebody must change something`() {
+        let retryable: [TransportError] = [
+            .hostUnresolved, .connectionFailed, .tlsFailed(code: 35), .timedOut, .interrupted(code: 56),
+            .failed(code: 2),
+        ]
+        let final: [TransportError] = [
+            .requestInvalid, .schemeRefused, .certificateRefused, .responseTooLarge(maximumBytes: 1),
+            .cancelled,
+        ]
+        for error in retryable { #expect(error.isRetryable) }
+        for error in final { #expect(!error.isRetryable) }
+    }
+}
