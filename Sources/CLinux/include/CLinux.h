@@ -14,6 +14,7 @@
 // types than the Glibc module has.
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int syncfs(int);
+extern int sched_getaffinity(int, size_t, void *);
 
 static inline int balloon_accept(int listener) {
     return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -40,6 +41,17 @@ static inline int balloon_epoll_ctl(int epoll, int operation, int descriptor, ui
 
 static inline int balloon_syncfs(int descriptor) {
     return syncfs(descriptor);
+}
+
+// How many processors this process may run on; 0 when the system does not say. 8192 is the most that Linux has.
+static inline int balloon_processor_count(void) {
+    uint64_t set[8192 / 64];
+    int bytes = (int)sizeof set;
+    int count = 0;
+    __builtin_memset(set, 0, sizeof set);
+    if (sched_getaffinity(0, bytes, set) < 0) return 0;
+    for (int i = 0; i < bytes / 8; i++) count += __builtin_popcountll(set[i]);
+    return count;
 }
 
 #endif

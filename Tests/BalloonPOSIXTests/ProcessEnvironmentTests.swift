@@ -1,0 +1,27 @@
+import BalloonPOSIX
+import Glibc
+import TestSupport
+import Testing
+
+@Suite struct ProcessEnvironmentTests {
+    @Test func `the variables are those that getenv finds`() {
+        let variables = ProcessEnvironment.variables()
+        #expect(variables["PATH"] == getenv("PATH").map { String(cString: $0) })
+        #expect(variables["PATH"]?.isEmpty == false)
+    }
+
+    @Test func `a file is read to its end up to the limit`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file("text")
+        let file = try #require(fopen(path, "w"))
+        fputs("12345", file)
+        fclose(file)
+        #expect(try Descriptor.open(reading: path).readToEnd(maximumBytes: 5) == Array("12345".utf8))
+        #expect(throws: SystemError("read", code: EFBIG)) {
+            try Descriptor.open(reading: path).readToEnd(maximumBytes: 4)
+        }
+        #expect(throws: SystemError("open", code: ENOENT)) {
+            _ = try Descriptor.open(reading: directory.file("absent")).readToEnd(maximumBytes: 5)
+        }
+    }
+}
