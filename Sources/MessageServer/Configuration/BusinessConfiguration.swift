@@ -1,0 +1,27 @@
+package import BusinessMessages
+
+/// One business and who answers for it.
+///
+/// ```json
+/// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
+/// ```
+///
+/// All three must be there. The slug is the file's name.
+package struct BusinessConfiguration: Sendable {
+    /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
+    package var slug: String
+    /// The identifier from Apple Business Register, as it stands in `destination-id`.
+    package var businessID: BusinessID
+    /// What people call the business.
+    package var name: String
+    /// Who answers its customers.
+    package var handler: HandlerBinding
+
+    /// Takes values that were checked.
+    package init(slug: String, businessID: BusinessID, name: String, handler: HandlerBinding) {
+        self.slug = slug
+        self.businessID = businessID
+        self.name = name
+        self.handler = handler
+    }
+}

@@ -1,0 +1,51 @@
+import BalloonJSON
+import BalloonPOSIX
+
+/// The files of a configuration as they lie on the disk.
+enum ConfigurationFile {
+    /// The longest file that is read: a configuration is written by hand.
+    private static let maximumBytes = 1 << 20
+
+    /// The folder that holds `path`, empty or with a slash at its end.
+    static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return String(path[...slash])
+    }
+
+    /// The JSON in the file; nil after a problem was noted.
+    static func document(_ path: String, noting problems: inout [ConfigurationProblem]) -> JSONDocument? {
+        let bytes: [UInt8]
+        do {
+            bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: maximumBytes)
+        } catch {
+            problems.append(
+                ConfigurationProblem(
+                    at: .file(path), "cannot be read: \(error)", hint: "check its path and mode"))
+            return nil
+        }
+        do {
+            return try JSONDocument(bytes)
+        } catch {
+            let (line, column) = error.position(in: bytes)
+            let place = ConfigurationPlace.value(file: path, line: line, column: column, pointer: "")
+            problems.append(
+                ConfigurationProblem(at: place, "is not JSON: \(error.reason)", hint: "correct the text here")
+            )
+            return nil
+        }
+    }
+
+    /// The file's text without the line end at its end.
+    static func text(_ path: String) throws(InvalidSetting) -> String {
+        var bytes: [UInt8]
+        do {
+            bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: maximumBytes)
+        } catch {
+            throw InvalidSetting(
+                "names a file that cannot be read: \(error)", hint: "check its path and mode")
+        }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,42 @@
+import BalloonJSON
+package import HandlerKit
+
+/// Loads a configuration from the server's file, the files of the businesses beside it, and the environment.
+package enum ConfigurationLoader {
+    /// Reads everything, or throws everything that is wrong with it.
+    ///
+    /// The businesses are `businesses/SLUG.json` beside `file`. The environment wins over the file. `handlers` are
+    /// those that were compiled in, and each is made once to check its own part; nil leaves the bindings unchecked.
+    package static func load(
+        file: String, environment: [String: String], handlers: [any HandlerFactory]? = nil
+    ) throws(ConfigurationError) -> ServerConfiguration {
+        var problems: [ConfigurationProblem] = []
+        let folder = ConfigurationFile.folder(of: file)
+        let draft = draft(file, folder, environment, noting: &problems)
+        var late: [ConfigurationProblem] = []
+        let businesses = BusinessFolder.read(folder + "businesses", handlers: handlers, noting: &late)
+        let configuration = draft.configuration(businesses: businesses, noting: &problems)
+        problems += late
+        guard let configuration, problems.isEmpty else { throw .problems(problems) }
+        return configuration
+    }
+
+    private static func draft(
+        _ file: String, _ folder: String, _ environment: [String: String],
+        noting problems: inout [ConfigurationProblem]
+    ) -> ServerDraft {
+        let serverFile =
+            ConfigurationFile.document(file, noting: &problems)
+            .map { ServerFile($0.root, file: file, noting: &problems) } ?? ServerFile(unreadable: file)
+        let settings = EnvironmentSettings(
+            environment, named: serverFile.secret?.variableName, noting: &problems,
+            reading: ConfigurationFile.text)
+        // A reference is followed only when it counts: where the environment gives the secret, its file may be absent.
+        let secret =
+            settings.given.contains(.secret)
+            ? nil
+            : serverFile.secret?.resolved(
+                in: environment, folder: folder, noting: &problems, reading: ConfigurationFile.text)
+        return ServerDraft(file: serverFile, environment: settings, referencedSecret: secret)
+    }
+}

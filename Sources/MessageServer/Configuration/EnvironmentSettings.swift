@@ -1,0 +1,58 @@
+/// What the environment sets.
+struct EnvironmentSettings {
+    private var settings: [EnvironmentKey: Setting] = [:]
+    /// The keys that the environment gives, those with a problem included.
+    private(set) var given: Set<EnvironmentKey> = []
+
+    /// The setting, unless it is not there or had a problem.
+    subscript(_ key: EnvironmentKey) -> Setting? { settings[key] }
+
+    /// Variables that belong to the program but are no settings of the server.
+    private static let others = ["BALLOON_LOG_LEVEL"]
+
+    /// Takes the settings out of `environment`; `named` is a variable that the server's file names itself.
+    init(
+        _ environment: [String: String], named: String?, noting problems: inout [ConfigurationProblem],
+        reading read: (String) throws(InvalidSetting) -> String
+    ) {
+        let known = EnvironmentKey.allCases.flatMap { [$0.rawValue, $0.fileVariable] } + Self.others
+        for name in environment.keys.sorted() where name.hasPrefix("BALLOON_") {
+            guard !known.contains(name), name != named, !isServiceLink(name) else { continue }
+            let nearest = nearestSpelling(to: name, among: known).map { "did you mean \($0)?" }
+            problems.append(
+                ConfigurationProblem(
+                    at: .variable(name), "is not a known variable", hint: nearest ?? "unset it"))
+        }
+        for key in EnvironmentKey.allCases
+        where environment[key.rawValue] != nil || environment[key.fileVariable] != nil {
+            given.insert(key)
+            settings[key] = Self.setting(key, in: environment, noting: &problems, reading: read)
+        }
+    }
+
+    private static func setting(
+        _ key: EnvironmentKey, in environment: [String: String],
+        noting problems: inout [ConfigurationProblem], reading read: (String) throws(InvalidSetting) -> String
+    ) -> Setting? {
+        let name = key.rawValue
+        switch (environment[name], environment[key.fileVariable]) {
+        case (nil, nil): return nil
+        case (let text?, nil): return Setting(text: text, place: .variable(name))
+        case (nil, let path?):
+            let file = Setting(text: path, place: .variable(key.fileVariable))
+            return file.parsed(read, noting: &problems).map { Setting(text: $0, place: file.place) }
+        case (_?, _?):
+            problems.append(
+                ConfigurationProblem(
+                    at: .variable(name), "is set together with \(key.fileVariable)", hint: "unset one of them"
+                ))
+            return nil
+        }
+    }
+}
+
+/// Whether Kubernetes set the variable for a service named "balloon" in the same namespace, as it does unasked.
+private func isServiceLink(_ name: String) -> Bool {
+    name == "BALLOON_PORT" || name.hasPrefix("BALLOON_PORT_") || name.hasPrefix("BALLOON_SERVICE_HOST")
+        || name.hasPrefix("BALLOON_SERVICE_PORT")
+}

@@ -1,0 +1,109 @@
+import BalloonJSON
+
+/// Reads the members of one JSON object of a file and notes everything that is wrong with them.
+struct ObjectReader {
+    /// What was noted so far, here and in the objects below.
+    private(set) var problems: [ConfigurationProblem] = []
+    private let value: JSONValue
+    private let file: String
+
+    /// Begins with an object that may have `keys` and no others, each of them once.
+    init(_ value: JSONValue, file: String, keys: [String]) {
+        self.value = value
+        self.file = file
+        guard value.kind == .object else {
+            note(value, "is not an object", hint: "write { … }")
+            return
+        }
+        var seen: Set<String> = []
+        for (key, member) in value.members {
+            if !keys.contains(key) {
+                note(member, "is not a known key", hint: hint(for: key, among: keys))
+            } else if !seen.insert(key).inserted {
+                note(member, "is given twice", hint: "keep one of them")
+            }
+        }
+    }
+
+    /// Notes a problem with the object as a whole.
+    mutating func problem(_ reason: String, hint: String) { note(value, reason, hint: hint) }
+
+    /// Notes a problem with a setting that was read here.
+    mutating func note(_ setting: Setting, _ reason: String, hint: String) {
+        problems.append(ConfigurationProblem(at: setting.place, reason, hint: hint))
+    }
+
+    /// The member `key` as a text.
+    mutating func text(_ key: String) -> Setting? {
+        value[key].flatMap { text($0) }
+    }
+
+    /// The member `key` as a list of texts.
+    mutating func texts(_ key: String) -> [Setting]? {
+        guard let member = value[key] else { return nil }
+        guard member.kind == .array, member.count > 0 else {
+            note(member, "is not a list of strings", hint: "write [\"…\", \"…\"]")
+            return nil
+        }
+        return member.elements.compactMap { text($0) }
+    }
+
+    /// The member `key` as a whole number within `range`.
+    mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        guard let member = value[key] else { return nil }
+        guard let number = member.int, range.contains(number) else {
+            note(
+                member, "is not a whole number in its range",
+                hint: "write a number from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        }
+        return number
+    }
+
+    /// Reads the member `key` as an object with `body`.
+    mutating func object<Result>(
+        _ key: String, keys: [String], _ body: (inout ObjectReader) -> Result?
+    ) -> Result? {
+        guard let member = value[key] else { return nil }
+        var reader = ObjectReader(member, file: file, keys: keys)
+        let result = member.kind == .object ? body(&reader) : nil
+        problems += reader.problems
+        return result
+    }
+
+    /// The member `key` as it is, which must be an object.
+    mutating func anyObject(_ key: String) -> JSONValue? {
+        guard let member = value[key] else { return nil }
+        guard member.kind == .object else {
+            note(member, "is not an object", hint: "write { … }")
+            return nil
+        }
+        return member
+    }
+
+    /// Whether the member `key` is there, of whatever kind.
+    func has(_ key: String) -> Bool { value[key] != nil }
+
+    private mutating func text(_ member: JSONValue) -> Setting? {
+        guard let text = member.string else {
+            note(member, "is not a string", hint: "write it in quotation marks")
+            return nil
+        }
+        return Setting(text: text, place: place(of: member))
+    }
+
+    private mutating func note(_ value: JSONValue, _ reason: String, hint: String) {
+        problems.append(ConfigurationProblem(at: place(of: value), reason, hint: hint))
+    }
+
+    private func place(of value: JSONValue) -> ConfigurationPlace {
+        let (line, column) = value.position
+        return .value(file: file, line: line, column: column, pointer: value.pointer)
+    }
+}
+
+private func hint(for key: String, among keys: [String]) -> String {
+    let known = keys.joined(separator: ", ")
+    guard let nearest = nearestSpelling(to: key, among: keys) else { return "the keys here are \(known)" }
+    return "did you mean \(nearest)? The keys here are \(known)"
+}

@@ -1,0 +1,46 @@
+package import BalloonPOSIX
+package import BalloonWire
+
+/// Everything that one server is told before it starts, parsed into the form in which it is used.
+///
+/// ```json
+/// {
+///   "mspID": "1b2c3d4e-0000-4000-8000-000000000001",
+///   "secret": { "file": "/run/secrets/msp" },
+///   "publicURL": "https://messages.example.com",
+///   "listen": "127.0.0.1:8080",
+///   "adminListen": "127.0.0.1:9090",
+///   "dataDirectory": "data",
+///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
+///   "limits": { "tokenAgeSeconds": 3600 }
+/// }
+/// ```
+///
+/// Only `mspID` and `secret` must be there.
+package struct ServerConfiguration: Sendable {
+    /// The MSP's identity: the audience of tokens that come in, the issuer of those that go out.
+    package var mspID: String
+    /// The MSP's secret, which signs tokens in both directions.
+    package var secret: Secret
+    /// This server's address as Apple and browsers see it, without a slash at its end.
+    package var publicURL: String?
+    /// Where messages and health checks are taken.
+    package var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
+    /// Where administration is served; nowhere when nil.
+    package var adminListen: SocketAddress?
+    /// Where the journal and the conversations are kept; relative to the working directory.
+    package var dataDirectory = "data"
+    /// Apple's side.
+    package var gateway = GatewayAddress()
+    /// The bounds on sizes, counts and waits.
+    package var limits = ServerLimits()
+    /// The businesses, sorted by slug; their slugs and identifiers are all different.
+    package var businesses: [BusinessConfiguration]
+
+    /// Takes what has no default; the rest is set afterwards.
+    package init(mspID: String, secret: Secret, businesses: [BusinessConfiguration]) {
+        self.mspID = mspID
+        self.secret = secret
+        self.businesses = businesses
+    }
+}

@@ -1,0 +1,59 @@
+import BalloonPOSIX
+import BalloonWire
+
+/// The server's settings while they are put together: the file's, and over them the environment's.
+struct ServerDraft {
+    let file: ServerFile
+    let environment: EnvironmentSettings
+    /// The secret that the file refers to; not looked at when the environment gives one.
+    let referencedSecret: Setting?
+
+    /// The finished configuration; nil when something that has no default cannot be had.
+    func configuration(
+        businesses: [BusinessConfiguration], noting problems: inout [ConfigurationProblem]
+    ) -> ServerConfiguration? {
+        let mspID = value(.mspID, SettingFormat.identifier, noting: &problems)
+        let secret = (environment[.secret] ?? referencedSecret)?.parsed(
+            SettingFormat.secret, noting: &problems)
+        let publicURL = value(.publicURL, SettingFormat.publicURL, noting: &problems)
+        let listen = value(.listen, SettingFormat.listener, noting: &problems)
+        let adminListen = value(.adminListen, SettingFormat.listener, noting: &problems)
+        let dataDirectory = value(.dataDirectory, SettingFormat.path, noting: &problems)
+        let gateway = gateway(noting: &problems)
+        noteMissing(in: &problems)
+        guard let mspID, let secret else { return nil }
+        var result = ServerConfiguration(mspID: mspID, secret: secret, businesses: businesses)
+        result.publicURL = publicURL
+        result.listen = listen ?? result.listen
+        result.adminListen = adminListen
+        result.dataDirectory = dataDirectory ?? result.dataDirectory
+        result.gateway = gateway
+        result.limits = file.limits
+        return result
+    }
+
+    /// The environment's value, else the file's; both are checked, so that what stands in the file is sound too.
+    private func value<Value>(
+        _ key: EnvironmentKey, _ parse: (String) throws(InvalidSetting) -> Value,
+        noting problems: inout [ConfigurationProblem]
+    ) -> Value? {
+        let written = file.texts[key]?.parsed(parse, noting: &problems)
+        return environment[key]?.parsed(parse, noting: &problems) ?? written
+    }
+
+    private func gateway(noting problems: inout [ConfigurationProblem]) -> GatewayAddress {
+        var gateway = GatewayAddress()
+        gateway.url = value(.gatewayURL, SettingFormat.gatewayURL, noting: &problems) ?? gateway.url
+        gateway.downloadHosts =
+            file.downloadHosts?.compactMap { $0.parsed(SettingFormat.downloadHost, noting: &problems) }
+            ?? gateway.downloadHosts
+        return gateway
+    }
+
+    private func noteMissing(in problems: inout [ConfigurationProblem]) {
+        for (name, key) in file.missing where !environment.given.contains(key) {
+            let hint = "add it, or set \(key.rawValue) or \(key.fileVariable)"
+            problems.append(ConfigurationProblem(at: file.place, "has no \"\(name)\"", hint: hint))
+        }
+    }
+}

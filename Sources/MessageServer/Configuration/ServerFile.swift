@@ -1,0 +1,40 @@
+import BalloonJSON
+
+/// The server's file as it was written, before the environment has its say.
+struct ServerFile {
+    /// The file itself.
+    let place: ConfigurationPlace
+    private(set) var texts: [EnvironmentKey: Setting] = [:]
+    private(set) var secret: SecretReference?
+    private(set) var downloadHosts: [Setting]?
+    private(set) var limits = ServerLimits()
+    /// Keys that must be somewhere and are not here.
+    private(set) var missing: [(name: String, key: EnvironmentKey)] = []
+
+    private static let keys = EnvironmentKey.allCases.compactMap(\.fileKey) + ["secret", "gateway", "limits"]
+    private static let gatewayKeys = ["url", "downloadHosts"]
+
+    /// A file that could not be read, of which nothing more is to be said.
+    init(unreadable path: String) { place = .file(path) }
+
+    /// Reads what is right and notes what is not.
+    init(_ root: JSONValue, file path: String, noting problems: inout [ConfigurationProblem]) {
+        place = .file(path)
+        var reader = ObjectReader(root, file: path, keys: Self.keys)
+        for key in EnvironmentKey.allCases {
+            if let name = key.fileKey { texts[key] = reader.text(name) }
+        }
+        missing = [("mspID", .mspID), ("secret", .secret)].filter {
+            root.kind == .object && !reader.has($0.0)
+        }
+        secret = reader.object("secret", keys: SecretReference.keys, SecretReference.read)
+        if let gateway = reader.object(
+            "gateway", keys: Self.gatewayKeys, { ($0.text("url"), $0.texts("downloadHosts")) })
+        {
+            texts[.gatewayURL] = gateway.0
+            downloadHosts = gateway.1
+        }
+        limits = reader.object("limits", keys: ServerLimits.keys, ServerLimits.read) ?? limits
+        problems += reader.problems
+    }
+}

@@ -1,0 +1,32 @@
+extension ServerLimits {
+    static let keys = [
+        "maximumBodyBytes", "maximumInflatedBytes", "maximumInflationRatio", "tokenAgeSeconds",
+        "handlerDeadlineSeconds", "handlerConcurrency", "shards",
+    ]
+
+    /// Reads the limits that are given over the defaults.
+    static func read(_ reader: inout ObjectReader) -> ServerLimits? {
+        var limits = ServerLimits()
+        // The JSON index takes 64 MiB.
+        let bytes = 1024...64 << 20
+        reader.set(&limits.maximumBodyBytes, "maximumBodyBytes", in: bytes)
+        reader.set(&limits.maximumInflatedBytes, "maximumInflatedBytes", in: bytes)
+        // Deflate cannot do better than 1032, so a larger bound is none.
+        reader.set(&limits.maximumInflationRatio, "maximumInflationRatio", in: 2...1032)
+        reader.set(&limits.tokenAge, "tokenAgeSeconds", in: 1...86_400)
+        reader.set(&limits.handlerDeadline, "handlerDeadlineSeconds", in: 1...3600)
+        reader.set(&limits.handlerConcurrency, "handlerConcurrency", in: 1...1024)
+        if let shards = reader.integer("shards", in: 0...256), shards > 0 { limits.shards = shards }
+        return limits
+    }
+}
+
+extension ObjectReader {
+    fileprivate mutating func set(_ limit: inout Int, _ key: String, in range: ClosedRange<Int>) {
+        if let number = integer(key, in: range) { limit = number }
+    }
+
+    fileprivate mutating func set(_ limit: inout Duration, _ key: String, in seconds: ClosedRange<Int>) {
+        if let number = integer(key, in: seconds) { limit = .seconds(number) }
+    }
+}

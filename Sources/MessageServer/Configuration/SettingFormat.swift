@@ -1,0 +1,119 @@
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+
+/// What the texts of settings must look like; each function returns the usable form.
+enum SettingFormat {
+    /// An identifier as Apple hands them out: 1 to 512 bytes of visible ASCII.
+    static func identifier(_ text: String) throws(InvalidSetting) -> String {
+        guard (1...512).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw InvalidSetting(
+                "is not an identifier", hint: "copy it from Apple Business Register, without blanks")
+        }
+        return text
+    }
+
+    /// A business's identifier as it stands in messages.
+    static func businessID(_ text: String) throws(InvalidSetting) -> BusinessID {
+        guard !text.lowercased().hasPrefix("urn:biz:") else {
+            throw InvalidSetting("begins with urn:biz:", hint: "messages carry only what follows it")
+        }
+        return BusinessID(try identifier(text))
+    }
+
+    /// What people call something: 1 to 200 bytes.
+    static func name(_ text: String) throws(InvalidSetting) -> String {
+        guard (1...200).contains(text.utf8.count) else {
+            throw InvalidSetting("is empty or longer than 200 bytes", hint: "write a short name")
+        }
+        return text
+    }
+
+    /// A listener's address.
+    static func listener(_ text: String) throws(InvalidSetting) -> SocketAddress {
+        guard let address = SocketAddress(text) else {
+            throw InvalidSetting(
+                "is not an address to listen on",
+                hint: "write HOST:PORT with an IP address, as in 127.0.0.1:8080, or unix:PATH")
+        }
+        return address
+    }
+
+    /// Our own address as others see it.
+    static func publicURL(_ text: String) throws(InvalidSetting) -> String {
+        try webAddress(text).text
+    }
+
+    /// The gateway's address: tokens go there, so plain `http` never leaves the machine.
+    static func gatewayURL(_ text: String) throws(InvalidSetting) -> String {
+        let address = try webAddress(text)
+        guard address.isSecure || address.isLoopback else {
+            throw InvalidSetting("is plain http to another machine", hint: "use https")
+        }
+        return address.text
+    }
+
+    private static func webAddress(_ text: String) throws(InvalidSetting) -> WebAddress {
+        guard let address = WebAddress(text) else {
+            throw InvalidSetting(
+                "is not a web address", hint: "write https://HOST/PATH without user, query and fragment")
+        }
+        return address
+    }
+
+    /// A host suffix with a dot in it, or a loopback address with its port; in lower case.
+    static func downloadHost(_ text: String) throws(InvalidSetting) -> String {
+        if let address = SocketAddress(text), address.isLoopback, (address.port ?? 0) > 0 { return text }
+        let host = text.lowercased()
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isNumeric = labels.last?.utf8.allSatisfy { (0x30...0x39).contains($0) } ?? true
+        guard labels.count > 1, labels.allSatisfy(isLabel), !isNumeric else {
+            throw InvalidSetting(
+                "is not a host suffix",
+                hint:
+                    "write it like icloud-content.com, or a loopback address with its port like 127.0.0.1:9000"
+            )
+        }
+        return host
+    }
+
+    /// A path that a file or directory can have.
+    static func path(_ text: String) throws(InvalidSetting) -> String {
+        guard !text.isEmpty, !text.utf8.contains(0) else {
+            throw InvalidSetting("is not a path", hint: "write the path of a file or directory")
+        }
+        return text
+    }
+
+    /// The MSP's secret in standard Base64; shorter than 16 bytes is none that Apple hands out.
+    static func secret(_ text: String) throws(InvalidSetting) -> Secret {
+        guard let secret = try? Secret(base64: text), secret.bytes.count >= 16 else {
+            throw InvalidSetting(
+                "is not the Base64 of at least 16 bytes",
+                hint: "copy the secret from Apple Business Register as it is")
+        }
+        return secret
+    }
+
+    /// A business's name in commands: 1 to 64 of `a-z`, `0-9` and `-`.
+    static func slug(_ text: String) throws(InvalidSetting) -> String {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(isSlugByte) else {
+            throw InvalidSetting(
+                "has a name that is no slug", hint: "name the file with 1 to 64 of a-z, 0-9 and -, then .json"
+            )
+        }
+        return text
+    }
+}
+
+private func isLabel(_ label: Substring) -> Bool {
+    (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
+        && label.utf8.allSatisfy(isSlugByte)
+}
+
+private func isSlugByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+    default: false
+    }
+}

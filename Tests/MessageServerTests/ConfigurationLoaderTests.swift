@@ -1,0 +1,112 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import HandlerKit
+import MessageServer
+import TestSupport
+import Testing
+
+@Suite struct ConfigurationLoaderTests {
+    @Test func `the examples that ship load with a secret in the environment`() throws {
+        let root = Fixture.directory.split(separator: "/Tests/").first.map(String.init) ?? ""
+        let configuration = try ConfigurationLoader.load(
+            file: root + "/config/server.json", environment: ["BALLOON_SECRET": ConfigurationFiles.secret])
+        #expect(configuration.businesses.map(\.slug) == ["demo"])
+        #expect(configuration.listen == SocketAddress("127.0.0.1:8080"))
+        // The examples show the defaults, wherever there are any.
+        #expect(configuration.gateway == GatewayAddress())
+        #expect(configuration.limits == ServerLimits())
+        #expect(configuration.dataDirectory == "data")
+    }
+
+    @Test func `what is not given has its default`() throws {
+        let configuration = try ConfigurationFiles().load()
+        #expect(configuration.mspID == "msp")
+        #expect(configuration.secret.bytes == Array("secret-secret-secret".utf8))
+        #expect(configuration.publicURL == nil)
+        #expect(configuration.listen == .tcp(host: "127.0.0.1", port: 8080))
+        #expect(configuration.adminListen == nil)
+        #expect(configuration.dataDirectory == "data")
+        #expect(configuration.gateway.url == "https://mspgw.push.apple.com/v1")
+        #expect(configuration.gateway.downloadHosts == ["icloud-content.com", "icloud.com", "apple.com"])
+        #expect(configuration.limits.tokenAge == .seconds(3600))
+        #expect(configuration.limits.shards == ProcessorCount.available())
+    }
+
+    @Test func `every key of the server's file is read`() throws {
+        let server = """
+            {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",
+             "listen":"[::1]:0","adminListen":"unix:/run/admin.sock","dataDirectory":"/data",
+             "gateway":{"url":"http://127.0.0.1:9000/v1/","downloadHosts":["Example.com","127.0.0.1:9000"]},
+             "limits":{"maximumBodyBytes":2048,"maximumInflatedBytes":4096,"maximumInflationRatio":20,
+             "tokenAgeSeconds":60,"handlerDeadlineSeconds":5,"handlerConcurrency":4,"shards":3}}
+            """
+        let files = try ConfigurationFiles(server: server)
+        try files.write(ConfigurationFiles.secret + "\n", to: "secret")
+        let configuration = try files.load([:])
+        #expect(configuration.secret.bytes == Array("secret-secret-secret".utf8))
+        #expect(configuration.publicURL == "https://example.com/balloon")
+        #expect(configuration.listen == .tcp(host: "::1", port: 0))
+        #expect(configuration.adminListen == .unix(path: "/run/admin.sock"))
+        #expect(configuration.dataDirectory == "/data")
+        #expect(configuration.gateway.url == "http://127.0.0.1:9000/v1")
+        #expect(configuration.gateway.downloadHosts == ["example.com", "127.0.0.1:9000"])
+        var limits = ServerLimits()
+        limits.maximumBodyBytes = 2048
+        limits.maximumInflatedBytes = 4096
+        limits.maximumInflationRatio = 20
+        limits.tokenAge = .seconds(60)
+        limits.handlerDeadline = .seconds(5)
+        limits.handlerConcurrency = 4
+        limits.shards = 3
+        #expect(configuration.limits == limits)
+    }
+
+    @Test func `businesses come sorted by slug with what their handlers are told`() throws {
+        let files = try ConfigurationFiles(businesses: [
+            "b": #"{"businessID":"2","name":"B","handler":{"builtin":"none"}}"#,
+            "a-1": #"{"businessID":"1","name":"A","handler":{"builtin":"x","config":{"n":1}}}"#,
+        ])
+        try files.write("left by an editor", to: "businesses/.a.json")
+        try files.write("not ours", to: "businesses/README")
+        let businesses = try files.load().businesses
+        #expect(businesses.map(\.slug) == ["a-1", "b"])
+        #expect(businesses.map(\.businessID) == [BusinessID("1"), BusinessID("2")])
+        #expect(businesses.map(\.name) == ["A", "B"])
+        guard case .builtin("x", let configuration) = businesses[0].handler else {
+            Issue.record("not the handler that was named")
+            return
+        }
+        #expect(configuration?["n"]?.int == 1)
+    }
+
+    @Test func `the environment wins over the file`() throws {
+        let files = try ConfigurationFiles(
+            server:
+                #"{"mspID":"file","secret":{"file":"absent"},"listen":"127.0.0.1:1","dataDirectory":"file"}"#)
+        try files.write("from-a-file\r\n", to: "msp")
+        let configuration = try files.load([
+            "BALLOON_MSP_ID_FILE": files.directory.file("msp"), "BALLOON_SECRET": ConfigurationFiles.secret,
+            "BALLOON_PUBLIC_URL": "http://localhost:8080", "BALLOON_LISTEN": "0.0.0.0:80",
+            "BALLOON_ADMIN_LISTEN": "127.0.0.1:81", "BALLOON_DATA_DIRECTORY": "/data",
+            "BALLOON_GATEWAY_URL": "https://gateway.example.com/v1", "BALLOON_LOG_LEVEL": "debug",
+        ])
+        #expect(configuration.mspID == "from-a-file")
+        #expect(configuration.publicURL == "http://localhost:8080")
+        #expect(configuration.listen == .tcp(host: "0.0.0.0", port: 80))
+        #expect(configuration.adminListen == .tcp(host: "127.0.0.1", port: 81))
+        #expect(configuration.dataDirectory == "/data")
+        #expect(configuration.gateway.url == "https://gateway.example.com/v1")
+    }
+
+    @Test func `a variable that the file names or Kubernetes sets is not unknown`() throws {
+        let files = try ConfigurationFiles(server: #"{"mspID":"m","secret":{"env":"BALLOON_KEY"}}"#)
+        let environment = [
+            "BALLOON_KEY": ConfigurationFiles.secret, "BALLOON_PORT": "tcp://10.0.0.1:80",
+            "BALLOON_PORT_80_TCP_ADDR": "10.0.0.1", "BALLOON_SERVICE_HOST": "10.0.0.1",
+            "BALLOON_SERVICE_PORT_HTTP": "80",
+        ]
+        #expect(files.problems(environment) == [])
+    }
+}

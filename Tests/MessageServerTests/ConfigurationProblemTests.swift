@@ -1,0 +1,202 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import HandlerKit
+import MessageServer
+import TestSupport
+import Testing
+
+@Suite struct ConfigurationProblemTests {
+    @Test(arguments: [
+        (#"{"mspID":"m"}"#, #"server.json: has no "secret""#),
+        (#"{"secret":{"env":"S"}}"#, #"server.json: has no "mspID""#),
+        ("[]", "server.json:1:1: is not an object"),
+        ("{\n  \"mspID\": tru }", "server.json:2:15: is not JSON: unexpected character"),
+        (#"{"mspID":1,"secret":{"env":"S"}}"#, "server.json:1:10: /mspID: is not a string"),
+        (#"{"mspID":"","secret":{"env":"S"}}"#, "server.json:1:10: /mspID: is not an identifier"),
+        (#"{"mspID":"m","secret":"literal"}"#, "server.json:1:23: /secret: is not an object"),
+        (#"{"mspID":"m","secret":{}}"#, "server.json:1:23: /secret: names not exactly one source"),
+        (
+            #"{"mspID":"m","secret":{"env":"S","file":"s"}}"#,
+            "server.json:1:23: /secret: names not exactly one source"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"T"}}"#,
+            "server.json:1:30: /secret/env: names an environment variable that is not set"
+        ),
+        (
+            #"{"mspID":"m","secret":{"file":"absent"}}"#,
+            "server.json:1:31: /secret/file: names a file that cannot be read: open: No such file or directory (2)"
+        ),
+        (
+            #"{"mspID":"m","secret":{"file":"short"}}"#,
+            "server.json:1:31: /secret/file: is not the Base64 of at least 16 bytes"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"Listen":""}"#,
+            "server.json:1:44: /Listen: is not a known key (did you mean listen?"
+        ),
+        (
+            #"{"mspID":"m","mspID":"m","secret":{"env":"S"}}"#, "server.json:1:22: /mspID: is given twice"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"listen":"example.com:80"}"#,
+            "server.json:1:44: /listen: is not an address to listen on"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"dataDirectory":""}"#,
+            "server.json:1:51: /dataDirectory: is not a path"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"publicURL":"https://user@example.com"}"#,
+            "server.json:1:47: /publicURL: is not a web address"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"gateway":{"url":"http://example.com"}}"#,
+            "server.json:1:52: /gateway/url: is plain http to another machine"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"gateway":{"downloadHosts":"apple.com"}}"#,
+            "server.json:1:62: /gateway/downloadHosts: is not a list of strings"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"gateway":{"downloadHosts":["apple.com",".com"]}}"#,
+            "server.json:1:75: /gateway/downloadHosts/1: is not a host suffix"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"limits":{"shards":257}}"#,
+            "server.json:1:54: /limits/shards: is not a whole number in its range (write a number from 0 to 256)"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"limits":{"tokenAgeSeconds":1.5}}"#,
+            "server.json:1:63: /limits/tokenAgeSeconds: is not a whole number in its range"
+        ),
+        (#"{"mspID":"m","secret":{"env":"S"},"limits":[]}"#, "server.json:1:44: /limits: is not an object"),
+    ])
+    func `a fault of the server's file is the one problem`(server: String, problem: String) throws {
+        let files = try ConfigurationFiles(server: server)
+        try files.write("c2hvcnQ=", to: "short")
+        let problems = files.problems(["S": ConfigurationFiles.secret])
+        #expect(problems.count == 1)
+        #expect(problems.first?.hasPrefix(problem) == true, "\(problems)")
+    }
+
+    @Test(arguments: [
+        ("Demo", ConfigurationFiles.demo, "businesses/Demo.json: has a name that is no slug"),
+        ("a", "{}", #"businesses/a.json:1:1: has no "businessID""#),
+        (
+            "a", #"{"businessID":"urn:biz:1","name":"A","handler":{"builtin":"none"}}"#,
+            "businesses/a.json:1:15: /businessID: begins with urn:biz:"
+        ),
+        (
+            "a", #"{"businessID":"1","name":"","handler":{"builtin":"none"}}"#,
+            "businesses/a.json:1:26: /name: is empty or longer than 200 bytes"
+        ),
+        (
+            "a", #"{"businessID":"1","name":"A","handler":{}}"#,
+            "businesses/a.json:1:40: /handler: does not say which handler"
+        ),
+        (
+            "a", #"{"businessID":"1","name":"A","handler":{"builtin":"other"}}"#,
+            "businesses/a.json:1:51: /handler/builtin: names no handler of this program (it has picky, none)"
+        ),
+        (
+            "a", #"{"businessID":"1","name":"A","handler":{"builtin":"picky","config":{"a":1}}}"#,
+            "businesses/a.json:1:40: /handler: is refused by the handler: takes nothing"
+        ),
+        (
+            "a", #"{"businessID":"1","name":"A","handler":{"builtin":"picky","config":[]}}"#,
+            "businesses/a.json:1:68: /handler/config: is not an object"
+        ),
+        (
+            "a", #"{"businessID":"1","name":"A","handler":{"builtin":"picky","exec":"x"}}"#,
+            "businesses/a.json:1:66: /handler/exec: is not a known key"
+        ),
+    ])
+    func `a fault of a business's file is the first problem`(
+        slug: String, business: String, problem: String
+    ) throws {
+        let files = try ConfigurationFiles(businesses: [slug: business])
+        let problems = files.problems(handlers: [PickyFactory()])
+        #expect(problems.first?.hasPrefix(problem) == true, "\(problems)")
+    }
+
+    @Test func `a missing file is a problem of its own and hides nothing else`() throws {
+        let files = try ConfigurationFiles(businesses: [:])
+        try Directory.remove(files.directory.file("server.json"))
+        #expect(
+            files.problems() == [
+                "server.json: cannot be read: open: No such file or directory (2) (check its path and mode)",
+                "businesses: holds no business (put a file SLUG.json for each business there)",
+            ])
+    }
+
+    @Test func `two businesses with one identifier are refused`() throws {
+        let files = try ConfigurationFiles(businesses: [
+            "a": ConfigurationFiles.demo, "b": ConfigurationFiles.demo,
+        ])
+        #expect(
+            files.problems() == [
+                "businesses/b.json:1:15: /businessID: is the identifier in a.json too (give each business its own)"
+            ])
+    }
+
+    @Test(arguments: [
+        (["BALLOON_LISTEN": "x"], "BALLOON_LISTEN: is not an address to listen on"),
+        (["BALLOON_MSP_ID": ""], "BALLOON_MSP_ID: is not an identifier"),
+        (["BALLOON_MSPID": "m"], "BALLOON_MSPID: is not a known variable (did you mean BALLOON_MSP_ID?)"),
+        (["BALLOON_ZZZZZZZZZZZZ": "m"], "BALLOON_ZZZZZZZZZZZZ: is not a known variable (unset it)"),
+        (
+            ["BALLOON_MSP_ID": "m", "BALLOON_MSP_ID_FILE": "m"],
+            "BALLOON_MSP_ID: is set together with BALLOON_MSP_ID_FILE"
+        ),
+        (
+            ["BALLOON_MSP_ID_FILE": "/absent"],
+            "BALLOON_MSP_ID_FILE: names a file that cannot be read: open: No such file or directory (2)"
+        ),
+        (["BALLOON_GATEWAY_URL": "ftp://x"], "BALLOON_GATEWAY_URL: is not a web address"),
+    ])
+    func `a fault of the environment is the one problem`(
+        environment: [String: String], problem: String
+    ) throws {
+        let secret = ["BALLOON_SECRET": ConfigurationFiles.secret]
+        let problems = try ConfigurationFiles().problems(secret.merging(environment) { $1 })
+        #expect(problems.count == 1)
+        #expect(problems.first?.hasPrefix(problem) == true, "\(problems)")
+    }
+
+    @Test func `a value in the file is checked even where the environment wins`() throws {
+        let files = try ConfigurationFiles(server: #"{"mspID":1,"secret":{"env":"S"},"listen":"x"}"#)
+        let problems = files.problems([
+            "BALLOON_MSP_ID": "m", "BALLOON_SECRET": ConfigurationFiles.secret,
+            "BALLOON_LISTEN": "127.0.0.1:1",
+        ])
+        #expect(
+            problems.map { String($0.prefix(28)) } == [
+                "server.json:1:10: /mspID: is", "server.json:1:42: /listen: i",
+            ])
+    }
+
+    @Test func `everything that is wrong is told at once and without a secret`() throws {
+        let secret = "c2hvcnQ-not-base64"
+        let files = try ConfigurationFiles(
+            server: #"{"secret":"\#(secret)","listen":"\#(secret)","limits":{"shards":"\#(secret)"},"x":1}"#,
+            businesses: ["a": "{", "b": #"{"businessID":"\#(secret) ","name":1}"#])
+        let problems = files.problems(["BALLOON_SECRET": secret, "BALLOON_TYPO": secret])
+        #expect(problems.count == 11, "\(problems.joined(separator: "\n"))")
+        #expect(!problems.joined().contains(secret))
+    }
+}
+
+/// Takes no configuration.
+private struct PickyFactory: HandlerFactory {
+    struct Refusal: Error, CustomStringConvertible { let description = "takes nothing" }
+    struct Silent: Handler {}
+
+    let name = "picky"
+
+    func make(configuration: JSONValue?) throws -> any Handler {
+        guard configuration == nil else { throw Refusal() }
+        return Silent()
+    }
+}
