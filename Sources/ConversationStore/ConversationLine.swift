@@ -89,7 +89,7 @@ struct ConversationEntry: Sendable {
             writer.field("outcome", result?.name)
             writer.field("status", result?.status)
             writer.key("message")
-            writer.raw(oneLine(message))
+            writer.raw(oneLine(result == nil ? kept(message, kind) : message))
         }
         var line = writer.finish()
         line.append(UInt8(ascii: "\n"))
@@ -101,4 +101,13 @@ struct ConversationEntry: Sendable {
 struct LineIdentity: Hashable, Sendable {
     let record: UInt64
     let reply: MessageID?
+}
+
+/// Tokens and private answers are for the handler alone: the line has the message without them.
+private func kept(_ message: [UInt8], _ kind: Kind) -> [UInt8] {
+    guard [.authentication, .applePay, .form].contains(kind),
+        // The journal holds nothing but validated JSON.
+        let document = try? JSONDocument(message, limits: .journal)
+    else { return message }
+    return InboundEvent.decode(message: document).redactedMessage ?? message
 }

@@ -62,6 +62,9 @@ package final class ConversationStore: Sendable {
         intake.append(message, to: journal, completion: completion)
     }
 
+    /// Hands out no more deliveries and references: whoever waits for one gets nil; those that are out may be ended.
+    package func stopLeasing() { scheduler.close() }
+
     /// Hands out no more deliveries, writes and syncs everything that was recorded, and lets go of the directory.
     ///
     /// Whoever waits for a delivery gets nil; every later call fails with ``StoreError/closed``.

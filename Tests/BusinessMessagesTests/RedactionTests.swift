@@ -1,0 +1,49 @@
+import BalloonJSON
+import BusinessMessages
+import TestSupport
+import Testing
+
+@Suite struct RedactionTests {
+    private func redacted(_ interactiveData: String) throws -> String? {
+        let message = #"{"id":"1","type":"interactive","interactiveData":\#(interactiveData),"v":1}"#
+        let event = InboundEvent.decode(message: try JSONDocument(Array(message.utf8)))
+        return event.redactedMessage.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func `an authentication token is not kept, its status is`() throws {
+        let kept = try redacted(
+            #"{"data":{"authenticate":{"status":"authenticated","token":"c2VjcmV0"},"token":"mine"}}"#)
+        #expect(
+            kept
+                == #"{"id":"1","type":"interactive","interactiveData":{"data":{"authenticate":{"status":"authenticated","token":"[not kept]"},"token":"mine"}},"v":1}"#
+        )
+    }
+
+    @Test func `a payment token is not kept wherever it stands`() throws {
+        let kept = try #require(
+            try redacted(
+                #"{"data":{"payment":{"status":"paid","deep":[{"paymentToken":{"paymentData":"4111"}}]}}}"#))
+        #expect(kept.contains(#""paymentToken":"[not kept]""#))
+        #expect(!kept.contains("4111"))
+        #expect(kept.contains("paid"))
+    }
+
+    @Test func `a private form keeps its pages and loses its answers`() throws {
+        let form = { (isPrivate: Bool) in
+            #"{"data":{"dynamic":{"private":\#(isPrivate),"selections":[{"pageIdentifier":"p1","title":"Name","items":[{"identifier":"i1","title":"J. Appleseed","value":"J. Appleseed"}]}]}}}"#
+        }
+        let kept = try #require(try redacted(form(true)))
+        #expect(kept.contains(#""pageIdentifier":"p1""#))
+        #expect(!kept.contains("Appleseed"))
+        #expect(try redacted(form(false)) == nil)
+    }
+
+    @Test(arguments: Fixture.names(in: "messages"))
+    func `what has no secret is kept as it is`(_ name: String) throws {
+        let event = InboundEvent.decode(message: try JSONDocument(Fixture.bytes("messages/" + name)))
+        guard let kept = event.redactedMessage else { return }
+        let secretive: Set<Kind> = [.authentication, .applePay, .form]
+        #expect(secretive.contains(event.kind))
+        #expect(InboundEvent.decode(message: try JSONDocument(kept)).kind == event.kind)
+    }
+}
