@@ -36,12 +36,11 @@ struct CharacterClass: Sendable {
     static let targetMembers =
         "!$%&'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"
 
-    /// Bytes of `Host` (RFC 3986 §3.2.2): names, literals, a port.
+    /// Bytes of a host's name or IPv4 address: unreserved ones (RFC 3986 §2.3).
     static var host: CharacterClass {
-        CharacterClass(low: 0x2fff_7ff2_0000_0000, high: 0x47ff_fffe_afff_fffe)
+        CharacterClass(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
     }
-    static let hostMembers =
-        "!$%&'()*+,-.0123456789:;=ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz~"
+    static let hostMembers = "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"
 
     static func == (left: CharacterClass, right: CharacterClass) -> Bool {
         left.low == right.low && left.high == right.high

@@ -1,24 +1,23 @@
 /// Takes the chunked coding off a body as it comes (RFC 9112 §7.1): pure, synchronous, bounded.
 struct ChunkedDecoder: Sendable {
     private enum State: Sendable {
-        case sizeStart
-        case size(Int)
-        case extensions(Int)
+        case size(Int, digits: Int)
+        case chunkExtension(Int, ChunkExtension)
         case sizeLineFeed(Int)
         case content(Int)
         case contentCarriageReturn
         case contentLineFeed
-        case trailerStart
         case trailer
         case trailerLineFeed
-        case endLineFeed
         case finished
     }
 
-    private var state = State.sizeStart
+    private var state = State.size(0, digits: 0)
     /// Bytes of chunk extensions and trailers so far: they are skipped, but not without bound.
-    private var overhead = 0
-    private let maximumOverheadBytes = 16384
+    private var overheadBytes = 0
+    /// The trailer line that is being read.
+    private var trailer: [UInt8] = []
+    static let maximumOverheadBytes = 16384
 
     /// Whether the last chunk and its trailer have been read.
     var isFinished: Bool { if case .finished = state { true } else { false } }
@@ -36,79 +35,131 @@ struct ChunkedDecoder: Sendable {
                 continue
             }
             if isFinished { return }
-            try take(bytes[cursor], body.count, maximumBytes)
+            try take(bytes[cursor], maximumBytes - body.count)
             cursor += 1
         }
     }
 
-    private mutating func take(_ byte: UInt8, _ decoded: Int, _ maximumBytes: Int) throws(HTTPRefusal) {
+    private mutating func take(_ byte: UInt8, _ room: Int) throws(HTTPRefusal) {
         switch state {
-        case .sizeStart:
-            guard let digit = hexValue(byte) else { throw .malformedChunk }
-            state = .size(digit)
-        case .size(let size):
-            if let digit = hexValue(byte) {
-                // 2^40 is far over every limit and far from overflow.
-                guard size < 1 << 40 else { throw .bodyTooLarge }
-                state = .size(size << 4 | digit)
-            } else if byte == 0x0D {
-                try startChunk(size, decoded, maximumBytes)
-            } else if byte == 0x3B {
-                state = .extensions(size)
-            } else {
-                throw .malformedChunk
-            }
-        case .extensions(let size):
+        case .size(let size, let digits):
+            try takeSize(byte, size, digits, room)
+        case .chunkExtension(let size, var chunkExtension):
             try countOverhead()
-            if byte == 0x0D {
-                try startChunk(size, decoded, maximumBytes)
-            } else if byte < 0x20 && byte != 0x09 || byte == 0x7F {
-                throw .malformedChunk
+            if try chunkExtension.take(byte) {
+                state = .chunkExtension(size, chunkExtension)
+            } else {
+                try startChunk(size, room)
             }
         case .sizeLineFeed(let size):
             guard byte == 0x0A else { throw .malformedChunk }
-            state = size == 0 ? .trailerStart : .content(size)
+            state = size == 0 ? .trailer : .content(size)
         case .content, .finished: break
         case .contentCarriageReturn:
             guard byte == 0x0D else { throw .malformedChunk }
             state = .contentLineFeed
         case .contentLineFeed:
             guard byte == 0x0A else { throw .malformedChunk }
-            state = .sizeStart
-        case .trailerStart:
-            if byte == 0x0D {
-                state = .endLineFeed
-            } else {
-                guard CharacterClass.token.contains(byte) else { throw .malformedChunk }
-                state = .trailer
-                try countOverhead()
-            }
+            state = .size(0, digits: 0)
         case .trailer:
-            try countOverhead()
             if byte == 0x0D {
                 state = .trailerLineFeed
-            } else if byte < 0x20 && byte != 0x09 || byte == 0x7F {
-                throw .malformedChunk
+            } else {
+                guard byte != 0x0A else { throw .malformedChunk }
+                try countOverhead()
+                trailer.append(byte)
             }
         case .trailerLineFeed:
             guard byte == 0x0A else { throw .malformedChunk }
-            state = .trailerStart
-        case .endLineFeed:
-            guard byte == 0x0A else { throw .malformedChunk }
-            state = .finished
+            try endTrailerLine()
         }
     }
 
-    private mutating func startChunk(
-        _ size: Int, _ decoded: Int, _ maximumBytes: Int
+    private mutating func takeSize(
+        _ byte: UInt8, _ size: Int, _ digits: Int, _ room: Int
     ) throws(HTTPRefusal) {
-        guard size <= maximumBytes - decoded else { throw .bodyTooLarge }
+        if let digit = hexValue(byte) {
+            // Sixteen digits count any 64-bit length; what is beyond every limit stays so as it grows.
+            guard digits < 16 else { throw .malformedChunk }
+            state = .size(min(size, 1 << 48) << 4 | digit, digits: digits + 1)
+            return
+        }
+        guard digits > 0 else { throw .malformedChunk }
+        switch byte {
+        case 0x0D: try startChunk(size, room)
+        case 0x3B: state = .chunkExtension(size, ChunkExtension())
+        default: throw .malformedChunk
+        }
+    }
+
+    private mutating func startChunk(_ size: Int, _ room: Int) throws(HTTPRefusal) {
+        guard size <= room else { throw .bodyTooLarge }
         state = .sizeLineFeed(size)
     }
 
+    /// A trailer line is whole; an empty one ends the body. None is kept (RFC 9110 §6.5.1).
+    private mutating func endTrailerLine() throws(HTTPRefusal) {
+        if trailer.isEmpty {
+            state = .finished
+            return
+        }
+        do throws(HTTPRefusal) {
+            let (nameEnd, _) = try fieldLine(trailer, 0, trailer.count)
+            if forbiddenTrailers.contains(where: { isName(trailer, 0..<nameEnd, $0) }) {
+                throw .malformedChunk
+            }
+        } catch {
+            throw .malformedChunk
+        }
+        trailer.removeAll(keepingCapacity: true)
+        state = .trailer
+    }
+
     private mutating func countOverhead() throws(HTTPRefusal) {
-        overhead += 1
-        if overhead > maximumOverheadBytes { throw .malformedChunk }
+        overheadBytes += 1
+        if overheadBytes > Self.maximumOverheadBytes { throw .malformedChunk }
+    }
+}
+
+/// Fields about framing, routing, authentication or content, which may not come in a trailer (RFC 9110 §6.5.1): who
+/// merges them into the header would read another request than we did.
+private let forbiddenTrailers = [
+    "transfer-encoding", "content-length", "host", "connection", "te", "trailer", "upgrade", "expect",
+    "max-forwards", "range", "cache-control", "authorization", "proxy-authorization", "cookie",
+    "content-encoding", "content-type", "content-range",
+]
+
+/// Chunk extensions (RFC 9112 §7.1.1): `;name`, `;name=token` or `;name="text"`, none with a meaning here.
+///
+/// White space around them is "bad" in the RFC, which parsers read in different ways: refused.
+private struct ChunkExtension: Sendable {
+    private enum State: Sendable {
+        case nameStart, name, valueStart, value, quoted, escaped, end
+    }
+
+    private var state = State.nameStart
+
+    /// Takes a byte; false when it is the CR that ends the line.
+    mutating func take(_ byte: UInt8) throws(HTTPRefusal) -> Bool {
+        switch (state, byte) {
+        case (.name, 0x0D), (.value, 0x0D), (.end, 0x0D): return false
+        case (.name, 0x3B), (.value, 0x3B), (.end, 0x3B): state = .nameStart
+        case (.name, 0x3D): state = .valueStart
+        case (.valueStart, 0x22): state = .quoted
+        case (.quoted, 0x22): state = .end
+        case (.quoted, 0x5C): state = .escaped
+        case (.quoted, _), (.escaped, _):
+            guard byte >= 0x20 && byte != 0x7F || byte == 0x09 else { throw .malformedChunk }
+            state = .quoted
+        case (.nameStart, _), (.name, _):
+            guard CharacterClass.token.contains(byte) else { throw .malformedChunk }
+            state = .name
+        case (.valueStart, _), (.value, _):
+            guard CharacterClass.token.contains(byte) else { throw .malformedChunk }
+            state = .value
+        case (.end, _): throw .malformedChunk
+        }
+        return true
     }
 }
 

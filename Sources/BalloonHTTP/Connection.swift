@@ -22,10 +22,11 @@ final class Connection {
 
     let descriptor: Descriptor
     let token: UInt64
-    let service: ListenerService
+    let listener: ServedListener
+    let listenerNumber: Int
 
     var phase = Phase.head
-    var parser: RequestParser
+    var parser = RequestParser()
     /// Bytes from the current request's first one on, when they did not fit into one read.
     var input: [UInt8] = []
     var output: [UInt8] = []
@@ -33,6 +34,9 @@ final class Connection {
     var interest: Epoll.Events = .readable
     var isOpen = true
     var isPeerFinished = false
+    /// Requests wait in `input` until the client has taken more of the answers before them.
+    var isHeldBack = false
+    /// The last answer is given; nothing that still comes in is looked at.
     var isClosing = false
 
     var exchangeNumber: UInt32 = 0
@@ -51,19 +55,29 @@ final class Connection {
     var deadline: UInt64 = .max
     var scheduled: UInt64 = .max
 
-    init(_ descriptor: consuming Descriptor, token: UInt64, service: ListenerService) {
+    init(_ descriptor: consuming Descriptor, token: UInt64, listener: ServedListener, number: Int) {
         self.descriptor = descriptor
         self.token = token
-        self.service = service
-        parser = RequestParser(limits: service.limits)
+        self.listener = listener
+        listenerNumber = number
     }
 
     var pendingOutputBytes: Int { output.count - outputStart }
     var exchange: ExchangeID { ExchangeID(connection: token, number: exchangeNumber) }
+    var hasRoomForAnswers: Bool { pendingOutputBytes < listener.limits.maximumPendingOutputBytes }
 
     /// No request is under way and nothing waits to be written.
     var isIdle: Bool {
         if case .head = phase { parser.isAtStart && input.isEmpty && pendingOutputBytes == 0 } else { false }
+    }
+
+    /// The request under way cannot be completed, and none can follow it: the peer has sent all it will.
+    var isStarved: Bool {
+        guard isPeerFinished, !isHeldBack else { return false }
+        return switch phase {
+        case .head, .collecting, .collectingChunks, .lingering: true
+        case .answering, .streaming: false
+        }
     }
 
     /// What the socket should be watched for now.
@@ -77,7 +91,7 @@ final class Connection {
     private var wantsInput: Bool {
         switch phase {
         case .head, .collecting, .collectingChunks:
-            pendingOutputBytes < service.limits.maximumPendingOutputBytes
+            !isHeldBack && !isClosing && hasRoomForAnswers
         case .answering, .streaming:
             // Pipelined requests wait in the buffer, and then in the kernel's.
             if let pull, !pull.isFinished { pull.wantsMore } else { input.count < 16384 }
@@ -86,67 +100,8 @@ final class Connection {
     }
 }
 
-/// A body that the handler pulls: what has come in and not been taken.
-struct PulledBody {
-    var remaining: BodyFraming
-    var maximumBytes: Int
-    var receivedBytes = 0
-    var buffered: [UInt8] = []
-    var isFinished = false
-    var needsContinue = false
-    var waiting: CheckedContinuation<[UInt8]?, any Error>?
-    var failure: HTTPStreamError?
-
-    var wantsMore: Bool { buffered.count < 65536 }
-}
-
-/// A listener as one shard serves it: its limits, and its routes with this shard's handlers.
-final class ListenerService {
-    let limits: HTTPLimits
-    let routes: [ShardRoute]
-
-    init(_ listener: HTTPListener, shard: Int) {
-        limits = listener.limits
-        routes = listener.routes.map { ShardRoute($0, handler: $0.makeHandler(shard)) }
-    }
-
-    /// What serves a request, or the status that says why nothing does.
-    enum Match {
-        case route(ShardRoute)
-        case notFound
-        /// The path exists; the methods that it takes.
-        case otherMethods(String)
-    }
-
-    func match(_ method: HTTPMethod, _ path: ArraySlice<UInt8>) -> Match {
-        var isKnownPath = false
-        for entry in routes where entry.route.matches(path) {
-            if entry.route.method == method || method == .head && entry.route.method == .get {
-                return .route(entry)
-            }
-            isKnownPath = true
-        }
-        return isKnownPath ? .otherMethods(allowed(path)) : .notFound
-    }
-
-    /// The value of `Allow` (RFC 9110 §10.2.1) for a path; for nil, of the whole server.
-    func allowed(_ path: ArraySlice<UInt8>?) -> String {
-        var methods: [HTTPMethod] = [.options]
-        for entry in routes where path.map(entry.route.matches) ?? true {
-            methods.append(entry.route.method)
-            if entry.route.method == .get { methods.append(.head) }
-        }
-        return HTTPMethod.allCases.filter(methods.contains).map(\.rawValue).joined(separator: ", ")
-    }
-}
-
-/// A route with its handler for one shard.
-final class ShardRoute {
-    let route: HTTPRoute
-    let handler: HTTPHandler
-
-    init(_ route: HTTPRoute, handler: @escaping HTTPHandler) {
-        self.route = route
-        self.handler = handler
-    }
+/// One request on one connection of a shard.
+struct ExchangeID: Sendable, Hashable {
+    let connection: UInt64
+    let number: UInt32
 }

@@ -15,7 +15,9 @@ package struct HTTPRequest: Sendable {
 
     /// The path of the target as it was sent: not decoded, never empty for a routed request.
     package var path: ArraySlice<UInt8> {
-        bytes[(base + Int(head.path.lowerBound))..<(base + Int(head.path.upperBound))]
+        // RFC 9110 §4.2.3: an absolute-form target without a path means `/`.
+        if head.path.isEmpty { return [0x2F] }
+        return bytes[(base + Int(head.path.lowerBound))..<(base + Int(head.path.upperBound))]
     }
 
     /// The query of the target without `?`, as it was sent; empty when there is none.

@@ -42,8 +42,7 @@ package struct HTTPBodyReader: Sendable {
     ///
     /// Throws ``HTTPStreamError`` when the body is too large, malformed, or its sender left.
     package func next() async throws -> [UInt8]? {
-        try await withCheckedThrowingContinuation { continuation in shard.post(.pull(exchange, continuation))
-        }
+        try await withCheckedThrowingContinuation { shard.post(.pull(exchange, $0)) }
     }
 }
 
@@ -53,10 +52,4 @@ package enum HTTPStreamError: Error, Sendable, Hashable {
     case disconnected
     /// The body is malformed or larger than the route takes; the client has been told.
     case refused(HTTPRefusal)
-}
-
-/// One request on one connection of a shard.
-struct ExchangeID: Sendable, Hashable {
-    let connection: UInt64
-    let number: UInt32
 }

@@ -9,6 +9,7 @@ package typealias RefusalDescription = @Sendable (HTTPRefusal) -> [UInt8]
 package actor HTTPServer {
     private let listeners: [HTTPListener]
     private let shards: [Shard]
+    private var isServing = false
 
     /// Makes a server that does not listen yet.
     package init(
@@ -16,8 +17,11 @@ package actor HTTPServer {
         describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) }
     ) throws {
         self.listeners = listeners
+        let counters = listeners.map { _ in ConnectionCounter() }
         self.shards = try (0..<max(1, shards)).map { number in
-            try Shard(number: number, listeners: listeners, logger: logger, describeRefusal: describeRefusal)
+            try Shard(
+                number: number, listeners: listeners, counters: counters, logger: logger,
+                describeRefusal: describeRefusal)
         }
     }
 
@@ -29,29 +33,36 @@ package actor HTTPServer {
         var sockets: [Bound] = []
         for listener in listeners { sockets.append(Bound(try ListeningSocket(listener.address))) }
         let addresses = sockets.map(\.address)
-        for shard in shards { await shard.start() }
         for (index, bound) in sockets.enumerated() {
             guard let socket = bound.take() else { continue }
-            try await shards[0].accept(on: socket, service: index, peers: shards)
+            try await shards[0].accept(on: socket, index, shards: shards)
         }
+        // Only now: a shard that serves takes no other work but what is posted to it.
+        for shard in shards { await shard.start() }
+        isServing = true
         return addresses
     }
 
     /// Stops accepting, lets requests under way finish for at most `grace`, then closes what is left.
+    ///
+    /// A server that was stopped is not started again.
     package func stop(within grace: Duration) async {
-        await withTaskGroup(of: Void.self) { group in
-            for shard in shards {
-                group.addTask { await withCheckedContinuation { shard.post(.drain($0)) } }
-            }
-            let deadline = Task {
-                // Cancelled when everything has drained in time.
-                guard (try? await Task.sleep(for: grace)) != nil else { return }
-                for shard in shards { shard.post(.abort) }
-            }
-            await group.waitForAll()
-            deadline.cancel()
+        guard isServing else { return }
+        let shards = shards
+        let deadline = Task {
+            // Cancelled when everything has drained in time.
+            guard (try? await Task.sleep(for: grace)) != nil else { return }
+            for shard in shards { shard.post(.abort) }
         }
+        await drain()
+        deadline.cancel()
         for shard in shards { shard.post(.abort) }
+        // Answered when the shard has gone.
+        await drain()
+    }
+
+    private func drain() async {
+        for shard in shards { await withCheckedContinuation { shard.post(.drain($0)) } }
     }
 
     /// Connections open now.

@@ -16,6 +16,21 @@ struct RequestHead: Sendable, Hashable {
     var expectsContinue = false
     /// Bytes from the request's first byte to the end of the empty line.
     var length = 0
+
+    /// Makes the head that of no request; storage is kept.
+    mutating func reset() {
+        method = .get
+        path = 0..<0
+        query = nil
+        isAsterisk = false
+        minorVersion = 1
+        // Not unique when a handler kept the request.
+        fields.removeAll(keepingCapacity: true)
+        framing = .none
+        isPersistent = true
+        expectsContinue = false
+        length = 0
+    }
 }
 
 /// How the end of a request's body is found (RFC 9112 §6.3).

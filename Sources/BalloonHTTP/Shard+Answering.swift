@@ -10,7 +10,7 @@ extension Shard {
     }
 
     private func answering(_ exchange: ExchangeID) -> Connection? {
-        guard let connection = connection(exchange.connection), connection.exchange == exchange,
+        guard let connection = slots[exchange.connection], connection.exchange == exchange,
             case .answering = connection.phase
         else { return nil }
         return connection
@@ -46,7 +46,7 @@ extension Shard {
         connection.parser.reset()
         connection.phase = .head
         if connection.isPersistent {
-            setDeadline(connection, connection.service.limits.idleTimeout)
+            setDeadline(connection, connection.listener.ticks.idle)
         } else {
             connection.isClosing = true
         }
@@ -63,25 +63,28 @@ extension Shard {
 
     /// Sends `out`, as far as the client takes it; the rest waits in the connection.
     func send(_ connection: Connection) {
+        defer { emptyOut() }
         if connection.pendingOutputBytes > 0 {
             connection.output += out
-            out.removeAll(keepingCapacity: true)
             return
         }
-        guard !out.isEmpty else { return finishOutput(connection) }
-        do {
-            let sent = try connection.descriptor.send(out)
-            if sent < out.count {
-                connection.output = Array(out[sent...])
-                connection.outputStart = 0
-                setDeadline(connection, connection.service.limits.writeTimeout)
+        if !out.isEmpty {
+            do {
+                let sent = try connection.descriptor.send(out)
+                if sent < out.count {
+                    connection.output = Array(out[sent...])
+                    return setDeadline(connection, connection.listener.ticks.write)
+                }
+            } catch {
+                return close(connection)
             }
-            out.removeAll(keepingCapacity: true)
-            if connection.pendingOutputBytes == 0 { finishOutput(connection) }
-        } catch {
-            out.removeAll(keepingCapacity: true)
-            close(connection)
         }
+        if connection.isClosing { linger(connection) }
+    }
+
+    private func emptyOut() {
+        // One large answer must not stay in memory for ever.
+        out.removeAll(keepingCapacity: out.capacity <= 1 << 20)
     }
 
     /// The client takes bytes again.
@@ -92,65 +95,44 @@ extension Shard {
         } catch {
             return close(connection)
         }
+        if connection.hasRoomForAnswers, let writer = connection.writer {
+            connection.writer = nil
+            writer.resume()
+        }
         if connection.pendingOutputBytes > 0 {
             if connection.outputStart > 1 << 20 {
                 connection.output.removeFirst(connection.outputStart)
                 connection.outputStart = 0
             }
-            setDeadline(connection, connection.service.limits.writeTimeout)
+            setDeadline(connection, connection.listener.ticks.write)
         } else {
             connection.output = []
             connection.outputStart = 0
-            finishOutput(connection)
-            // Answers that waited for room may have held pipelined requests back.
-            if connection.isOpen { processInput(connection) }
-            if connection.isOpen, !out.isEmpty { send(connection) }
+            restoreDeadline(connection)
         }
-        if connection.isOpen { updateInterest(connection) }
+        settle(connection)
     }
 
-    /// Everything is sent: goes on, or begins to close.
-    private func finishOutput(_ connection: Connection) {
-        if let writer = connection.writer {
-            connection.writer = nil
-            writer.resume()
-        }
-        guard connection.isClosing, connection.pendingOutputBytes == 0 else {
-            return restoreDeadline(connection)
-        }
+    /// Everything is said: waits for the client to finish.
+    private func linger(_ connection: Connection) {
         if case .lingering = connection.phase { return }
         if connection.isPeerFinished { return close(connection) }
         // RFC 9112 §9.6: closing over unread bytes would reset the connection and take the answer with it.
         connection.phase = .lingering
         connection.input = []
         connection.descriptor.finishSending()
-        setDeadline(connection, connection.service.limits.lingerTimeout)
+        setDeadline(connection, connection.listener.ticks.linger)
     }
 
+    /// The write timeout is over: the phase gets its own wait again.
     private func restoreDeadline(_ connection: Connection) {
+        let ticks = connection.listener.ticks
         switch connection.phase {
-        case .head where connection.parser.isAtStart && connection.exchangeNumber > 0:
-            setDeadline(connection, connection.service.limits.idleTimeout)
-        case .streaming: setDeadline(connection, connection.service.limits.answerTimeout)
-        case .head, .collecting, .collectingChunks, .answering, .lingering: break
-        }
-    }
-
-    /// The current phase has lasted too long.
-    func expire(_ connection: Connection) {
-        if connection.pendingOutputBytes > 0 { return close(connection) }
-        switch connection.phase {
-        case .head where connection.parser.isAtStart: close(connection)
-        case .head, .collecting, .collectingChunks:
-            refuse(connection, .timedOut)
-            settle(connection)
-        case .answering:
-            connection.isPersistent = false
-            finish(connection, HTTPResponse(.serviceUnavailable, text: "Service Unavailable\n"))
-            settle(connection)
-        // A stream that has nothing to say is the handler's business; its client is seen to be gone when it leaves.
-        case .streaming: setDeadline(connection, connection.service.limits.answerTimeout)
-        case .lingering: close(connection)
+        case .head where connection.parser.isAtStart: setDeadline(connection, ticks.idle)
+        case .head: setDeadline(connection, ticks.head)
+        case .collecting, .collectingChunks: setDeadline(connection, ticks.body)
+        case .answering, .streaming: setDeadline(connection, ticks.answer)
+        case .lingering: break
         }
     }
 }
@@ -175,7 +157,7 @@ extension Shard {
     }
 
     private func streaming(_ exchange: ExchangeID) -> Connection? {
-        guard let connection = connection(exchange.connection), connection.exchange == exchange,
+        guard let connection = slots[exchange.connection], connection.exchange == exchange,
             case .streaming = connection.phase
         else { return nil }
         return connection
@@ -185,24 +167,21 @@ extension Shard {
         guard let connection = streaming(exchange), connection.writer == nil else {
             return writer.resume(throwing: HTTPStreamError.disconnected)
         }
-        if !bytes.isEmpty, !connection.isHeadRequest {
-            if connection.minorVersion == 1 {
-                out += String(bytes.count, radix: 16).utf8
-                out += crlf
-                out += bytes
-                out += crlf
-            } else {
-                out += bytes
-            }
-        }
-        send(connection)
-        guard connection.isOpen else { return writer.resume(throwing: HTTPStreamError.disconnected) }
-        if connection.pendingOutputBytes < connection.service.limits.maximumPendingOutputBytes {
-            writer.resume()
-        } else {
-            connection.writer = writer
-        }
-        updateInterest(connection)
+        if !bytes.isEmpty, !connection.isHeadRequest { appendPiece(bytes, connection) }
+        connection.writer = writer
+        settle(connection)
+        // Closing has told the writer already.
+        guard connection.hasRoomForAnswers, connection.writer != nil else { return }
+        connection.writer = nil
+        writer.resume()
+    }
+
+    private func appendPiece(_ bytes: [UInt8], _ connection: Connection) {
+        guard connection.minorVersion == 1 else { return out += bytes }
+        out += String(bytes.count, radix: 16).utf8
+        out += crlf
+        out += bytes
+        out += crlf
     }
 
     func endStream(_ exchange: ExchangeID) {

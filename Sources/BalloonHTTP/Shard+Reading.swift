@@ -10,9 +10,13 @@ extension Shard {
         } catch {
             return close(connection)
         }
-        if received == 0 { return peerFinished(connection) }
-        if case .lingering = connection.phase { return }
-        if connection.input.isEmpty {
+        if received == 0 {
+            connection.isPeerFinished = true
+            // Half a connection is enough to answer on (RFC 9112 §9.6), but a body that stops short is not.
+            if let pull = connection.pull, !pull.isFinished { return close(connection) }
+        } else if connection.isClosing {
+            return
+        } else if connection.input.isEmpty {
             let used = process(connection, scratch, received)
             if used < received { connection.input = Array(scratch[used..<received]) }
         } else {
@@ -37,37 +41,31 @@ extension Shard {
 
     /// Sends what has been answered, and waits for what is needed next.
     func settle(_ connection: Connection) {
-        guard connection.isOpen else { return out.removeAll(keepingCapacity: true) }
-        send(connection)
-        guard connection.isOpen else { return }
-        // A reader that was too slow has caught up: its pipelined requests may be looked at again.
-        updateInterest(connection)
-    }
-
-    private func peerFinished(_ connection: Connection) {
-        connection.isPeerFinished = true
-        switch connection.phase {
-        case .answering, .streaming:
-            // Half a connection is enough to answer on (RFC 9112 §9.6), but a body that stops short is not.
-            if connection.pull.map({ !$0.isFinished }) ?? false { return close(connection) }
-            updateInterest(connection)
-        case .head, .collecting, .collectingChunks, .lingering:
-            if connection.pendingOutputBytes == 0 { return close(connection) }
-            connection.isClosing = true
-            updateInterest(connection)
+        while connection.isOpen {
+            send(connection)
+            // The client has taken the answers that held its next requests back.
+            guard connection.isOpen, connection.isHeldBack, connection.hasRoomForAnswers else { break }
+            processInput(connection)
         }
+        guard connection.isOpen else { return out.removeAll(keepingCapacity: true) }
+        if connection.isStarved {
+            guard connection.pendingOutputBytes > 0 else { return close(connection) }
+            connection.isClosing = true
+        }
+        updateInterest(connection)
     }
 
     /// Serves requests in `bytes[..<end]`; returns how many bytes are done with.
     private func process(_ connection: Connection, _ bytes: [UInt8], _ end: Int) -> Int {
         var cursor = 0
+        connection.isHeldBack = false
         do throws(HTTPRefusal) {
             while connection.isOpen, try step(connection, bytes, &cursor, end) {}
         } catch {
             refuse(connection, error)
-            return end
         }
-        return cursor
+        // RFC 9112 §9.6: nothing behind a last answer is a request.
+        return connection.isClosing ? end : cursor
     }
 
     /// Takes one step; false when more bytes, or an answer, must come first.
@@ -77,13 +75,14 @@ extension Shard {
         switch connection.phase {
         case .head:
             guard cursor < end, !connection.isClosing else { return false }
-            guard
-                connection.pendingOutputBytes + out.count
-                    < connection.service.limits.maximumPendingOutputBytes
-            else { return false }
+            let limits = connection.listener.limits
+            guard connection.pendingOutputBytes + out.count < limits.maximumPendingOutputBytes else {
+                connection.isHeldBack = true
+                return false
+            }
             let wasAtStart = connection.parser.isAtStart
-            guard try connection.parser.parse(bytes, from: cursor, to: end) else {
-                if wasAtStart { setDeadline(connection, connection.service.limits.headTimeout) }
+            guard try connection.parser.parse(bytes, from: cursor, to: end, limits) else {
+                if wasAtStart { setDeadline(connection, connection.listener.ticks.head) }
                 return false
             }
             try begin(connection, bytes, &cursor, end)
@@ -109,7 +108,6 @@ extension Shard {
             guard connection.pull != nil else { return false }
             return feedPull(connection, bytes, &cursor, end)
         case .lingering:
-            cursor = end
             return false
         }
     }
@@ -118,66 +116,71 @@ extension Shard {
     private func begin(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) throws(HTTPRefusal) {
-        let head = connection.parser.head
+        // Not kept in a variable: a second reference would make the parser's reset allocate.
+        let method = connection.parser.head.method
+        let path = connection.parser.head.path
         connection.exchangeNumber &+= 1
-        connection.isHeadRequest = head.method == .head
-        connection.minorVersion = head.minorVersion
+        connection.isHeadRequest = method == .head
+        connection.minorVersion = connection.parser.head.minorVersion
         connection.isPersistent =
-            head.isPersistent && !isStopping
-            && connection.exchangeNumber < connection.service.limits.maximumRequestsPerConnection
-        let path = bytes[(cursor + Int(head.path.lowerBound))..<(cursor + Int(head.path.upperBound))]
-        switch connection.service.match(head.method, path) {
+            connection.parser.head.isPersistent && !isStopping
+            && connection.exchangeNumber < connection.listener.limits.maximumRequestsPerConnection
+        if method == .options, connection.parser.head.isAsterisk {
+            let allowed = connection.listener.allowed(nil)
+            return answerUnrouted(
+                connection, HTTPResponse(.noContent, fields: [("Allow", allowed)]), &cursor)
+        }
+        let target =
+            path.isEmpty ? [0x2F] : bytes[(cursor + Int(path.lowerBound))..<(cursor + Int(path.upperBound))]
+        switch connection.listener.match(method, target) {
         case .route(let route):
             connection.route = route
-            try takeBody(connection, head, route.route.body, bytes, &cursor, end)
+            try takeBody(connection, route.route.body, bytes, &cursor, end)
         case .otherMethods(let allowed):
-            let status = head.method == .options ? HTTPStatus.noContent : .methodNotAllowed
+            let status = method == .options ? HTTPStatus.noContent : .methodNotAllowed
             answerUnrouted(connection, HTTPResponse(status, fields: [("Allow", allowed)]), &cursor)
-        case .notFound where head.method == .options && head.isAsterisk:
-            let allowed = connection.service.allowed(nil)
-            answerUnrouted(connection, HTTPResponse(.noContent, fields: [("Allow", allowed)]), &cursor)
         case .notFound:
-            answerUnrouted(connection, HTTPResponse(.notFound, text: "Not Found\n"), &cursor)
+            answerUnrouted(connection, notFoundResponse, &cursor)
         }
     }
 
     private func takeBody(
-        _ connection: Connection, _ head: RequestHead, _ body: HTTPRoute.Body, _ bytes: [UInt8],
-        _ cursor: inout Int, _ end: Int
+        _ connection: Connection, _ body: HTTPRoute.Body, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) throws(HTTPRefusal) {
-        switch (body, head.framing) {
+        let headLength = connection.parser.head.length
+        let framing = connection.parser.head.framing
+        switch (body, framing) {
         case (.collected(let maximum), .length(let length)):
             guard length <= maximum else { throw .bodyTooLarge }
             // Whole already, as nearly all are: one step, no copy.
-            if end - cursor - head.length < length { waitForBody(connection, head, isContinued: true) }
+            if end - cursor - headLength < length { waitForBody(connection, hasNone: true) }
             connection.phase = .collecting(length: length)
         case (.collected, .none):
             dispatch(connection, bytes, cursor, [])
-            cursor += head.length
+            cursor += headLength
         case (.collected, .chunked):
-            connection.headBytes = Array(bytes[cursor..<cursor + head.length])
+            connection.headBytes = Array(bytes[cursor..<cursor + headLength])
             connection.decoder = ChunkedDecoder()
             connection.phase = .collectingChunks
-            cursor += head.length
-            waitForBody(connection, head, isContinued: cursor == end)
-        case (.pulled(let maximum), let framing):
+            cursor += headLength
+            waitForBody(connection, hasNone: cursor == end)
+        case (.pulled(let maximum), _):
             if case .length(let length) = framing, length > maximum { throw .bodyTooLarge }
-            connection.headBytes = Array(bytes[cursor..<cursor + head.length])
-            cursor += head.length
+            let head = Array(bytes[cursor..<cursor + headLength])
+            cursor += headLength
             var pull = PulledBody(remaining: framing, maximumBytes: maximum)
             pull.isFinished = framing == .none
-            pull.needsContinue = head.expectsContinue && cursor == end
+            pull.needsContinue = connection.parser.head.expectsContinue && cursor == end
             connection.decoder = ChunkedDecoder()
             connection.pull = pull
-            let head = connection.headBytes
-            connection.headBytes = []
             dispatch(connection, head, 0, [])
         }
     }
 
-    private func waitForBody(_ connection: Connection, _ head: RequestHead, isContinued: Bool) {
-        setDeadline(connection, connection.service.limits.bodyTimeout)
-        if head.expectsContinue, isContinued { out += continueResponse }
+    private func waitForBody(_ connection: Connection, hasNone: Bool) {
+        setDeadline(connection, connection.listener.ticks.body)
+        // RFC 9110 §10.1.1: may be left out once the body has begun to arrive.
+        if connection.parser.head.expectsContinue, hasNone { out += continueResponse }
     }
 
     /// Answers a request that no route takes. Its body is not worth reading: the connection ends with it.
@@ -201,18 +204,19 @@ extension Shard {
         if let response = route.handler(request, HTTPResponder(shard: self, exchange: exchange)) {
             finish(connection, response)
         } else {
-            setDeadline(connection, connection.service.limits.answerTimeout)
+            setDeadline(connection, connection.listener.ticks.answer)
         }
     }
 }
 
-let continueResponse = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+private let continueResponse = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+private let notFoundResponse = HTTPResponse(.notFound, text: "Not Found\n")
 
 extension Shard {
     /// The handler asks for the next piece of the body.
     func pull(_ exchange: ExchangeID, _ reader: CheckedContinuation<[UInt8]?, any Error>) {
-        guard let connection = connection(exchange.connection), connection.exchange == exchange,
-            connection.pull != nil
+        guard let connection = slots[exchange.connection], connection.exchange == exchange,
+            connection.pull != nil, connection.pull?.waiting == nil
         else { return reader.resume(throwing: HTTPStreamError.disconnected) }
         if connection.pull?.needsContinue ?? false {
             connection.pull?.needsContinue = false
@@ -221,58 +225,26 @@ extension Shard {
         connection.pull?.waiting = reader
         givePulled(connection)
         processInput(connection)
-        setDeadline(connection, connection.service.limits.bodyTimeout)
         settle(connection)
     }
 
+    /// A body that has not come bounds the wait; one that has leaves the handler its time.
     private func givePulled(_ connection: Connection) {
-        guard var pull = connection.pull, let waiting = pull.waiting else { return }
-        if !pull.buffered.isEmpty {
-            let piece = pull.buffered
-            pull.buffered = []
-            pull.waiting = nil
-            connection.pull = pull
-            waiting.resume(returning: piece)
-        } else if let failure = pull.failure {
-            pull.waiting = nil
-            connection.pull = pull
-            waiting.resume(throwing: failure)
-        } else if pull.isFinished {
-            pull.waiting = nil
-            connection.pull = pull
-            waiting.resume(returning: nil)
-        }
+        _ = connection.pull?.give()
+        guard case .answering = connection.phase else { return }
+        let ticks = connection.listener.ticks
+        setDeadline(connection, connection.pull?.waiting == nil ? ticks.answer : ticks.body)
     }
 
     /// Moves body bytes to where the handler pulls them from; false when it must pull first, or the body has ended.
     private func feedPull(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) -> Bool {
-        guard var pull = connection.pull, !pull.isFinished, pull.failure == nil, cursor < end, pull.wantsMore
-        else {
-            return false
-        }
+        guard var pull = connection.pull, !pull.isFinished, cursor < end, pull.wantsMore else { return false }
+        // Taken out meanwhile, so that its buffer is not copied.
         connection.pull = nil
-        do throws(HTTPRefusal) {
-            switch pull.remaining {
-            case .none: pull.isFinished = true
-            case .length(let left):
-                let count = min(left, end - cursor)
-                pull.buffered += bytes[cursor..<cursor + count]
-                cursor += count
-                pull.remaining = .length(left - count)
-                pull.isFinished = left == count
-            case .chunked:
-                let before = pull.buffered.count
-                // The decoder counts from the pieces that wait; what has been taken already counts too.
-                let maximum = pull.maximumBytes - pull.receivedBytes + before
-                try connection.decoder.decode(
-                    bytes, &cursor, to: end, into: &pull.buffered, maximumBytes: maximum)
-                pull.receivedBytes += pull.buffered.count - before
-                pull.isFinished = connection.decoder.isFinished
-            }
-        } catch {
-            pull.failure = .refused(error)
+        pull.take(bytes, &cursor, end, &connection.decoder)
+        if pull.failure != nil {
             connection.isPersistent = false
             cursor = end
         }

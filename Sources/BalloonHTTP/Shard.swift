@@ -8,64 +8,54 @@ import Synchronization
 /// One Dispatch read source on the epoll descriptor wakes the shard; it drains what is ready, answers inline, and
 /// lingers a moment for the next burst. A Dispatch source for every connection would cost twice the time.
 actor Shard {
-    /// What other threads ask of a shard.
-    enum Post: Sendable {
-        case accepted(raw: Int32, service: Int)
-        case answer(ExchangeID, HTTPResponse)
-        case streamHead(ExchangeID, HTTPStreamHead)
-        case chunk(ExchangeID, [UInt8], CheckedContinuation<Void, any Error>)
-        case streamEnd(ExchangeID)
-        case pull(ExchangeID, CheckedContinuation<[UInt8]?, any Error>)
-        case drain(CheckedContinuation<Void, Never>)
-        case abort
-    }
-
     nonisolated let executor: QueueExecutor
-    nonisolated let number: Int
     nonisolated let connectionCount = Atomic<Int>(0)
-    private nonisolated let mailbox = Mutex<[Post]>([])
-    private nonisolated let wakeUp: WakeUp
+    private nonisolated let mailbox: Mailbox
+    private nonisolated let counters: [ConnectionCounter]
     let logger: Logger
     let describeRefusal: RefusalDescription
+    let listeners: [ServedListener]
 
-    private var epoll: Epoll
+    var epoll: Epoll
     private var source: (any DispatchSourceRead)?
-    var services: [ListenerService]
-    private var acceptors: [Int: Acceptor] = [:]
-    private var slots: [Connection?] = []
-    private var generations: [UInt32] = []
-    private var freeSlots: [Int] = []
+    private var posts: [Mailbox.Post] = []
+    var acceptors: [Int: Acceptor] = [:]
+    var slots = ConnectionSlots()
 
     /// One read's bytes; requests are parsed where they lie, so an idle connection holds no buffer.
     var scratch = [UInt8](repeating: 0, count: 65536)
     /// Answers of the connection that is being served, sent with one call.
     var out: [UInt8] = []
     var wheel = TimerWheel(now: SystemClock.coarseMilliseconds() >> TimerWheel.tickShift)
-    private var isTicking = false
-    private var dateSecond = 0
-    private(set) var dateField: [UInt8] = []
+    var isTicking = false
+    var dateSecond = 0
+    var dateField: [UInt8] = []
     private(set) var isStopping = false
-    private var drained: CheckedContinuation<Void, Never>?
+    private(set) var isAborted = false
+    private var drained: [CheckedContinuation<Void, Never>] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    private static let wakeUpToken = UInt64.max
-    private static let firstAcceptorToken = UInt64.max - 4096
+    private static let mailboxToken = UInt64.max
+    static let firstAcceptorToken = UInt64.max - 4096
 
     init(
-        number: Int, listeners: [HTTPListener], logger: Logger, describeRefusal: @escaping RefusalDescription
+        number: Int, listeners: [HTTPListener], counters: [ConnectionCounter], logger: Logger,
+        describeRefusal: @escaping RefusalDescription
     ) throws {
-        self.number = number
+        self.counters = counters
         self.logger = logger
         self.describeRefusal = describeRefusal
         executor = QueueExecutor(label: "balloon.shard.\(number)")
-        wakeUp = try WakeUp()
+        mailbox = try Mailbox()
         epoll = try Epoll()
-        services = listeners.map { ListenerService($0, shard: number) }
-        try epoll.add(wakeUp.raw, .readable, token: Self.wakeUpToken)
+        self.listeners = zip(listeners, counters).map {
+            ServedListener($0, shard: number, connections: $1)
+        }
+        try epoll.add(mailbox.raw, .readable, token: Self.mailboxToken)
     }
 
-    /// Starts serving what is posted; the shard lives until it is told to abort.
+    /// Starts serving; the shard lives until it is told to abort.
     func start() {
         let source = DispatchSource.makeReadSource(fileDescriptor: epoll.raw, queue: executor.queue)
         source.setEventHandler { @Sendable in self.assumeIsolated { $0.drain() } }
@@ -73,25 +63,14 @@ actor Shard {
         self.source = source
     }
 
-    /// Accepts connections on `socket` for this shard and its `peers`.
-    func accept(on socket: consuming ListeningSocket, service: Int, peers: [Shard]) throws {
-        let token = Self.firstAcceptorToken + UInt64(service)
-        try epoll.add(socket.raw, .readable, token: token)
-        acceptors[service] = Acceptor(socket, service: service, peers: peers)
-    }
-
     /// Hands `post` to the shard; any thread.
-    nonisolated func post(_ post: Post) {
-        let wasEmpty = mailbox.withLock { posts in
-            posts.append(post)
-            return posts.count == 1
-        }
-        if wasEmpty { wakeUp.signal() }
+    nonisolated func post(_ post: Mailbox.Post) {
+        if !mailbox.put(post) { turnAway(post) }
     }
 
     private func drain() {
         var hasServed = false
-        while true {
+        while !isAborted {
             let count = epoll.wait(milliseconds: 0)
             // A burst is seldom alone: a millisecond here saves re-arming the source and waking a thread.
             let ready = count == 0 && hasServed ? epoll.wait(milliseconds: 1) : count
@@ -106,12 +85,13 @@ actor Shard {
     }
 
     private func serve(_ token: UInt64, _ events: Epoll.Events) {
-        if token == Self.wakeUpToken {
-            wakeUp.clear()
-            for post in mailbox.withLock({ swap(&$0, with: []) }) { take(post) }
+        if token == Self.mailboxToken {
+            mailbox.exchange(&posts)
+            for post in posts { take(post) }
+            posts.removeAll(keepingCapacity: true)
         } else if token >= Self.firstAcceptorToken {
-            acceptConnections(service: Int(token - Self.firstAcceptorToken))
-        } else if let connection = connection(token) {
+            acceptConnections(Int(token - Self.firstAcceptorToken))
+        } else if let connection = slots[token] {
             if events.contains(.writable) { flush(connection) }
             if connection.isOpen, events.contains(.readable) {
                 receive(connection)
@@ -121,9 +101,10 @@ actor Shard {
         }
     }
 
-    private func take(_ post: Post) {
+    private func take(_ post: Mailbox.Post) {
+        if isAborted { return turnAway(post) }
         switch post {
-        case .accepted(let raw, let service): adopt(Descriptor(owning: raw), service: service)
+        case .accepted(let raw, let listener): adopt(Descriptor(owning: raw), listener)
         case .answer(let exchange, let response): answer(exchange, response)
         case .streamHead(let exchange, let head): startStream(exchange, head)
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
@@ -133,191 +114,56 @@ actor Shard {
         case .abort: abort()
         }
     }
-}
 
-/// A listening socket in a shard's epoll set.
-private final class Acceptor {
-    let socket: ListeningSocket
-    let service: Int
-    let peers: [Shard]
-    var isPaused = false
-
-    init(_ socket: consuming ListeningSocket, service: Int, peers: [Shard]) {
-        self.socket = socket
-        self.service = service
-        self.peers = peers
+    /// Tells whoever waits for `post` that the shard is no more.
+    private nonisolated func turnAway(_ post: Mailbox.Post) {
+        switch post {
+        case .accepted(let raw, let listener):
+            _ = Descriptor(owning: raw)
+            uncount(listener)
+        case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
+        case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
+        case .drain(let continuation): continuation.resume()
+        case .answer, .streamHead, .streamEnd, .abort: break
+        }
     }
-}
-
-private func swap<Value>(_ value: inout Value, with new: Value) -> Value {
-    let old = value
-    value = new
-    return old
 }
 
 extension Shard {
-    /// Takes every waiting connection and gives each to the shard that has the fewest.
-    private func acceptConnections(service: Int) {
-        guard let acceptor = acceptors[service], !acceptor.isPaused else { return }
-        let limits = services[service].limits
-        for _ in 0..<256 {
-            let total = acceptor.peers.reduce(0) { $0 + $1.connectionCount.load(ordering: .relaxed) }
-            guard total < limits.maximumConnections else { return pause(acceptor) }
-            do throws(SystemError) {
-                guard let descriptor = try acceptor.socket.accept() else { return }
-                let target = acceptor.peers.min {
-                    $0.connectionCount.load(ordering: .relaxed) < $1.connectionCount.load(ordering: .relaxed)
-                }
-                guard let target else { return }
-                target.connectionCount.add(1, ordering: .relaxed)
-                if target === self {
-                    adopt(descriptor, service: service)
-                } else {
-                    target.post(.accepted(raw: descriptor.release(), service: service))
-                }
-            } catch {
-                // Out of descriptors or memory: the connection waits in the kernel's queue until there are some.
-                logger.warning("accepting is paused", metadata: ["error": "\(error)"])
-                return pause(acceptor)
-            }
-        }
+    /// Counts a connection as this shard's, before it is handed over.
+    nonisolated func count(_ listener: Int) {
+        connectionCount.add(1, ordering: .relaxed)
+        counters[listener].increment()
     }
 
-    private func pause(_ acceptor: Acceptor) {
-        acceptor.isPaused = true
-        try? epoll.modify(acceptor.socket.raw, [], token: Self.firstAcceptorToken + UInt64(acceptor.service))
-        startTicking()
-    }
-
-    private func resumeAcceptors() {
-        for acceptor in acceptors.values where acceptor.isPaused {
-            acceptor.isPaused = false
-            try? epoll.modify(
-                acceptor.socket.raw, .readable, token: Self.firstAcceptorToken + UInt64(acceptor.service))
-        }
-    }
-
-    private func adopt(_ descriptor: consuming Descriptor, service: Int) {
-        descriptor.disableDelay()
-        let slot = freeSlots.popLast() ?? slots.count
-        if slot == slots.count {
-            slots.append(nil)
-            generations.append(0)
-        }
-        generations[slot] &+= 1
-        // The generation's top bit stays clear, so that no token reaches those of the acceptors.
-        let token = UInt64(generations[slot] & 0x7FFF_FFFF) << 32 | UInt64(slot)
-        let connection = Connection(descriptor, token: token, service: services[service])
-        slots[slot] = connection
-        do {
-            try epoll.add(connection.descriptor.raw, .readable, token: token)
-        } catch {
-            return close(connection)
-        }
-        setDeadline(connection, connection.service.limits.firstByteTimeout)
-        if isStopping { close(connection) }
-    }
-
-    func connection(_ token: UInt64) -> Connection? {
-        let slot = Int(token & 0xFFFF_FFFF)
-        guard slot < slots.count, let connection = slots[slot], connection.token == token else { return nil }
-        return connection
-    }
-
-    /// Brings the epoll set in line with what the connection waits for now.
-    func updateInterest(_ connection: Connection) {
-        let wanted = connection.wantedInterest
-        guard connection.isOpen, wanted != connection.interest else { return }
-        connection.interest = wanted
-        do {
-            try epoll.modify(connection.descriptor.raw, wanted, token: connection.token)
-        } catch {
-            close(connection)
-        }
-    }
-
-    /// Forgets the connection and fails whoever waits for it; the descriptor closes with its last reference.
-    func close(_ connection: Connection) {
-        let slot = Int(connection.token & 0xFFFF_FFFF)
-        guard connection.isOpen else { return }
-        connection.isOpen = false
-        slots[slot] = nil
-        freeSlots.append(slot)
+    nonisolated func uncount(_ listener: Int) {
         connectionCount.subtract(1, ordering: .relaxed)
-        // Removed by hand, because handlers of this burst may still hold the connection, and with it the descriptor.
-        try? epoll.remove(connection.descriptor.raw)
-        connection.writer?.resume(throwing: HTTPStreamError.disconnected)
-        connection.writer = nil
-        connection.pull?.waiting?.resume(throwing: HTTPStreamError.disconnected)
-        connection.pull = nil
-        if isStopping { finishDraining() }
+        counters[listener].decrement()
     }
 }
 
 extension Shard {
-    /// Gives the connection's current phase `duration` from now.
-    func setDeadline(_ connection: Connection, _ duration: Duration) {
-        let milliseconds =
-            UInt64(duration.components.seconds * 1000)
-            + UInt64(duration.components.attoseconds / 1_000_000_000_000_000)
-        connection.deadline = wheel.now + (milliseconds >> TimerWheel.tickShift) + 1
-        if connection.scheduled > connection.deadline {
-            connection.scheduled = wheel.insert(connection.token, at: connection.deadline)
-            startTicking()
-        }
-    }
-
-    private func startTicking() {
-        guard !isTicking else { return }
-        isTicking = true
-        executor.queue.asyncAfter(deadline: .now() + .milliseconds(1 << Int(TimerWheel.tickShift))) {
-            @Sendable in
-            self.assumeIsolated { $0.tick() }
-        }
-    }
-
-    private func tick() {
-        isTicking = false
-        resumeAcceptors()
-        refreshClock()
-        if wheel.count > 0 || acceptors.values.contains(where: \.isPaused) { startTicking() }
-    }
-
-    /// Looks at the clock once for a burst: the `Date` field and the deadlines that have passed.
-    private func refreshClock() {
-        let second = SystemClock.secondsSince1970()
-        if second != dateSecond {
-            dateSecond = second
-            dateField = HTTPDate.field(secondsSince1970: second)
-        }
-        for token in wheel.advance(to: SystemClock.coarseMilliseconds() >> TimerWheel.tickShift) {
-            guard let connection = connection(token) else { continue }
-            if connection.deadline > wheel.now {
-                connection.scheduled = wheel.insert(token, at: connection.deadline)
-            } else {
-                connection.scheduled = .max
-                expire(connection)
-            }
-        }
-    }
-
     private func stop(_ continuation: CheckedContinuation<Void, Never>) {
         isStopping = true
-        drained = continuation
+        drained.append(continuation)
         acceptors = [:]
-        for connection in slots.compactMap({ $0 }) where connection.isIdle { close(connection) }
+        for connection in slots.all where connection.isIdle { close(connection) }
         finishDraining()
     }
 
     private func abort() {
-        for connection in slots.compactMap({ $0 }) { close(connection) }
+        isAborted = true
+        acceptors = [:]
+        for connection in slots.all { close(connection) }
+        finishDraining()
+        for post in mailbox.close() { turnAway(post) }
         source?.cancel()
         source = nil
     }
 
-    private func finishDraining() {
-        guard slots.count == freeSlots.count, let drained else { return }
-        self.drained = nil
-        drained.resume()
+    func finishDraining() {
+        guard slots.isEmpty, !drained.isEmpty else { return }
+        for continuation in drained { continuation.resume() }
+        drained = []
     }
 }

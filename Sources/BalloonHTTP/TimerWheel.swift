@@ -15,6 +15,12 @@ struct TimerWheel: Sendable {
         self.now = now
     }
 
+    /// The ticks that a wait takes, at least one.
+    static func ticks(_ duration: Duration) -> UInt64 {
+        let milliseconds = max(0, duration / .milliseconds(1))
+        return UInt64(min(milliseconds, 1e15)) >> tickShift + 1
+    }
+
     /// Puts `token` where it will be looked at, at `tick` or before when that is beyond the wheel; returns that tick.
     mutating func insert(_ token: UInt64, at tick: UInt64) -> UInt64 {
         let due = min(max(tick, now + 1), now + UInt64(buckets.count) - 1)
@@ -25,8 +31,8 @@ struct TimerWheel: Sendable {
 
     /// Moves on to `tick` and returns every token whose bucket was passed.
     mutating func advance(to tick: UInt64) -> [UInt64] {
+        guard tick > now else { return [] }
         var due: [UInt64] = []
-        guard tick > now else { return due }
         let steps = min(tick - now, UInt64(buckets.count))
         for step in 1...steps {
             let index = Int(now + step) & (buckets.count - 1)

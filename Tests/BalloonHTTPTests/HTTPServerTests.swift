@@ -54,7 +54,7 @@ import Testing
         #expect(byLength.hasSuffix("\r\n\r\nhello"))
         let byChunks = try await server.exchange(
             "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-                + "2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nTrailer: x\r\n\r\n")
+                + "2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nChecksum: x\r\n\r\n")
         #expect(byChunks.hasSuffix("\r\n\r\nhello"))
         let tooLarge = try await server.exchange(
             "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n")

@@ -1,0 +1,42 @@
+/// A shard's connections, found by token in O(1); a token of a connection that has gone finds nothing.
+struct ConnectionSlots {
+    private var slots: [Connection?] = []
+    private var generations: [UInt32] = []
+    private var free: [UInt32] = []
+
+    var isEmpty: Bool { slots.count == free.count }
+
+    /// Every connection, as of now.
+    var all: [Connection] { slots.compactMap(\.self) }
+
+    subscript(token: UInt64) -> Connection? {
+        let slot = Int(token & 0xFFFF_FFFF)
+        guard slot < slots.count, let connection = slots[slot], connection.token == token else { return nil }
+        return connection
+    }
+
+    /// The token for a connection that must be put in next.
+    mutating func makeToken() -> UInt64 {
+        let slot: Int
+        if let reused = free.popLast() {
+            slot = Int(reused)
+        } else {
+            slot = slots.count
+            slots.append(nil)
+            generations.append(0)
+        }
+        generations[slot] &+= 1
+        // The generation's top bit stays clear, so that no token reaches those that are not connections'.
+        return UInt64(generations[slot] & 0x7FFF_FFFF) << 32 | UInt64(slot)
+    }
+
+    mutating func insert(_ connection: Connection) {
+        slots[Int(connection.token & 0xFFFF_FFFF)] = connection
+    }
+
+    mutating func remove(_ connection: Connection) {
+        let slot = Int(connection.token & 0xFFFF_FFFF)
+        slots[slot] = nil
+        free.append(UInt32(slot))
+    }
+}

@@ -1,0 +1,76 @@
+/// A listener as one shard serves it: its limits, and its routes with this shard's handlers.
+final class ServedListener {
+    let limits: HTTPLimits
+    let ticks: DeadlineTicks
+    let routes: [ShardRoute]
+    /// Shared by all shards.
+    let connections: ConnectionCounter
+
+    init(_ listener: HTTPListener, shard: Int, connections: ConnectionCounter) {
+        limits = listener.limits
+        ticks = DeadlineTicks(listener.limits)
+        routes = listener.routes.map { ShardRoute($0, handler: $0.makeHandler(shard)) }
+        self.connections = connections
+    }
+
+    /// What serves a request, or the status that says why nothing does.
+    enum Match {
+        case route(ShardRoute)
+        case notFound
+        /// The path exists; the methods that it takes.
+        case otherMethods(String)
+    }
+
+    func match(_ method: HTTPMethod, _ path: ArraySlice<UInt8>) -> Match {
+        var isKnownPath = false
+        for entry in routes where entry.route.matches(path) {
+            if entry.route.method == method || method == .head && entry.route.method == .get {
+                return .route(entry)
+            }
+            isKnownPath = true
+        }
+        return isKnownPath ? .otherMethods(allowed(path)) : .notFound
+    }
+
+    /// The value of `Allow` (RFC 9110 §10.2.1) for a path; for nil, of the whole server.
+    func allowed(_ path: ArraySlice<UInt8>?) -> String {
+        var methods: [HTTPMethod] = [.options]
+        for entry in routes where path.map(entry.route.matches) ?? true {
+            methods.append(entry.route.method)
+            if entry.route.method == .get { methods.append(.head) }
+        }
+        return HTTPMethod.allCases.filter(methods.contains).map(\.rawValue).joined(separator: ", ")
+    }
+}
+
+/// A route with its handler for one shard.
+final class ShardRoute {
+    let route: HTTPRoute
+    let handler: HTTPHandler
+
+    init(_ route: HTTPRoute, handler: @escaping HTTPHandler) {
+        self.route = route
+        self.handler = handler
+    }
+}
+
+/// A listener's waits in ticks of the timer wheel, reckoned once.
+struct DeadlineTicks: Sendable {
+    let firstByte: UInt64
+    let head: UInt64
+    let body: UInt64
+    let idle: UInt64
+    let answer: UInt64
+    let write: UInt64
+    let linger: UInt64
+
+    init(_ limits: HTTPLimits) {
+        firstByte = TimerWheel.ticks(limits.firstByteTimeout)
+        head = TimerWheel.ticks(limits.headTimeout)
+        body = TimerWheel.ticks(limits.bodyTimeout)
+        idle = TimerWheel.ticks(limits.idleTimeout)
+        answer = TimerWheel.ticks(limits.answerTimeout)
+        write = TimerWheel.ticks(limits.writeTimeout)
+        linger = TimerWheel.ticks(limits.lingerTimeout)
+    }
+}

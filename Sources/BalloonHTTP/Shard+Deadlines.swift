@@ -1,0 +1,74 @@
+import BalloonPOSIX
+import Dispatch
+
+extension Shard {
+    /// Gives the connection's current phase `ticks` from now.
+    func setDeadline(_ connection: Connection, _ ticks: UInt64) {
+        connection.deadline = wheel.now + ticks
+        if connection.scheduled > connection.deadline {
+            connection.scheduled = wheel.insert(connection.token, at: connection.deadline)
+            startTicking()
+        }
+    }
+
+    func startTicking() {
+        guard !isTicking else { return }
+        isTicking = true
+        executor.queue.asyncAfter(deadline: .now() + .milliseconds(1 << Int(TimerWheel.tickShift))) {
+            @Sendable in
+            self.assumeIsolated { $0.tick() }
+        }
+    }
+
+    private func tick() {
+        isTicking = false
+        guard !isAborted else { return }
+        refreshClock()
+        if wheel.count > 0 || acceptors.values.contains(where: \.isPaused) { startTicking() }
+    }
+
+    /// Looks at the clock once for a burst: the `Date` field and the deadlines that have passed.
+    func refreshClock() {
+        let second = SystemClock.secondsSince1970()
+        if second != dateSecond {
+            dateSecond = second
+            dateField = HTTPDate.field(secondsSince1970: second)
+        }
+        let tick = SystemClock.coarseMilliseconds() >> TimerWheel.tickShift
+        guard tick > wheel.now else { return }
+        resumeAcceptors()
+        for token in wheel.advance(to: tick) {
+            // A deadline that moved nearer has left its old entry behind: only the newest one counts.
+            guard let connection = slots[token], connection.scheduled <= tick else { continue }
+            if connection.deadline > tick {
+                connection.scheduled = wheel.insert(token, at: connection.deadline)
+            } else {
+                connection.scheduled = .max
+                expire(connection)
+            }
+        }
+    }
+
+    /// The current phase has lasted too long.
+    private func expire(_ connection: Connection) {
+        if connection.pendingOutputBytes > 0 { return close(connection) }
+        switch connection.phase {
+        case .head where connection.parser.isAtStart: close(connection)
+        case .head, .collecting, .collectingChunks:
+            refuse(connection, .timedOut)
+            settle(connection)
+        case .answering where connection.pull?.waiting != nil:
+            connection.pull?.failure = .refused(.timedOut)
+            _ = connection.pull?.give()
+            refuse(connection, .timedOut)
+            settle(connection)
+        case .answering:
+            connection.isPersistent = false
+            finish(connection, HTTPResponse(.serviceUnavailable, text: "Service Unavailable\n"))
+            settle(connection)
+        // A stream that has nothing to say is the handler's business; its client is seen to be gone when it leaves.
+        case .streaming: setDeadline(connection, connection.listener.ticks.answer)
+        case .lingering: close(connection)
+        }
+    }
+}

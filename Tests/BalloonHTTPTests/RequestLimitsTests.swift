@@ -1,0 +1,64 @@
+import Testing
+
+@testable import BalloonHTTP
+
+/// Each limit at n and at n + 1, in all pieces.
+@Suite struct RequestLimitsTests {
+    @Test func `the request line may have its maximum and not one byte more`() {
+        var limits = HTTPLimits()
+        limits.maximumRequestLineBytes = 40
+        let request = { "GET /\(String(repeating: "a", count: $0)) HTTP/1.1\r\nHost: a\r\n\r\n" }
+        expectRead(request(40 - "GET / HTTP/1.1".utf8.count), limits)
+        expectRefused(request(41 - "GET / HTTP/1.1".utf8.count), limits, .requestLineTooLong)
+    }
+
+    @Test func `a field line may have its maximum and not one byte more`() {
+        var limits = HTTPLimits()
+        limits.maximumFieldLineBytes = 40
+        let request = { "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: $0))\r\n\r\n" }
+        expectRead(request(37), limits)
+        expectRefused(request(38), limits, .fieldsTooLarge)
+    }
+
+    @Test func `the fields may be as many as the maximum and not one more`() {
+        var limits = HTTPLimits()
+        limits.maximumFieldCount = 5
+        let request = { "GET / HTTP/1.1\r\nHost: a\r\n\(String(repeating: "X: a\r\n", count: $0))\r\n" }
+        expectRead(request(4), limits)
+        expectRefused(request(5), limits, .fieldsTooLarge)
+    }
+
+    @Test func `all fields together may have their maximum and not one byte more`() {
+        var limits = HTTPLimits()
+        limits.maximumHeaderBytes = 60
+        let request = { "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: $0))\r\n\r\n" }
+        let fixed = "Host: a\r\nX: \r\n".utf8.count
+        expectRead(request(58 - fixed), limits)
+        expectRefused(request(61 - fixed), limits, .fieldsTooLarge)
+    }
+
+    @Test func `a line without an end is refused as soon as it is too long`() {
+        var limits = HTTPLimits()
+        limits.maximumRequestLineBytes = 100
+        let bytes = Array(("GET /" + String(repeating: "a", count: 200)).utf8)
+        #expect(outcome(of: bytes, endingAt: [101], limits) == .incomplete)
+        #expect(outcome(of: bytes, endingAt: [102], limits) == .refused(.requestLineTooLong))
+    }
+
+    private func expectRead(
+        _ text: String, _ limits: HTTPLimits, _ location: SourceLocation = #_sourceLocation
+    ) {
+        let all = Set(outcomes(of: text, limits))
+        guard all.count == 1, case .head = all.first else {
+            Issue.record("\(all)", sourceLocation: location)
+            return
+        }
+    }
+
+    private func expectRefused(
+        _ text: String, _ limits: HTTPLimits, _ refusal: HTTPRefusal,
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(Set(outcomes(of: text, limits)) == [.refused(refusal)], sourceLocation: location)
+    }
+}
