@@ -1,0 +1,37 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+
+/// Checks the bearer token of an MSP as Apple does; belongs to one shard.
+struct BearerCheck {
+    private static let maximumAgeSeconds = 3600
+
+    private let mspID: String
+    private let verifier: TokenVerifier
+
+    init(mspID: String, secret: Secret) {
+        self.mspID = mspID
+        verifier = TokenVerifier(secret: secret)
+    }
+
+    /// The answer to a request that may not pass: 401 without a bearer, 403 with a bad one; nil when it may.
+    func refusal(of request: HTTPRequest) -> HTTPResponse? {
+        let prefix = "Bearer "
+        guard let field = request.text("authorization"), field.hasPrefix(prefix) else {
+            return HTTPResponse(.unauthorized, text: "401 Unauthorized : no bearer\n")
+        }
+        guard isValid(token: field.dropFirst(prefix.count), now: SystemClock.secondsSince1970()) else {
+            return HTTPResponse(.forbidden, text: "403 Forbidden : bad token\n")
+        }
+        return nil
+    }
+
+    private func isValid(token: Substring, now: Int) -> Bool {
+        // The sender learns that the token is bad, not why, as from Apple.
+        guard let claims = try? verifier.verify(token.utf8), let root = (try? JSONDocument(claims))?.root,
+            root["iss"]?.string == mspID, let issuedAt = root["iat"]?.int
+        else { return false }
+        return abs(now - issuedAt) <= Self.maximumAgeSeconds
+    }
+}

@@ -1,0 +1,159 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+
+/// The fake gateway's answers, request by request.
+struct GatewayEndpoints: Sendable {
+    let mspID: String
+    let secret: Secret
+    let memory: GatewayMemory
+    let jobs: AsyncStream<GatewayJob>.Continuation
+
+    private static let maximumMessageBytes = 5 << 20
+    private static let maximumPayloadBytes = 32 << 20
+
+    var routes: [HTTPRoute] {
+        [
+            route(.post, "/v1/message", .message, Self.maximumMessageBytes, message),
+            route(.get, "/v1/preDownload", .preDownload, 0, preDownload),
+            route(.post, "/v1/decodePayload", .decodePayload, Self.maximumPayloadBytes, decodePayload),
+            // Whoever knows the address may download: the name is as long as a key.
+            route(.get, "/blob/*", .blob, 0, needsToken: false, blob),
+            HTTPRoute(.get, "/_simulator/messages") { request, responder in
+                answerLater(responder, question: MessagesQuestion(query: request.query))
+                return nil
+            },
+            HTTPRoute(
+                .post, "/_simulator/payloads", body: .collected(maximumBytes: Self.maximumPayloadBytes)
+            ) { request, _ in keepPayload(request) },
+        ]
+    }
+
+    /// A route that counts, misbehaves when told to, and asks for a token before it answers.
+    private func route(
+        _ method: HTTPMethod, _ path: String, _ endpoint: GatewayEndpoint, _ maximumBytes: Int,
+        needsToken: Bool = true, _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+    ) -> HTTPRoute {
+        HTTPRoute(method, path, body: .collected(maximumBytes: maximumBytes)) { _ in
+            let bearer = BearerCheck(mspID: mspID, secret: secret)
+            return { request, responder in
+                let misbehaviour = memory.begin(endpoint)
+                switch misbehaviour {
+                case .answer(let status, let seconds):
+                    let fields = seconds.map { [(name: "Retry-After", value: "\($0)")] } ?? []
+                    return HTTPResponse(status, body: Array("\(status) : as told\n".utf8), fields: fields)
+                case .body(let body):
+                    return HTTPResponse(.ok, contentType: "application/octet-stream", body: body)
+                case .delay, .silence, nil: break
+                }
+                let refusal = needsToken ? bearer.refusal(of: request) : nil
+                let response = refusal ?? answer(request)
+                switch misbehaviour {
+                case .delay(let delay):
+                    jobs.yield {
+                        // Cancelled when the gateway stops: then it is answered at once.
+                        try? await Task.sleep(for: delay)
+                        responder.respond(response)
+                    }
+                    return nil
+                case .silence: return nil
+                case .answer, .body, nil: return response
+                }
+            }
+        }
+    }
+
+    private func message(_ request: HTTPRequest) -> HTTPResponse {
+        guard let document = try? JSONDocument(Array(request.body)), document.root.kind == .object else {
+            return badRequest("body is not a JSON object")
+        }
+        let body = document.root
+        guard let id = request.text("id"), let source = request.text("source-id"),
+            let destination = request.text("destination-id")
+        else { return badRequest("missing header") }
+        guard body["id"]?.string == id, body["sourceId"]?.string == source,
+            body["destinationId"]?.string == destination
+        else { return badRequest("header and body differ") }
+        guard body["type"]?.string != nil else { return badRequest("missing type") }
+        memory.deliver(MessageID(id), to: CustomerID(destination), from: BusinessID(source), document)
+        return HTTPResponse(.ok)
+    }
+
+    private func preDownload(_ request: HTTPRequest) -> HTTPResponse {
+        // The second name is the older one.
+        guard let url = request.text("MMCS-Url") ?? request.text("url"),
+            let signature = request.text("MMCS-Signature") ?? request.text("signature"),
+            let owner = request.text("MMCS-Owner") ?? request.text("owner"),
+            let business = request.text("source-id")
+        else { return badRequest("missing header") }
+        guard let payload = memory.payload(url: url), let origin = memory.origin else {
+            return HTTPResponse(.notFound, text: "404 Not Found : no such file\n")
+        }
+        guard BusinessID(business) == payload.business else {
+            return HTTPResponse(.forbidden, text: "403 Forbidden : not yours\n")
+        }
+        guard signature == payload.reference.signatureBase64, owner == payload.reference.owner else {
+            return badRequest("signature or owner differ")
+        }
+        var writer = JSONWriter()
+        writer.object { $0.field("download-url", "\(origin)/blob/\(payload.name)") }
+        return HTTPResponse(.ok, json: writer.finish())
+    }
+
+    private func blob(_ request: HTTPRequest) -> HTTPResponse {
+        let name = String(decoding: request.path.dropFirst("/blob/".utf8.count), as: UTF8.self)
+        guard let payload = memory.payload(named: name) else { return HTTPResponse(.notFound) }
+        return HTTPResponse(.ok, contentType: "application/octet-stream", body: payload.ciphertext)
+    }
+
+    private func decodePayload(_ request: HTTPRequest) -> HTTPResponse {
+        guard let payload = SimulatedPayload(decoding: request.body) else { return badRequest("undecodable") }
+        guard request.text("source-id").map(BusinessID.init(_:)) == payload.business else {
+            return HTTPResponse(.forbidden, text: "403 Forbidden : not yours\n")
+        }
+        let bid = payload.interactiveData["bid"]?.string ?? Interaction.businessExtension
+        guard request.text("bid") == bid else { return badRequest("bid differs") }
+        var writer = JSONWriter(reservingCapacity: payload.interactiveData.text.count + 32)
+        writer.object { $0.field("interactiveData", payload.interactiveData) }
+        return HTTPResponse(.ok, json: writer.finish())
+    }
+
+    private func answerLater(_ responder: HTTPResponder, question: MessagesQuestion) {
+        jobs.yield {
+            let messages = await memory.messages(
+                count: 1, after: question.after, customer: question.customer, within: question.wait)
+            var writer = JSONWriter(reservingCapacity: 1024)
+            writer.object { writer in
+                writer.key("messages")
+                writer.array { writer in
+                    for message in messages { message.write(to: &writer) }
+                }
+            }
+            responder.respond(HTTPResponse(.ok, json: writer.finish()))
+        }
+    }
+
+    private func keepPayload(_ request: HTTPRequest) -> HTTPResponse {
+        guard let payload = SimulatedPayload(json: Array(request.body)),
+            // A cipher refuses keys of another length only; this one is ours.
+            let stored = try? StoredPayload(payload)
+        else { return badRequest("no payload") }
+        memory.store(stored)
+        return HTTPResponse(.ok, json: stored.reference.json)
+    }
+}
+
+/// Apple words its refusals like this.
+private func badRequest(_ reason: String) -> HTTPResponse {
+    HTTPResponse(.badRequest, text: "400 Bad Request : \(reason)\n")
+}
+
+extension HTTPRequest {
+    /// A field's value, unless it is empty.
+    func text(_ name: String) -> String? {
+        guard let value = field(HTTPFieldName(name)), !value.isEmpty else { return nil }
+        return String(decoding: value, as: UTF8.self)
+    }
+}

@@ -1,0 +1,144 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import Synchronization
+
+/// What the fake gateway has been sent and told, shared by its shards and the tests; bounded, the oldest goes first.
+final class GatewayMemory: Sendable {
+    private static let maximumMessages = 10_000
+    private static let maximumPayloads = 1_000
+
+    private struct State {
+        var messages: [DeliveredMessage] = []
+        var lastNumber = 0
+        /// Which message an id was: its number.
+        var numbers: [MessageID: Int] = [:]
+        var payloads: [String: StoredPayload] = [:]
+        var payloadOrder: [String] = []
+        var misbehaviours: [GatewayEndpoint: [Misbehaviour]] = [:]
+        var requestCounts: [GatewayEndpoint: Int] = [:]
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
+        var address: SocketAddress?
+        var isOpen = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Counts a request and returns what to do wrong with it.
+    func begin(_ endpoint: GatewayEndpoint) -> Misbehaviour? {
+        state.withLock { state in
+            state.requestCounts[endpoint, default: 0] += 1
+            guard let next = state.misbehaviours[endpoint]?.first else { return nil }
+            state.misbehaviours[endpoint]?.removeFirst()
+            return next
+        }
+    }
+
+    func add(_ misbehaviour: Misbehaviour, at endpoint: GatewayEndpoint, times: Int) {
+        state.withLock {
+            $0.misbehaviours[endpoint, default: []] += repeatElement(misbehaviour, count: times)
+        }
+    }
+
+    func requestCount(_ endpoint: GatewayEndpoint) -> Int {
+        state.withLock { $0.requestCounts[endpoint] ?? 0 }
+    }
+
+    /// Remembers a message; one with a known id is counted as a repeat of it.
+    func deliver(_ id: MessageID, to customer: CustomerID, from business: BusinessID, _ message: JSONDocument)
+    {
+        let waiters = state.withLock { state in
+            if let number = state.numbers[id] {
+                state.messages[number - state.lastNumber + state.messages.count - 1].repeats += 1
+                return [CheckedContinuation<Void, Never>]()
+            }
+            state.lastNumber += 1
+            state.numbers[id] = state.lastNumber
+            state.messages.append(
+                DeliveredMessage(
+                    number: state.lastNumber, at: .now(), id: id, customer: customer, business: business,
+                    message: message))
+            if state.messages.count > Self.maximumMessages {
+                state.numbers[state.messages.removeFirst().id] = nil
+            }
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// The messages after number `number`, and the number of the last one of all.
+    func messages(
+        after number: Int, customer: CustomerID?
+    ) -> (found: [DeliveredMessage], lastNumber: Int, isOpen: Bool) {
+        state.withLock { state in
+            let found = state.messages.filter { message in
+                message.number > number && (customer == nil || customer == message.customer)
+            }
+            return (found, state.lastNumber, state.isOpen)
+        }
+    }
+
+    /// Returns as soon as there is a message after number `number`, or at once when waiting ends or was cancelled.
+    func nextMessage(after number: Int) async {
+        let waiter = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    guard state.isOpen, state.lastNumber <= number else { return true }
+                    state.waiters[waiter] = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+                // Cancelled before it was a waiter: the handler below has found nothing.
+                if Task.isCancelled { release(waiter) }
+            }
+        } onCancel: {
+            release(waiter)
+        }
+    }
+
+    private func release(_ waiter: Int) {
+        state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
+    }
+
+    /// Ends all waiting, now and later, until ``open(at:)``.
+    func close() {
+        let waiters = state.withLock { state in
+            state.isOpen = false
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func open(at address: SocketAddress) {
+        state.withLock { state in
+            state.isOpen = true
+            state.address = address
+        }
+    }
+
+    /// `http://127.0.0.1:PORT`; nil before the start.
+    var origin: String? { state.withLock { $0.address.map { "http://\($0)" } } }
+
+    func store(_ payload: StoredPayload) {
+        state.withLock { state in
+            state.payloads[payload.name] = payload
+            state.payloadOrder.append(payload.name)
+            if state.payloadOrder.count > Self.maximumPayloads {
+                state.payloads[state.payloadOrder.removeFirst()] = nil
+            }
+        }
+    }
+
+    func payload(named name: String) -> StoredPayload? { state.withLock { $0.payloads[name] } }
+
+    func payload(url: String) -> StoredPayload? {
+        state.withLock { $0.payloads.values.first { $0.reference.url == url } }
+    }
+}

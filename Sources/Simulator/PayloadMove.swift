@@ -1,0 +1,62 @@
+import BalloonJSON
+
+/// Decides what of a message goes behind a reference, and puts the reference in its place.
+enum PayloadMove {
+    /// Apple moves what is larger (Apple MSP API, "Receiving an Interactive Message": 10 KB).
+    static let thresholdBytes = 10 * 1024
+
+    /// What is stored, and what stays in the message beside the reference.
+    static func split(_ interactiveData: JSONValue) -> (stored: [UInt8], inline: [UInt8]?) {
+        guard let data = interactiveData["data"], data["dynamic"]?.kind == .object else {
+            return (Array(interactiveData.text), nil)
+        }
+        // A form's selections stay inline, and the file has what is shown only.
+        let inlineNames: Set = ["version", "requestIdentifier", "dynamic"]
+        let inline = object(interactiveData, keeping: { $0 == "bid" || $0 == "sessionIdentifier" }) {
+            object(data, keeping: inlineNames.contains)
+        }
+        let stored = object(interactiveData, keeping: { $0 != "data" }) {
+            object(data, keeping: { $0 != "dynamic" })
+        }
+        return (stored, inline)
+    }
+
+    /// Returns `message` with the reference, and with `inline` where its interactive data stood.
+    static func replace(in message: JSONValue, by reference: [UInt8], inline: [UInt8]?) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: message.text.count)
+        writer.object { writer in
+            for (name, value) in message.members where name != "interactiveDataRef" {
+                if name == "interactiveData" {
+                    guard let inline else { continue }
+                    writer.key(name)
+                    writer.raw(inline)
+                } else {
+                    writer.key(name)
+                    writer.value(value)
+                }
+            }
+            writer.key("interactiveDataRef")
+            writer.raw(reference)
+        }
+        return writer.finish()
+    }
+
+    /// The members of an object that are kept; `data` is what that member becomes where it is given.
+    private static func object(
+        _ value: JSONValue, keeping isKept: (String) -> Bool, data: (() -> [UInt8])? = nil
+    ) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: value.text.count)
+        writer.object { writer in
+            for (name, member) in value.members {
+                if name == "data", let data {
+                    writer.key(name)
+                    writer.raw(data())
+                } else if isKept(name) {
+                    writer.key(name)
+                    writer.value(member)
+                }
+            }
+        }
+        return writer.finish()
+    }
+}

@@ -1,0 +1,159 @@
+import BalloonJSON
+import BalloonPOSIX
+package import BalloonTransport
+package import BalloonWire
+package import BusinessMessages
+
+/// A customer with a device, and Apple between it and the server: composes messages, signs, compresses and posts them.
+package struct SimulatedCustomer: Sendable {
+    /// Who writes.
+    package let id: CustomerID
+    /// Who is written to.
+    package let business: BusinessID
+    /// What the device can show; everything.
+    package var capabilities: Capabilities = [
+        .quickReply, .listPicker, .timePicker, .authentication, .authentication2, .form,
+    ]
+
+    private let server: String
+    private let mspID: String
+    private let signer: TokenSigner
+    private let gateway: String?
+    private let transport: any HTTPTransport
+
+    /// Makes a customer; `server` is the URL that `/message` is appended to, `gateway` the fake gateway's
+    /// ``FakeGateway/origin``, which keeps large payloads and knows the replies.
+    package init(
+        id: CustomerID, business: BusinessID, server: String, mspID: String, secret: Secret, gateway: String?,
+        transport: any HTTPTransport
+    ) {
+        self.id = id
+        self.business = business
+        self.server = server.hasSuffix("/") ? String(server.dropLast()) : server
+        self.mspID = mspID
+        signer = TokenSigner(secret: secret)
+        self.gateway = gateway
+        self.transport = transport
+    }
+
+    /// Composes a message of `kind` with sample content; `text` is what a ``Kind/text`` says.
+    package func message(_ kind: Kind, id: MessageID = .random(), text: String? = nil) -> [UInt8] {
+        var sample = SampleMessage()
+        if let text { sample.text = text }
+        var writer = JSONWriter(reservingCapacity: 2048)
+        writer.object { writer in
+            writer.field("id", id.rawValue)
+            writer.field("v", 1)
+            writer.field("sourceId", self.id.rawValue)
+            writer.field("destinationId", business.rawValue)
+            writer.field("locale", "en_US")
+        }
+        var message = writer.finish()
+        message.removeLast()
+        return message + ", \(sample.members(of: kind))}".utf8
+    }
+
+    /// Completes a message that somebody wrote: `id`, `sourceId` and `destinationId` are filled in where they are missing or empty.
+    ///
+    /// Throws ``SimulatorError/messageMalformed(_:)`` or ``SimulatorError/messageNotAnObject``.
+    package func message(completing json: [UInt8]) throws(SimulatorError) -> [UInt8] {
+        let message = try root(of: json)
+        let wanted = [
+            "id": MessageID.random().rawValue, "sourceId": id.rawValue, "destinationId": business.rawValue,
+        ]
+        let missing = wanted.filter { name, _ in message[name]?.string?.isEmpty ?? true }
+        return message.replacing(members: missing.mapValues(quoted))
+    }
+
+    /// Signs and posts `message` as Apple does, and returns the server's answer.
+    ///
+    /// Interactive data of more than 10 KB, or all of it when `isLarge`, goes behind a reference first. Throws a
+    /// ``SimulatorError``, or a ``TransportError`` when the server did not answer.
+    package func post(_ message: [UInt8], isLarge: Bool = false) async throws -> TransportResponse {
+        try await transport.send(try request(carrying: try await referring(message, always: isLarge)))
+    }
+
+    /// The request that carries `message`, signed and compressed, so that a test can spoil it before it is sent.
+    package func request(carrying message: [UInt8]) throws(SimulatorError) -> TransportRequest {
+        let body = try root(of: message)
+        let headers = [
+            ("authorization", "Bearer " + token()), ("id", body["id"]?.string),
+            ("source-id", body["sourceId"]?.string), ("destination-id", body["destinationId"]?.string),
+            ("capability-list", capabilities.description), ("content-type", "application/json"),
+            ("content-encoding", "gzip"),
+        ]
+        return TransportRequest(
+            method: "POST", url: server + "/message",
+            headers: headers.compactMap { name, value in value.map { (name: name, value: $0) } },
+            body: GzipCompressor().compress(message), allowsPlainHTTP: true)
+    }
+
+    /// The token of Apple's requests: `aud` is the MSP, `iat` now unless said otherwise.
+    package func token(issuedAt: Int = SystemClock.secondsSince1970(), audience: String? = nil) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("aud", audience ?? mspID)
+            writer.field("iat", issuedAt)
+        }
+        return signer.sign(writer.finish())
+    }
+
+    /// Moves interactive data behind a reference if it is large, or `always`; else returns `message` as it is.
+    package func referring(_ message: [UInt8], always: Bool = false) async throws -> [UInt8] {
+        let body = try root(of: message)
+        guard let interactiveData = body["interactiveData"], interactiveData.kind == .object else {
+            if always { throw SimulatorError.nothingToRefer }
+            return message
+        }
+        guard always || interactiveData.text.count > PayloadMove.thresholdBytes else { return message }
+        let (stored, inline) = PayloadMove.split(interactiveData)
+        return PayloadMove.replace(in: body, by: try await upload(stored), inline: inline)
+    }
+
+    /// What the business has sent to this customer since number `number`; waits at most 60 seconds for the first.
+    package func replies(after number: Int = 0, within wait: Duration = .zero) async throws
+        -> [DeliveredMessage]
+    {
+        let question = MessagesQuestion(customer: id, after: number, wait: wait)
+        let answer = try await ask("messages?" + question.query, timeout: wait + .seconds(10))
+        return answer["messages"]?.elements.compactMap(DeliveredMessage.init(_:)) ?? []
+    }
+
+    /// Puts a payload into the gateway's keeping and returns the reference to it.
+    private func upload(_ interactiveData: [UInt8]) async throws -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: interactiveData.count + 128)
+        writer.object { writer in
+            writer.field("business", business.rawValue)
+            writer.key("interactiveData")
+            writer.raw(interactiveData)
+        }
+        return Array(try await ask("payloads", body: writer.finish(), timeout: .seconds(30)).text)
+    }
+
+    /// Asks the simulator, not Apple's part of it.
+    private func ask(_ path: String, body: [UInt8]? = nil, timeout: Duration) async throws -> JSONValue {
+        guard let gateway else { throw SimulatorError.gatewayMissing }
+        let answer = try await transport.send(
+            TransportRequest(
+                method: body == nil ? "GET" : "POST", url: "\(gateway)/_simulator/\(path)", body: body ?? [],
+                timeout: timeout, maximumResponseBytes: 64 << 20, allowsPlainHTTP: true))
+        // What is no JSON was not answered by the simulator either.
+        guard answer.status == 200, let document = try? JSONDocument(answer.body) else {
+            throw SimulatorError.gatewayRefused(status: answer.status)
+        }
+        return document.root
+    }
+
+    private func root(of message: [UInt8]) throws(SimulatorError) -> JSONValue {
+        let document: JSONDocument
+        do { document = try JSONDocument(message) } catch { throw .messageMalformed(error) }
+        guard document.root.kind == .object else { throw .messageNotAnObject }
+        return document.root
+    }
+
+    private func quoted(_ text: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.string(text)
+        return writer.finish()
+    }
+}

@@ -1,0 +1,37 @@
+import BalloonJSON
+
+/// An `interactiveDataRef` of the simulator, with the fields that Apple's have.
+package struct SimulatedReference: Sendable, Equatable {
+    /// The extension that the payload belongs to.
+    package var bid: String
+    /// The name of the file, as a URL that is never fetched.
+    package var url: String
+    /// Who keeps the file.
+    package var owner: String
+    /// `00` and the key in lower case hexadecimal digits.
+    package var key: String
+    /// The checksum in hexadecimal digits.
+    package var signature: String
+    /// The checksum in Base64.
+    package var signatureBase64: String
+    /// The length of the encrypted file.
+    package var sizeBytes: Int
+    /// The title of the bubble that was answered.
+    package var title: String?
+
+    /// Writes the object.
+    package var json: [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("bid", bid)
+            writer.field("url", url)
+            writer.field("owner", owner)
+            writer.field("key", key)
+            writer.field("signature", signature)
+            writer.field("signature-base64", signatureBase64)
+            writer.field("size", sizeBytes)
+            writer.field("title", title)
+        }
+        return writer.finish()
+    }
+}

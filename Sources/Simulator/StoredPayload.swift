@@ -1,0 +1,31 @@
+import BalloonJSON
+import BalloonWire
+import BusinessMessages
+
+/// An encrypted payload as the gateway keeps it, and the reference by which it is found.
+struct StoredPayload: Sendable {
+    /// The last part of the address from which it is downloaded.
+    let name: String
+    let reference: SimulatedReference
+    let business: BusinessID
+    let ciphertext: [UInt8]
+
+    /// Encrypts a payload with a key of its own.
+    init(_ payload: SimulatedPayload) throws(WireError) {
+        let key = AttachmentKey()
+        var bytes = payload.encode()
+        var cipher = try AES256CTR(key: key.secret)
+        cipher.apply(to: &bytes)
+        ciphertext = bytes
+        business = payload.business
+        name = Hex.encode(randomBytes(24)).uppercased()
+        let interactiveData = payload.interactiveData
+        let bubble = interactiveData["data"]?["receivedMessage"] ?? interactiveData["receivedMessage"]
+        let checksum = MMCSChecksum(of: bytes)
+        reference = SimulatedReference(
+            bid: interactiveData["bid"]?.string ?? Interaction.businessExtension,
+            url: "https://p61-content.icloud.com/M\(name).C01USN00", owner: "M\(name).C01USN00",
+            key: key.field, signature: checksum.hex, signatureBase64: checksum.base64,
+            sizeBytes: bytes.count, title: bubble?["title"]?.string)
+    }
+}
