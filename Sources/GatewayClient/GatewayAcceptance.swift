@@ -1,0 +1,7 @@
+/// Apple has taken a message; it must not be sent again.
+package struct GatewayAcceptance: Sendable, Equatable {
+    /// The status, 200 to 299.
+    package let status: Int
+    /// How often the message was sent until then, with the same id.
+    package let attempts: Int
+}

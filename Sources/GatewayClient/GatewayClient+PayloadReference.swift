@@ -1,0 +1,133 @@
+import BalloonJSON
+import BalloonTransport
+import BalloonWire
+package import BusinessMessages
+
+extension GatewayClient {
+    /// Fetches what is behind a payload reference and returns what `decodePayload` answered, one JSON object.
+    ///
+    /// Four steps: `preDownload` tells the address, which must be on the list; the encrypted payload is fetched from
+    /// there, without our token, and must have the length that the reference says; it is decrypted; `decodePayload` turns
+    /// Apple's binary format into JSON. Must be called at once: a reference expires within seconds.
+    /// Apple MSP API, "Decoding Interactive Data Payloads".
+    @concurrent package func resolve(
+        _ reference: PayloadReference, for business: BusinessID, within duration: Duration
+    ) async throws(GatewayError) -> [UInt8] {
+        let deadline = Deadline(in: duration)
+        let key = try key(of: reference)
+        let address = try await downloadAddress(of: reference, for: business, until: deadline)
+        var payload = try await download(address, until: deadline)
+        if let expected = reference.sizeBytes, expected != payload.count {
+            throw .lengthMismatch(expectedBytes: expected, actualBytes: payload.count)
+        }
+        do {
+            var cipher = try AES256CTR(key: key)
+            cipher.apply(to: &payload)
+        } catch {
+            throw .referenceMalformed(field: "key")
+        }
+        return try await decode(payload, bid: reference.bid, for: business, until: deadline)
+    }
+
+    private func key(of reference: PayloadReference) throws(GatewayError) -> Secret {
+        do { return try AttachmentKey(field: reference.key).secret } catch {
+            throw .referenceMalformed(field: "key")
+        }
+    }
+
+    private func downloadAddress(
+        of reference: PayloadReference, for business: BusinessID, until deadline: Deadline
+    ) async throws(GatewayError) -> DownloadAddress {
+        if let size = reference.sizeBytes, size > configuration.maximumDownloadBytes {
+            throw .payloadTooLarge(maximumBytes: configuration.maximumDownloadBytes)
+        }
+        let fields = [
+            ("source-id", business.rawValue), ("MMCS-Url", reference.url),
+            ("MMCS-Signature", try signature(of: reference)), ("MMCS-Owner", reference.owner),
+        ]
+        let answer = try await perform(
+            .preDownload, request("GET", .preDownload, fields), until: deadline, hiding: [reference.key])
+        // A malformed answer and one without the address are the same to us.
+        guard let document = try? JSONDocument(answer.response.body),
+            let url = document.root["download-url"]?.string
+        else { throw .answerMalformed(.preDownload) }
+        do { return try downloadPolicy.check(url) } catch { throw .downloadRefused(error) }
+    }
+
+    /// The header's value is Base64; in Apple's own sample the two fields differ, and this one is the current name.
+    private func signature(of reference: PayloadReference) throws(GatewayError) -> String {
+        if let signature = reference.signatureBase64 { return signature }
+        guard let signature = reference.signature else { throw .referenceMalformed(field: "signature") }
+        do { return Base64.encode(try Hex.decode(signature)) } catch {
+            throw .referenceMalformed(field: "signature")
+        }
+    }
+
+    private func download(
+        _ address: DownloadAddress, until deadline: Deadline
+    ) async throws(GatewayError) -> [UInt8] {
+        let maximumBytes = configuration.maximumDownloadBytes
+        let request = TransportRequest(
+            url: address.url, timeout: configuration.requestTimeout,
+            connectTimeout: configuration.connectTimeout,
+            maximumResponseBytes: maximumBytes, allowsPlainHTTP: address.isPlainHTTP)
+        do {
+            return try await perform(.download, request, until: deadline).response.body
+        } catch .unreachable(_, .responseTooLarge, _) {
+            throw .payloadTooLarge(maximumBytes: maximumBytes)
+        }
+    }
+
+    private func decode(
+        _ payload: [UInt8], bid: String, for business: BusinessID, until deadline: Deadline
+    ) async throws(GatewayError) -> [UInt8] {
+        do {
+            return try await decodeOnce(payload, bid: bid, for: business, until: deadline)
+        } catch  where Gzip.hasMagic(payload) && error.mayBeAboutCompression {
+            // Apple's sample posts what it decrypted; another MSP had to inflate it first.
+            guard let inflated = inflate(payload) else { throw error }
+            return try await decodeOnce(inflated, bid: bid, for: business, until: deadline)
+        }
+    }
+
+    private func decodeOnce(
+        _ payload: [UInt8], bid: String, for business: BusinessID, until deadline: Deadline
+    ) async throws(GatewayError) -> [UInt8] {
+        let fields = [
+            ("source-id", business.rawValue), ("bid", bid), ("accept", "*/*"), ("accept-encoding", "gzip"),
+            ("content-type", "application/octet-stream"),
+        ]
+        let request = request(
+            "POST", .decodePayload, fields, body: payload,
+            maximumResponseBytes: configuration.maximumPayloadBytes)
+        var json = try await perform(.decodePayload, request, until: deadline).response.body
+        if Gzip.hasMagic(json) {
+            guard let inflated = inflate(json) else { throw .answerMalformed(.decodePayload) }
+            json = inflated
+        }
+        guard let document = try? JSONDocument(json), document.root.kind == .object else {
+            throw .answerMalformed(.decodePayload)
+        }
+        return json
+    }
+
+    /// Nil when it is no gzip after all, or too large; the caller knows what that means.
+    private func inflate(_ bytes: [UInt8]) -> [UInt8]? {
+        var inflated: [UInt8] = []
+        do {
+            try GzipDecompressor().decompress(
+                bytes, into: &inflated, maximumBytes: configuration.maximumPayloadBytes, maximumRatio: 1000)
+            return inflated
+        } catch { return nil }
+    }
+}
+
+extension GatewayError {
+    /// Whether `decodePayload` looked at the payload and did not like it.
+    fileprivate var mayBeAboutCompression: Bool {
+        switch self {
+        case .refused, .unavailable, .answerMalformed: true
+        default: false
+        }
+    }
+}

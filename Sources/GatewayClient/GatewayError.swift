@@ -1,0 +1,36 @@
+package import BalloonTransport
+
+/// Why Apple's gateway did not do what it was asked.
+///
+/// No case carries a token, a key, a customer's identity or text of ours.
+package enum GatewayError: Error, Sendable, Equatable {
+    /// Apple said no for good (3xx, 4xx): the request is wrong; correct it, or the MSP's settings, before it is sent again.
+    case refused(GatewayCall, status: Int, reason: GatewayReason)
+    /// Apple was asked as often as the policy says and always failed (408, 429, 5xx): its fault; try again later.
+    case unavailable(GatewayCall, status: Int, attempts: Int)
+    /// No whole answer came in any attempt: the network's fault, or a setting's; ``isRetryable`` tells which.
+    case unreachable(GatewayCall, TransportError, attempts: Int)
+    /// Apple answered 200 with something that its documents do not describe: look for a newer Balloon.
+    case answerMalformed(GatewayCall)
+    /// The reference cannot be used: the named field is missing or malformed. The sender's fault; nothing can be done.
+    case referenceMalformed(field: String)
+    /// Apple named an address that may not be fetched: add its host to `gateway.downloadHosts` if it is Apple's.
+    case downloadRefused(DownloadRefusal)
+    /// The payload has more bytes than the configured limit: raise it if such payloads are expected.
+    case payloadTooLarge(maximumBytes: Int)
+    /// The payload has another length than its reference says: damaged on the way, or replaced; try again at once.
+    case lengthMismatch(expectedBytes: Int, actualBytes: Int)
+    /// The time that the caller gave was not enough; try again, unless the reference has expired meanwhile.
+    case deadlineExceeded
+    /// The task was cancelled; the gateway may have got the request.
+    case cancelled
+
+    /// Whether the same request may succeed later without anybody changing anything.
+    package var isRetryable: Bool {
+        switch self {
+        case .unavailable, .lengthMismatch, .deadlineExceeded, .cancelled: true
+        case .unreachable(_, let error, _): error.isRetryable
+        case .refused, .answerMalformed, .referenceMalformed, .downloadRefused, .payloadTooLarge: false
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// What Apple wrote beside a status: `404 Not Found : No device registrations for user`.
+///
+/// The first line of the answer's text, at most 200 bytes, printable; empty when there is none.
+package struct GatewayReason: Sendable, Equatable, CustomStringConvertible {
+    /// The text.
+    package let description: String
+
+    private static let maximumBytes = 200
+
+    /// Takes the first line of `body`; `hiding` is what must not show up in a log, should Apple repeat it.
+    init(_ body: [UInt8], hiding: [String] = []) {
+        let line = body.prefix(1024).prefix { $0 != 0x0A && $0 != 0x0D }
+        var text = String(decoding: line, as: UTF8.self)
+        for secret in hiding where !secret.isEmpty { text = text.replacing(secret, with: "…") }
+        var bytes = 0
+        description = String(
+            text.prefix { character in
+                bytes += character.utf8.count
+                return bytes <= Self.maximumBytes
+            }.map { $0.unicodeScalars.allSatisfy(Self.isPrintable) ? $0 : " " })
+    }
+
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
+            false
+        default: true
+        }
+    }
+}

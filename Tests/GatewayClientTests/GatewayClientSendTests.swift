@@ -1,0 +1,127 @@
+import BalloonHTTP
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import Simulator
+import TestSupport
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct GatewayClientSendTests {
+    @Test func `a text arrives at the gateway as it was encoded`() async throws {
+        let test = try await GatewayUnderTest()
+        let message = test.text("Good morning")
+        #expect(try await test.send(message) == GatewayAcceptance(status: 200, attempts: 1))
+        let delivered = try #require(test.gateway.messages(for: GatewayUnderTest.customer).first)
+        #expect(delivered.id == message.id)
+        #expect(delivered.business == GatewayUnderTest.business)
+        #expect(delivered.message.bytes == message.body)
+        await test.gateway.stop()
+    }
+
+    @Test(arguments: [HTTPStatus.internalServerError, .serviceUnavailable, .requestTimeout])
+    func `a failure of Apple's is tried again with the same id`(status: HTTPStatus) async throws {
+        let test = try await GatewayUnderTest()
+        test.gateway.misbehave(at: .message, .answer(status), times: 2)
+        #expect(try await test.send(test.text()).attempts == 3)
+        #expect(test.gateway.messages().map(\.repeats) == [0])
+        #expect(test.clock.waits.count == 2)
+        await test.gateway.stop()
+    }
+
+    @Test func `attempts end with the last failure`() async throws {
+        let test = try await GatewayUnderTest()
+        test.gateway.misbehave(at: .message, .answer(.badGateway), times: 9)
+        await #expect(throws: GatewayError.unavailable(.message, status: 502, attempts: 4)) {
+            try await test.send(test.text())
+        }
+        #expect(test.gateway.requestCount(.message) == 4)
+        await test.gateway.stop()
+    }
+
+    @Test func `the wait is at least what Retry-After asks for`() async throws {
+        let test = try await GatewayUnderTest()
+        test.gateway.misbehave(at: .message, .answer(.serviceUnavailable, retryAfterSeconds: 17))
+        _ = try await test.send(test.text())
+        #expect(test.clock.waits == [.seconds(17)])
+        await test.gateway.stop()
+    }
+
+    @Test(arguments: [HTTPStatus.badRequest, .notFound, .methodNotAllowed])
+    func `a refusal is final and brings Apple's reason`(status: HTTPStatus) async throws {
+        let test = try await GatewayUnderTest()
+        test.gateway.misbehave(at: .message, .answer(status))
+        let error = await #expect(throws: GatewayError.self) { try await test.send(test.text()) }
+        #expect(error?.refusal == Refusal(.message, status.code))
+        guard case .refused(_, _, let reason) = error else { return }
+        #expect(reason.description == "\(status) : as told")
+        #expect(test.gateway.requestCount(.message) == 1)
+        await test.gateway.stop()
+    }
+
+    @Test(
+        arguments: [
+            { $0.secret = .random(byteCount: 32) }, { $0.mspID = "99999999-2222-3333-4444-555555555555" },
+        ] as [@Sendable (inout GatewayConfiguration) -> Void])
+    func `another secret or another MSP is refused`(
+        adjust: @Sendable (inout GatewayConfiguration) -> Void
+    ) async throws {
+        let test = try await GatewayUnderTest(adjust: adjust)
+        let error = await #expect(throws: GatewayError.self) { try await test.send(test.text()) }
+        #expect(error?.refusal == Refusal(.message, 403))
+        #expect(error?.isRetryable == false)
+        #expect(test.gateway.messages().isEmpty)
+        await test.gateway.stop()
+    }
+
+    @Test func `a gateway that is not there is tried again and then reported`() async throws {
+        let test = try await GatewayUnderTest()
+        await test.gateway.stop()
+        let error = await #expect(throws: GatewayError.self) { try await test.send(test.text()) }
+        #expect(error == .unreachable(.message, .connectionFailed, attempts: 4))
+        #expect(error?.isRetryable == true)
+    }
+
+    @Test func `an answer that does not come in time is asked for again, and Apple sees one message`()
+        async throws
+    {
+        let test = try await GatewayUnderTest { $0.requestTimeout = .milliseconds(300) }
+        test.gateway.misbehave(at: .message, .silence)
+        #expect(try await test.send(test.text()).attempts == 2)
+        #expect(test.gateway.messages().map(\.repeats) == [1])
+        await test.gateway.stop()
+    }
+
+    @Test func `cancelling ends the request under way`() async throws {
+        let test = try await GatewayUnderTest()
+        test.gateway.misbehave(at: .message, .silence)
+        let message = test.text()
+        let task = Task { try await test.send(message) }
+        _ = await test.gateway.waitForMessages()
+        task.cancel()
+        await #expect(throws: GatewayError.cancelled) { try await task.value }
+        await test.gateway.stop()
+    }
+
+    @Test func `plain http is spoken with loopback only`() async throws {
+        let test = try await GatewayUnderTest { $0.baseURL = "http://192.0.2.1/v1" }
+        await #expect(throws: GatewayError.unreachable(.message, .schemeRefused, attempts: 1)) {
+            try await test.send(test.text())
+        }
+        await test.gateway.stop()
+    }
+
+    @Test func `no log line has the secret, a token, the text or the customer`() async throws {
+        let test = try await GatewayUnderTest()
+        test.gateway.misbehave(at: .message, .answer(.badGateway), times: 2)
+        _ = try await test.send(test.text("my password is swordfish"))
+        #expect(!test.logs.lines.isEmpty)
+        let forbidden = [
+            Base64.encode(test.secret.bytes), "eyJhbGciOiJIUzI1NiJ9", "swordfish",
+            GatewayUnderTest.customer.rawValue,
+        ]
+        for line in test.logs.lines { #expect(!forbidden.contains(where: line.contains)) }
+        await test.gateway.stop()
+    }
+}

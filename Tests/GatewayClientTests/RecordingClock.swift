@@ -1,0 +1,23 @@
+import Synchronization
+
+/// A clock on which nobody waits; it writes down how long each wait would have been.
+final class RecordingClock: Clock, Sendable {
+    struct Instant: InstantProtocol {
+        var offset = Duration.zero
+
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+        static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private let recorded = Mutex<[Duration]>([])
+
+    var waits: [Duration] { recorded.withLock { $0 } }
+    var now: Instant { Instant() }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        try Task.checkCancellation()
+        recorded.withLock { $0.append(deadline.offset) }
+    }
+}

@@ -1,0 +1,19 @@
+@testable import GatewayClient
+
+/// What a refusal is about, without Apple's words.
+struct Refusal: Equatable {
+    let call: GatewayCall
+    let status: Int
+
+    init(_ call: GatewayCall, _ status: Int) {
+        self.call = call
+        self.status = status
+    }
+}
+
+extension GatewayError {
+    /// Nil when it is no refusal.
+    var refusal: Refusal? {
+        if case .refused(let call, let status, _) = self { Refusal(call, status) } else { nil }
+    }
+}
