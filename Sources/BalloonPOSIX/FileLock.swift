@@ -7,7 +7,8 @@ package final class FileLock: Sendable {
 
     /// Takes the lock on the file at `path`, made if absent, and writes this process's number into it.
     ///
-    /// Throws a ``SystemError`` that ``SystemError/wouldBlock`` at once when another open file holds the lock.
+    /// Throws a ``SystemError`` that ``SystemError/wouldBlock`` at once when another open file holds the
+    /// lock.
     package init(_ path: String) throws(SystemError) {
         let raw = try uninterrupted("open") { unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) }
         descriptor = Descriptor(owning: raw)

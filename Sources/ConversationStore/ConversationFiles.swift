@@ -40,9 +40,9 @@ package struct ConversationFiles: Sendable {
         }
     }
 
-    /// Every line of a conversation, oldest first; none when there is no such conversation. An unfinished last line
-    /// is left out.
+    /// Every line of a conversation, oldest first; none when there is no such conversation.
     ///
+    /// An unfinished last line is left out.
     /// Throws ``StoreError/damaged(file:line:)`` when a line is not one or numbers are missing.
     package func lines(of business: BusinessID, _ customer: CustomerID) throws -> [ConversationLine] {
         let path =

@@ -3,8 +3,8 @@ import BusinessMessages
 
 /// Where a conversation's file is, below the folder of all conversations.
 ///
-/// `<business>/<2 hex>/<64 hex>.jsonl`: the hexadecimal SHA-256 of the customer id and its first two digits; the
-/// business id itself where it can be a file name, else `x-` and its SHA-256.
+/// `<business>/<2 hex>/<64 hex>.jsonl`: the hexadecimal SHA-256 of the customer id and its first two digits;
+/// the business id itself where it can be a file name, else `x-` and its SHA-256.
 enum ConversationPath {
     /// `<business>/<2 hex>`.
     static func directory(_ key: ConversationKey) -> String {

@@ -33,7 +33,8 @@ extension ConversationStore {
         scheduler.resolve(reference.record, of: key, at: record.location)
     }
 
-    /// Waits for the next delivery of a business and leases it; nil when the store closes or the task is cancelled.
+    /// Waits for the next delivery of a business and leases it; nil when the store closes or the task is
+    /// cancelled.
     ///
     /// First in, first out in each conversation and at most one out of each; conversations side by side.
     package func nextDelivery(for business: BusinessID) async -> Delivery? {
@@ -103,8 +104,8 @@ extension ConversationStore {
         }
     }
 
-    /// Journals what finally became of a reply, then appends its line to the conversation's file; once per reply
-    /// however often it is called.
+    /// Journals what finally became of a reply, then appends its line to the conversation's file; once per
+    /// reply however often it is called.
     package func recordReply(_ delivery: Delivery, index: Int, result: ReplyResult) async throws {
         let pending = try leased(delivery)
         guard let known = decided.withLock({ $0[delivery.record] }),
@@ -129,7 +130,8 @@ extension ConversationStore {
         _ = decided.withLock { $0[delivery.record]?.written.insert(index) }
     }
 
-    /// Gives the lease back; the delivery stays first in its conversation and is leased again after the delay.
+    /// Gives the lease back; the delivery stays first in its conversation and is leased again after the
+    /// delay.
     package func postpone(_ delivery: Delivery, after delay: Duration) {
         let key = delivery.conversation
         guard scheduler.postpone(delivery.record, of: key, after: delay) else { return }
@@ -139,8 +141,10 @@ extension ConversationStore {
             JournalBody.attempt(of: delivery.record, delivery.attempt, at: .now()), for: .nobody)
     }
 
-    /// Ends a delivery; the next one of its conversation can be leased. Does not wait for the disk: after a crash
-    /// the delivery may be leased again, with its outcome if it was decided.
+    /// Ends a delivery; the next one of its conversation can be leased.
+    ///
+    /// Does not wait for the disk: after a crash the delivery may be leased again, with its outcome if it was
+    /// decided.
     package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
         guard let finished = scheduler.finish(delivery.record, of: delivery.conversation) else {
             throw StoreError.notLeased(record: delivery.record)

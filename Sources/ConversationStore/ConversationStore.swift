@@ -5,8 +5,8 @@ import Synchronization
 
 /// The durable core: the journal, the conversations and the deliveries of one data directory.
 ///
-/// What was stored is never lost, handed out in the order of its conversation, and again after a restart until it
-/// is finished.
+/// What was stored is never lost, handed out in the order of its conversation, and again after a restart
+/// until it is finished.
 package final class ConversationStore: Sendable {
     let intake: Intake
     let journal: Journal
@@ -44,8 +44,8 @@ package final class ConversationStore: Sendable {
 
     /// Opens the data directory, made if absent with mode 0700, and recovers what is in it.
     ///
-    /// Throws a ``StoreError``: ``StoreError/inUse(path:process:)`` while another store has the directory open,
-    /// ``StoreError/unknownVersion(found:path:)``, ``StoreError/damaged(file:line:)``,
+    /// Throws a ``StoreError``: ``StoreError/inUse(path:process:)`` while another store has the directory
+    /// open, ``StoreError/unknownVersion(found:path:)``, ``StoreError/damaged(file:line:)``,
     /// ``StoreError/quarantined(file:)`` or ``StoreError/unavailable(path:_:)``.
     package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> ConversationStore
     {
@@ -56,16 +56,19 @@ package final class ConversationStore: Sendable {
 
     /// Stores a message unless it is known; the completion is called once.
     ///
-    /// From any thread; never waits. The completion runs on the journal's queue and must be short, or at once on
-    /// the caller's thread when the answer is known: a duplicate of something durable, too much waiting, closed.
+    /// From any thread; never waits. The completion runs on the journal's queue and must be short, or at once
+    /// on the caller's thread when the answer is known: a duplicate of something durable, too much waiting,
+    /// closed.
     package func append(_ message: ReceivedMessage, completion: @escaping AppendCompletion) {
         intake.append(message, to: journal, completion: completion)
     }
 
-    /// Hands out no more deliveries and references: whoever waits for one gets nil; those that are out may be ended.
+    /// Hands out no more deliveries and references: whoever waits for one gets nil; those that are out may be
+    /// ended.
     package func stopLeasing() { scheduler.close() }
 
-    /// Hands out no more deliveries, writes and syncs everything that was recorded, and lets go of the directory.
+    /// Hands out no more deliveries, writes and syncs everything that was recorded, and lets go of the
+    /// directory.
     ///
     /// Whoever waits for a delivery gets nil; every later call fails with ``StoreError/closed``.
     package func close() async {

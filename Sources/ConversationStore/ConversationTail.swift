@@ -4,8 +4,8 @@ import BalloonPOSIX
 enum ConversationTail {
     private static let chunkBytes = 16 << 10
 
-    /// The last complete lines of a file, at most `maximum`, oldest first and without line feeds, and how many bytes
-    /// the complete lines of the file have; what stands behind them is an unfinished line.
+    /// The last complete lines of a file, at most `maximum`, oldest first and without line feeds, and how
+    /// many bytes the complete lines of the file have; what stands behind them is an unfinished line.
     static func lines(of file: File, maximum: Int) throws(SystemError) -> (
         lines: [[UInt8]], completeBytes: Int
     ) {

@@ -1,6 +1,7 @@
 import BusinessMessages
 
-/// The order of deliveries: first in, first out in a conversation and one at a time; conversations side by side.
+/// The order of deliveries: first in, first out in a conversation and one at a time; conversations side by
+/// side.
 ///
 /// A value without effects: what must be resumed is returned to the caller.
 struct DeliveryQueues: Sendable {
@@ -21,7 +22,8 @@ struct DeliveryQueues: Sendable {
     }
 
     private enum Head {
-        /// Nothing is done about the first delivery: there is none, it awaits its payload, or it was postponed.
+        /// Nothing is done about the first delivery: there is none, it awaits its payload, or it was
+        /// postponed.
         case idle
         /// The first delivery waits to be leased.
         case ready
@@ -126,7 +128,8 @@ struct DeliveryQueues: Sendable {
         unreadable += 1
     }
 
-    /// Takes out a leased delivery and makes the next one of its conversation ready; nil when it is not leased.
+    /// Takes out a leased delivery and makes the next one of its conversation ready; nil when it is not
+    /// leased.
     mutating func finish(_ record: UInt64, of key: ConversationKey) -> (
         finished: PendingDelivery, next: Handover?
     )? {
@@ -144,8 +147,8 @@ struct DeliveryQueues: Sendable {
         return (finished, advance(key))
     }
 
-    /// Makes the first delivery of an idle conversation ready when nothing is in its way, and hands it over when
-    /// somebody waits.
+    /// Makes the first delivery of an idle conversation ready when nothing is in its way, and hands it over
+    /// when somebody waits.
     mutating func advance(_ key: ConversationKey) -> Handover? {
         let isReady = withConversation(key) { conversation in
             guard conversation.head == .idle, let first = conversation.pending.first, !first.awaitsReference

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The journal's one writer: all that arrived during a sync goes with the next, as one write and one sync.
 ///
-/// Entries may come from any thread and never wait. Batches are written on a serial queue, and what became of a
-/// batch is told there, before the next is written.
+/// Entries may come from any thread and never wait. Batches are written on a serial queue, and what became of
+/// a batch is told there, before the next is written.
 final class Journal: Sendable {
     /// What became of a batch.
     enum BatchResult: Sendable {
@@ -176,7 +176,8 @@ extension Journal.Waiting {
         for entry in entries { bytes -= entry.body.count }
         lastFailure = failure
         guard failure != nil else { return }
-        // They go with the next batch that somebody waits for, so that a broken disk is not tried in a circle.
+        // They go with the next batch that somebody waits for, so that a broken disk is not tried in a
+        // circle.
         let lazy = entries.filter(\.isLazy)
         for entry in lazy { bytes += entry.body.count }
         self.entries.insert(contentsOf: lazy, at: 0)

@@ -4,7 +4,8 @@ import BusinessMessages
 
 /// The records of the journal, each as an object that begins with `"type"`.
 ///
-/// Record numbers, batch and checksum are the writer's; see ``JournalLine``. `of` is a message's record number.
+/// Record numbers, batch and checksum are the writer's; see ``JournalLine``. `of` is a message's record
+/// number.
 enum JournalBody {
     /// `{"type":"segment","format":1,"at":"…"}`: the first line of every segment.
     static func segment(at: Timestamp) -> [UInt8] {
@@ -14,7 +15,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"abandoned","from":3,"to":9}`: these records failed to reach the disk, whatever the files say.
+    /// `{"type":"abandoned","from":3,"to":9}`: these records failed to reach the disk, whatever the files
+    /// say.
     static func abandoned(_ records: ClosedRange<UInt64>) -> [UInt8] {
         object("abandoned") {
             $0.field("from", Int(records.lowerBound))
@@ -22,7 +24,10 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"reference":true,"message":{…}}`
+    /// A message that came in.
+    ///
+    /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`;
+    /// with `"reference":true` before the message when it has a payload reference.
     static func message(_ message: ReceivedMessage) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.message.count + 512)
         writer.object { writer in
@@ -45,6 +50,8 @@ enum JournalBody {
         return adding(message.message, as: "message", to: writer.finish())
     }
 
+    /// The end of a payload reference.
+    ///
     /// `{"type":"resolved","of":12,"at":"…","message":{…}}`, or `"failure":"…"` in place of the message.
     static func resolved(of record: UInt64, _ resolution: Resolution, at: Timestamp) -> [UInt8] {
         switch resolution {
@@ -63,7 +70,12 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"handled","reason":"…","replies":[{"id":"…","kind":"text","message":{…}}]}`
+    /// What a handler decided.
+    ///
+    /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
+    /// `"replies":[…]}`;
+    /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected` and
+    /// `handedOff`.
     static func outcome(
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome, at: Timestamp
     ) -> [UInt8] {
@@ -94,7 +106,10 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","at":"…"}`
+    /// What finally became of a reply.
+    ///
+    /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","at":"…"}`;
+    /// results are `accepted`, `refused` and `failed`.
     static func reply(of record: UInt64, index: Int, id: MessageID, _ result: ReplyResult, at: Timestamp)
         -> [UInt8]
     {
@@ -118,8 +133,10 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; without `kind` when no
-    /// conversation line was written for the message.
+    /// The end of a delivery.
+    ///
+    /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; without `kind`
+    /// when no conversation line was written for the message.
     static func finished(of record: UInt64, kind: Kind?, _ result: DeliveryResult, at: Timestamp) -> [UInt8] {
         object("finished") {
             $0.field("of", Int(record))
@@ -130,8 +147,9 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"checkpoint","through":12,"at":"…"}`: the conversation lines of every delivery whose `finished` has
-    /// at most this number are on disk.
+    /// `{"type":"checkpoint","through":12,"at":"…"}`: how far conversations are on disk.
+    ///
+    /// The lines of every delivery whose `finished` has at most this number are.
     static func checkpoint(through record: UInt64, at: Timestamp) -> [UInt8] {
         object("checkpoint") {
             $0.field("through", Int(record))
@@ -162,8 +180,8 @@ enum JournalBody {
     }
 }
 
-/// Returns a valid JSON text in one line: inside strings line breaks are always escaped, so that the raw ones stand
-/// between tokens and may be spaces as well (RFC 8259 §2).
+/// Returns a valid JSON text in one line: inside strings line breaks are always escaped, so that the raw ones
+/// stand between tokens and may be spaces as well (RFC 8259 §2).
 func oneLine(_ json: [UInt8]) -> [UInt8] {
     var text = json
     makeOneLine(&text, from: 0)

@@ -2,9 +2,9 @@ import BalloonWire
 
 /// One line of the journal: `{"record":12,"batch":11,"type":"…",…,"crc32":"89abcdef"}`.
 ///
-/// `batch` is the number of the first record that was written together with this one, so that the lines say by
-/// themselves which of them a lost line belonged to. `crc32` is zlib's, in eight lower-case digits, over the bytes
-/// from the opening brace up to the comma before `"crc32"`.
+/// `batch` is the number of the first record that was written together with this one, so that the lines say
+/// by themselves which of them a lost line belonged to. `crc32` is zlib's, in eight lower-case digits, over
+/// the bytes from the opening brace up to the comma before `"crc32"`.
 enum JournalLine {
     /// The line's end: `,"crc32":"` + 8 digits + `"}`.
     static let checksumBytes = 20

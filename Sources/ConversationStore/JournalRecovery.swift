@@ -16,7 +16,8 @@ struct JournalRecovery {
 
     /// Reads every segment, cuts what a power cut left unfinished, and returns what the records add up to.
     ///
-    /// Throws ``StoreError/damaged(file:line:)`` when a line that must be intact is not, and sets its file aside.
+    /// Throws ``StoreError/damaged(file:line:)`` when a line that must be intact is not, and sets its file
+    /// aside.
     static func run(directory: String, logger: Logger) throws(StoreError) -> RecoveredJournal {
         var recovery = JournalRecovery(directory: directory, logger: logger)
         let segments = try recovery.segments()
@@ -71,8 +72,8 @@ struct JournalRecovery {
         var rest = segments
         while let segment = rest.popLast() {
             let bytes = try access(segment) { file throws(SystemError) in
-                // What a killed process left in the system's memory only, or a failed sync marked as written, must
-                // not be taken for durable.
+                // What a killed process left in the system's memory only, or a failed sync marked as written,
+                // must not be taken for durable.
                 try file.synchronizeData()
                 file.dropCache()
                 return try file.readAll()

@@ -2,8 +2,8 @@ import BalloonPOSIX
 
 /// Writes batches of records to segments: one write and one sync each.
 ///
-/// A segment is never trusted again after a write or a sync failed: it is cut to what was synced, and the next one
-/// begins by abandoning the records that were in the failed batch.
+/// A segment is never trusted again after a write or a sync failed: it is cut to what was synced, and the
+/// next one begins by abandoning the records that were in the failed batch.
 struct JournalWriter: Sendable {
     private let directory: String
     private let disk: any JournalDisk

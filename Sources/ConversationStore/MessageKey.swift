@@ -3,8 +3,8 @@ import BusinessMessages
 
 /// The identity of a message in the deduplication index: 128 bits of a SHA-256.
 ///
-/// Over the business id's length in decimal, a colon, the business id and the message id, so that no two pairs
-/// have the same input.
+/// Over the business id's length in decimal, a colon, the business id and the message id, so that no two
+/// pairs have the same input.
 struct MessageKey: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64

@@ -31,7 +31,8 @@ struct OpenConversation: Sendable {
         self.path = path
     }
 
-    /// Appends a line with the next sequence number, unless it `mightBeThere` and is; whether it was appended.
+    /// Appends a line with the next sequence number, unless it `mightBeThere` and is; whether it was
+    /// appended.
     mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
         if mightBeThere, try identities().contains(entry.identity) { return false }
         let line = entry.line(sequence: lastSequence + 1)

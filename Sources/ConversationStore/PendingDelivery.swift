@@ -1,6 +1,7 @@
 import BusinessMessages
 
-/// What the store keeps in memory of a message that is not finished: where its records stand, never their text.
+/// What the store keeps in memory of a message that is not finished: where its records stand, never their
+/// text.
 struct PendingDelivery: Sendable {
     let record: UInt64
     let location: RecordLocation

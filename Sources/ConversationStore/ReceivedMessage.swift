@@ -35,8 +35,8 @@ package struct ReceivedMessage: Sendable {
 
 /// What came beside a message, in headers or body, as it was spelled there.
 ///
-/// In the journal `{"capabilityList":"QUICK,LIST","locale":"en_US","intent":"…","group":"…"}`; what did not come
-/// is left out.
+/// In the journal `{"capabilityList":"QUICK,LIST","locale":"en_US","intent":"…","group":"…"}`; what did not
+/// come is left out.
 package struct ReceivedAttributes: Sendable, Hashable {
     /// The header `capability-list`.
     package var capabilityList: String?

@@ -1,4 +1,6 @@
-/// Where the line of a record stands. Lives in memory only: files refer to records by number.
+/// Where the line of a record stands.
+///
+/// Lives in memory only: files refer to records by number.
 struct RecordLocation: Hashable, Sendable {
     /// The segment, by its first record's number.
     let segment: UInt64

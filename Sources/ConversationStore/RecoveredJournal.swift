@@ -18,7 +18,8 @@ struct RecoveredJournal: Sendable {
     private(set) var index = MessageIndex()
     /// The messages that are not finished, by their records.
     private var unfinished: [UInt64: Recovered] = [:]
-    /// The messages that were finished and whose conversation lines may not be on disk, by the record that says so.
+    /// The messages that were finished and whose conversation lines may not be on disk, by the record that
+    /// says so.
     private var unsynced: [UInt64: Recovered] = [:]
 
     /// The deliveries that are not finished, in the order of their records.

@@ -70,7 +70,8 @@ struct SegmentScan: Sendable {
         }
         if header.record > expected, !abandoned.contains(expected) { miss(expected, at: number, cut: false) }
         if let firstMissing {
-            // Lines may be missing only in the last batch: all that follow belong to it, and it began before them.
+            // Lines may be missing only in the last batch: all that follow belong to it, and it began before
+            // them.
             let late = lateBatch ?? header.batch
             guard header.batch == late, late <= firstMissing.record else {
                 return verdict = .damaged(line: firstMissing.line)

@@ -4,14 +4,14 @@ package import BalloonPOSIX
 package enum StoreError: Error, Hashable, Sendable {
     /// Another process owns the data directory; the operator stops it or chooses another directory.
     case inUse(path: String, process: Int32?)
-    /// The directory was written by a version that this program does not know; the operator upgrades the program
-    /// or points it elsewhere. Empty when the directory holds a journal and no VERSION file.
+    /// The directory was written by a version that this program does not know; the operator upgrades the
+    /// program or points it elsewhere. Empty when the directory holds a journal and no VERSION file.
     case unknownVersion(found: String, path: String)
-    /// A line that must be intact is not: the disk is broken, or someone edited the file. The operator restores
-    /// it from a backup. Lines count from 1.
+    /// A line that must be intact is not: the disk is broken, or someone edited the file. The operator
+    /// restores it from a backup. Lines count from 1; 0 when only the file's end was read.
     case damaged(file: String, line: Int)
-    /// A damaged journal file was set aside at an earlier start and nobody has decided about it yet; the operator
-    /// repairs it and gives it its name back, or moves it away and loses what was in it.
+    /// A damaged journal file was set aside at an earlier start and nobody has decided about it yet; the
+    /// operator repairs it and gives it its name back, or moves it away and loses what was in it.
     case quarantined(file: String)
     /// The operating system refused something at the path; the operator sees to disk and permissions.
     case unavailable(path: String, SystemError)
@@ -42,6 +42,7 @@ extension StoreError: CustomStringConvertible {
             found.isEmpty
                 ? "the data directory \(path) holds a journal but no VERSION file"
                 : "the data directory \(path) has version \"\(found)\", which this program does not know"
+        case .damaged(let file, 0): "\(file) is damaged"
         case .damaged(let file, let line): "\(file) is damaged at line \(line)"
         case .quarantined(let file): "\(file) was found damaged and waits for a decision"
         case .unavailable(let path, let error): "\(path): \(error)"

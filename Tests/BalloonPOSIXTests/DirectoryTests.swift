@@ -1,0 +1,64 @@
+import BalloonPOSIX
+import Glibc
+import TestSupport
+import Testing
+
+struct DirectoryTests {
+    let directory = TemporaryDirectory()
+
+    @Test func `directories are made with all above them, for their owner only`() throws {
+        #expect(try Directory.make(directory.file("a/b/c")))
+        #expect(try !Directory.make(directory.file("a/b/c")))
+        #expect(try Directory.make(directory.file("a/b/d")))
+        #expect(Directory.isDirectory(directory.file("a/b/c")))
+        var status = stat()
+        #expect(stat(directory.file("a"), &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o700)
+    }
+
+    @Test func `a file in the way is an error`() throws {
+        try AtomicFile.write([], to: directory.file("a"))
+        #expect(throws: SystemError("mkdir", code: ENOTDIR)) { try Directory.make(directory.file("a")) }
+        #expect(throws: SystemError("mkdir", code: ENOTDIR)) { try Directory.make(directory.file("a/b")) }
+        #expect(!Directory.isDirectory(directory.file("a")))
+    }
+
+    @Test func `names are sorted by bytes and are all there`() throws {
+        let names = ["B", "a", "é", ".hidden", "a b", "10", "9"]
+        for name in names { try AtomicFile.write([], to: directory.file(name)) }
+        #expect(try Directory.names(in: directory.path) == [".hidden", "10", "9", "B", "a", "a b", "é"])
+        #expect(throws: SystemError("opendir", code: ENOENT)) {
+            try Directory.names(in: directory.file("none"))
+        }
+    }
+
+    @Test func `entries are renamed, removed and synced`() throws {
+        try AtomicFile.write([1], to: directory.file("a"))
+        try Directory.rename(directory.file("a"), to: directory.file("b"))
+        try Directory.synchronize(directory.path)
+        try Directory.synchronizeFileSystem(of: directory.path)
+        #expect(!Directory.exists(directory.file("a")))
+        #expect(Directory.exists(directory.file("b")))
+        try Directory.remove(directory.file("b"))
+        #expect(throws: SystemError("unlink", code: ENOENT)) { try Directory.remove(directory.file("b")) }
+        #expect(throws: SystemError("open", code: ENOENT)) {
+            try Directory.synchronize(directory.file("none"))
+        }
+    }
+
+    @Test(arguments: [("/a/b", "/a"), ("/a", "/"), ("/", "/"), ("a/b/c", "a/b"), ("a", ".")])
+    func `the directory above a path is what stands before its last slash`(path: String, above: String) {
+        #expect(Directory.parent(of: path) == above)
+    }
+
+    @Test func `bytes are found and replaced from a position on`() {
+        var bytes: [UInt8] = [1, 2, 1, 3, 1]
+        #expect(bytes.firstPosition(of: 1, from: 0) == 0)
+        #expect(bytes.firstPosition(of: 1, from: 1) == 2)
+        #expect(bytes.firstPosition(of: 1, from: 5) == nil)
+        #expect(bytes.firstPosition(of: 9, from: 0) == nil)
+        #expect([UInt8]().firstPosition(of: 1, from: 0) == nil)
+        bytes.replace(1, with: 7, from: 1)
+        #expect(bytes == [1, 2, 7, 3, 7])
+    }
+}

@@ -1,0 +1,89 @@
+import BalloonPOSIX
+import Glibc
+import TestSupport
+import Testing
+
+struct FileTests {
+    let directory = TemporaryDirectory()
+    var path: String { directory.file("file") }
+
+    @Test func `what is appended is read back, also in parts and past the end`() throws {
+        let file = try File(path, for: .appending)
+        try file.append([1, 2, 3])
+        try file.append([4, 5])
+        try file.synchronizeData()
+        try file.synchronize()
+        file.dropCache()
+        #expect(try file.sizeBytes() == 5)
+        #expect(try file.readAll() == [1, 2, 3, 4, 5])
+        #expect(try file.read(at: 1, count: 2) == [2, 3])
+        #expect(try file.read(at: 3, count: 10) == [4, 5])
+        #expect(try file.read(at: 9, count: 1).isEmpty)
+        #expect(try file.read(at: 0, count: 0).isEmpty)
+    }
+
+    @Test func `appending goes to the end that the file has, also after it was cut`() throws {
+        let file = try File(path, for: .appending)
+        try file.append([1, 2, 3])
+        try file.truncate(to: 1)
+        try file.append([9])
+        #expect(try File(path, for: .reading).readAll() == [1, 9])
+        try File(path, for: .appending).append([8])
+        #expect(try file.readAll() == [1, 9, 8])
+    }
+
+    @Test func `a file that must be new is not opened twice, and one that must exist is not made`() throws {
+        #expect(throws: SystemError("open", code: ENOENT)) { try File(path, for: .reading) }
+        _ = try File(path, for: .creating)
+        #expect(throws: SystemError("open", code: EEXIST)) { try File(path, for: .creating) }
+    }
+
+    @Test func `a file that is open for reading cannot be written`() throws {
+        _ = try File(path, for: .creating)
+        let file = try File(path, for: .reading)
+        #expect(throws: SystemError("write", code: EBADF)) { try file.append([1]) }
+    }
+
+    @Test func `no descriptor is inherited by a child`() throws {
+        let before = try openDescriptors()
+        let file = try File(path, for: .appending)
+        let opened = try openDescriptors().subtracting(before)
+        #expect(!opened.isEmpty)
+        for descriptor in opened {
+            let flags = fcntl(descriptor, F_GETFD)
+            // Another test's descriptor may be closed again by now.
+            if flags >= 0 { #expect(flags & FD_CLOEXEC != 0) }
+        }
+        try file.append([1])
+    }
+
+    private func openDescriptors() throws -> Set<Int32> {
+        Set(try Directory.names(in: "/proc/self/fd").compactMap { Int32($0) })
+    }
+
+    @Test func `a file is replaced as a whole`() throws {
+        try AtomicFile.write([1, 2, 3], to: path)
+        let old = try File(path, for: .reading)
+        try AtomicFile.write([4], to: path)
+        #expect(try File(path, for: .reading).readAll() == [4])
+        #expect(try old.readAll() == [1, 2, 3])
+        #expect(try Directory.names(in: directory.path) == ["file"])
+    }
+
+    @Test func `a replacement that fails leaves the file and no rest`() throws {
+        try Directory.make(path)
+        #expect(throws: SystemError("rename", code: EISDIR)) { try AtomicFile.write([1], to: path) }
+        #expect(try Directory.names(in: directory.path) == ["file"])
+    }
+
+    @Test func `a lock is held by one, who can be told`() throws {
+        var lock: FileLock? = try FileLock(path)
+        #expect(lock != nil)
+        let refusal = #expect(throws: SystemError.self) { try FileLock(path) }
+        #expect(refusal?.wouldBlock == true)
+        #expect(FileLock.owner(of: path) == getpid())
+        lock = nil
+        _ = try FileLock(path)
+        #expect(FileLock.owner(of: directory.file("none")) == nil)
+    }
+}

@@ -1,0 +1,9 @@
+import BalloonPOSIX
+import Glibc
+
+/// The permission bits of what is at `path`.
+func mode(_ path: String) throws -> UInt32 {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw SystemError("stat") }
+    return status.st_mode & 0o777
+}
