@@ -94,6 +94,11 @@ let package = Package(
             path: "Tests/TestSupport",
             exclude: ["Fixtures"],
             swiftSettings: testSettings),
+        .executableTarget(
+            name: "CrashTestServer",
+            dependencies: ["MessageServer", "HandlerKit", "BusinessMessages"],
+            path: "Tests/CrashTestServer",
+            swiftSettings: testSettings),
         testTarget("BalloonPOSIXTests", ["BalloonPOSIX"]),
         testTarget("BalloonJSONTests", ["BalloonJSON"]),
         testTarget("BalloonWireTests", ["BalloonWire", "BalloonJSON"]),
@@ -121,7 +126,7 @@ let package = Package(
             [
                 "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit",
                 "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages",
+                "BusinessMessages", "CrashTestServer",
             ]),
         testTarget(
             "balloonTests",

@@ -1,0 +1,36 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+import HandlerKit
+
+extension Conversation {
+    /// What the store has of a conversation, as handlers see it.
+    init(_ lines: [ConversationLine]) {
+        self.init(
+            entries: lines.map { line in
+                Entry(
+                    seq: line.sequence, at: line.at.rfc3339,
+                    direction: line.direction == .inbound ? .inbound : .outbound, kind: line.kind,
+                    id: line.id,
+                    message: line.message)
+            })
+    }
+}
+
+extension MessageAttributes {
+    init(_ received: ReceivedAttributes) {
+        self.init(
+            capabilities: received.capabilityList.map { Capabilities(parsing: $0) } ?? [],
+            locale: received.locale, intent: received.intent, group: received.group)
+    }
+}
+
+extension JSONDocument {
+    /// What a message that is no JSON is read as; the journal holds none.
+    static var emptyObject: JSONDocument {
+        do { return try JSONDocument(Array("{}".utf8)) } catch {
+            preconditionFailure("an empty object is JSON")
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import BalloonJSON
+import BusinessMessages
+import ConversationStore
+import GatewayClient
+import HandlerKit
+import Logging
+
+/// The way of a durable message to its handler, and of the replies to the gateway: stages 6 to 11.
+///
+/// One delivery of a conversation at a time, in order; a restart goes on behind the last step that was journalled.
+struct DeliveryPipeline: Sendable {
+    let store: ConversationStore
+    let gateway: GatewayClient
+    let observer: any StageObserver
+    let logger: Logger
+    var retrySchedule = RetrySchedule()
+    var handlerDeadline = Duration.seconds(30)
+    /// How many deliveries of one business may be under way, handlers and replies together.
+    var maximumInFlight = 256
+    /// How many of a conversation's latest lines a handler is given.
+    var conversationLength = 50
+
+    /// Delivers one business's messages until the store closes or the task is cancelled.
+    func run(_ business: BusinessHandler) async {
+        let inFlight = Permits(maximumInFlight)
+        await withDiscardingTaskGroup { group in
+            while await inFlight.take() {
+                guard let delivery = await store.nextDelivery(for: business.business) else { return }
+                group.addTask {
+                    await deliver(delivery, to: business)
+                    inFlight.giveBack()
+                }
+            }
+        }
+    }
+
+    /// Brings one delivery to an end, or gives it back to be tried again.
+    ///
+    /// Stage 6 is behind it: a message with a reference is leased when ``PayloadResolver`` is done with it.
+    func deliver(_ delivery: Delivery, to business: BusinessHandler) async {
+        var stages = DeliveryStages(delivery, observer)
+        do {
+            let event = decode(delivery, &stages)
+            try await record(delivery, event, &stages)
+            guard let handler = route(event, business, &stages) else {
+                return try await finish(delivery, .unhandled, &stages)
+            }
+            guard let outcome = try await handle(delivery, event, handler, business.slots, &stages) else {
+                return
+            }
+            guard try await reply(delivery, outcome, &stages) else { return }
+            try await finish(delivery, DeliveryResult(outcome.verdict), &stages)
+        } catch {
+            await giveUp(delivery, error, &stages)
+        }
+    }
+
+    private func decode(_ delivery: Delivery, _ stages: inout DeliveryStages) -> InboundEvent {
+        stages.begin(.decode)
+        // The journal holds nothing but validated JSON; an empty object would become `.unrecognized`.
+        let message = (try? JSONDocument(delivery.message, limits: .stored)) ?? .emptyObject
+        let event = InboundEvent.decode(
+            message: message, id: delivery.id, business: delivery.business, customer: delivery.customer,
+            attributes: MessageAttributes(delivery.attributes))
+        stages.kind = event.kind
+        stages.end(.done)
+        return event
+    }
+
+    private func record(_ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages)
+        async throws
+    {
+        stages.begin(.record)
+        try await store.recordInbound(delivery, kind: event.kind, message: delivery.message)
+        stages.end(.done)
+    }
+
+    private func route(
+        _ event: InboundEvent, _ business: BusinessHandler, _ stages: inout DeliveryStages
+    ) -> (any Handler)? {
+        stages.begin(.route)
+        let handler = business.handler(of: event.kind)
+        stages.end(handler == nil ? .ended("unhandled") : .done)
+        if handler == nil, business.handler != nil, business.isFirstUnhandled(event.kind) {
+            logger.warning(
+                "no handler for this kind; such events are only recorded",
+                metadata: ["business": "\(business.slug)", "kind": "\(event.kind.rawValue)"])
+        }
+        return handler
+    }
+
+    /// The outcome: what an earlier attempt decided, or what the handler says now; nil when it is to be asked again.
+    ///
+    /// Decision 4: the outcome and the final bytes of every reply are durable before the first of them is sent.
+    private func handle(
+        _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ slots: HandlerSlots,
+        _ stages: inout DeliveryStages
+    ) async throws -> DecidedOutcome? {
+        if let decided = delivery.decided { return decided }
+        stages.begin(.handle)
+        switch try await ask(handler, try await context(of: delivery, event), slots) {
+        case .success(.handled(let replies)):
+            return try await decide(delivery, .handled, replies, &stages)
+        case .success(.reject(let reason)):
+            return try await decide(delivery, .rejected(reason: reason), [], &stages)
+        case .success(.handoff(let reason)):
+            return try await decide(delivery, .handedOff(reason: reason), [], &stages)
+        case .success(.retry(let after)):
+            try await tryAgain(delivery, "the handler asked for it", asked: after, &stages)
+        case .failure(let failure):
+            try await tryAgain(delivery, failure.reason, asked: nil, &stages)
+        }
+        return nil
+    }
+
+    private func context(of delivery: Delivery, _ event: InboundEvent) async throws -> Context {
+        let lines = try await store.recentLines(
+            of: delivery.business, delivery.customer, maximum: conversationLength)
+        var logger = logger
+        logger[metadataKey: "business"] = "\(delivery.business.rawValue)"
+        logger[metadataKey: "delivery"] = "\(delivery.record)"
+        return Context(
+            event: event, conversation: Conversation(lines), deliveryID: DeliveryID("\(delivery.record)"),
+            attempt: delivery.attempt, deadline: .now + handlerDeadline, logger: logger)
+    }
+
+    private func ask(
+        _ handler: any Handler, _ context: Context, _ slots: HandlerSlots
+    ) async throws -> Result<Outcome, HandlerFailure> {
+        let answer = try await slots.run(within: handlerDeadline) {
+            () async -> Result<Outcome, HandlerFailure> in
+            do {
+                return .success(try await dispatch(context, to: handler) ?? .handled)
+            } catch {
+                return .failure(.threw(type: "\(type(of: error))"))
+            }
+        }
+        return answer ?? .failure(.overran)
+    }
+
+    private func decide(
+        _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ replies: [Reply],
+        _ stages: inout DeliveryStages
+    ) async throws -> DecidedOutcome {
+        let decided = DecidedOutcome(
+            verdict,
+            replies: replies.map { reply in
+                let id = MessageID.random()
+                return DecidedReply(
+                    id: id, kind: reply.kind,
+                    message: reply.encode(id: id, from: delivery.business, to: delivery.customer))
+            })
+        try await store.decide(delivery, decided)
+        stages.end(.done)
+        return decided
+    }
+
+    /// Sends what has not been settled; false when a reply must be tried again later.
+    private func reply(
+        _ delivery: Delivery, _ outcome: DecidedOutcome, _ stages: inout DeliveryStages
+    ) async throws -> Bool {
+        for (index, reply) in outcome.replies.enumerated() where delivery.replyResults[index] == nil {
+            stages.begin(.reply, of: reply)
+            let acceptance: GatewayAcceptance
+            do throws(GatewayError) {
+                acceptance = try await gateway.send(
+                    reply.message, id: reply.id, from: delivery.business, to: delivery.customer)
+            } catch {
+                if case .cancelled = error { throw CancellationError() }
+                if case .refused(_, let status, let reason) = error {
+                    try await settle(delivery, index, .refused(status: status, reason: "\(reason)"), &stages)
+                } else if error.isRetryable, let delay = nextDelay(delivery) {
+                    postpone(delivery, delay, "\(error)", &stages)
+                    return false
+                } else {
+                    try await settle(delivery, index, .failed(reason: "\(error)"), &stages)
+                }
+                continue
+            }
+            try await settle(delivery, index, .accepted(status: acceptance.status), &stages)
+        }
+        return true
+    }
+
+    private func nextDelay(_ delivery: Delivery, asked: Duration? = nil) -> Duration? {
+        retrySchedule.delay(after: delivery.attempt, asked: asked, random: .random(in: 0...1))
+    }
+
+    private func settle(
+        _ delivery: Delivery, _ index: Int, _ result: ReplyResult, _ stages: inout DeliveryStages
+    ) async throws {
+        // Tried until it is written: what the gateway has accepted must not be sent again.
+        try await keepTrying { try await store.recordReply(delivery, index: index, result: result) }
+        switch result {
+        case .accepted: stages.end(.done)
+        case .refused(let status, let reason): stages.end(.refused(status: status, reason: reason))
+        case .failed(let reason): stages.end(.failed(reason: reason))
+        }
+    }
+
+    private func finish(
+        _ delivery: Delivery, _ result: DeliveryResult, _ stages: inout DeliveryStages
+    ) async throws {
+        stages.begin(.finish)
+        try await store.finish(delivery, result: result)
+        stages.end(StageEvent.Result(result))
+    }
+
+    private func tryAgain(
+        _ delivery: Delivery, _ reason: String, asked: Duration?, _ stages: inout DeliveryStages
+    ) async throws {
+        guard let delay = nextDelay(delivery, asked: asked) else {
+            return try await finish(delivery, .failed(reason: reason), &stages)
+        }
+        postpone(delivery, delay, reason, &stages)
+    }
+
+    private func postpone(
+        _ delivery: Delivery, _ delay: Duration, _ reason: String, _ stages: inout DeliveryStages
+    ) {
+        store.postpone(delivery, after: delay)
+        let milliseconds =
+            delay.components.seconds * 1000 + delay.components.attoseconds / 1_000_000_000_000_000
+        stages.end(.postponed(milliseconds: Int(milliseconds), reason: reason))
+    }
+
+    /// The store failed, or the server is on its way out: nothing is decided, the journal keeps the delivery.
+    private func giveUp(_ delivery: Delivery, _ error: any Error, _ stages: inout DeliveryStages) async {
+        guard !Task.isCancelled, (error as? StoreError)?.isTransient ?? true else {
+            return stages.end(.failed(reason: "interrupted; it goes on after a restart"))
+        }
+        postpone(delivery, .seconds(1), "\(error)", &stages)
+    }
+}

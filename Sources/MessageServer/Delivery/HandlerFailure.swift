@@ -1,0 +1,14 @@
+/// Why a handler gave no outcome.
+enum HandlerFailure: Error, Sendable, Equatable {
+    /// It did not return before its deadline; its task was cancelled, and what it says later is dropped.
+    case overran
+    /// It threw an error of this type; the error's text may be a customer's, so it is not kept.
+    case threw(type: String)
+
+    var reason: String {
+        switch self {
+        case .overran: "the handler overran its deadline"
+        case .threw(let type): "the handler threw \(type)"
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import BalloonPOSIX
+import Synchronization
+
+/// The bounded number of handler calls that one business may have under way.
+///
+/// Each call runs on a serial queue of its own, so a handler that blocks holds its slot's thread and nobody else's. A
+/// call that overruns its deadline is answered for by the server, but its slot stays taken, counted and visible until
+/// the handler really returns.
+final class HandlerSlots: Sendable {
+    private let label: String
+    private let permits: Permits
+    private let idle = Mutex<[QueueExecutor]>([])
+    private let stuck = Atomic(0)
+
+    init(label: String, maximumCount: Int) {
+        self.label = label
+        permits = Permits(maximumCount)
+    }
+
+    /// Slots whose handler has overrun its deadline and not returned.
+    var stuckCount: Int { stuck.load(ordering: .relaxed) }
+
+    /// Runs `call` in a slot, waiting for one if need be, and returns its result, or nil when it has not returned
+    /// within `time`.
+    ///
+    /// Throws `CancellationError` when the task is cancelled before there is a slot.
+    func run<Value: Sendable>(
+        within time: Duration, _ call: @escaping @Sendable () async -> Value
+    ) async throws -> Value? {
+        guard await permits.take() else { throw CancellationError() }
+        let executor = idle.withLock { $0.popLast() } ?? QueueExecutor(label: label)
+        let isDecided = FirstTime()
+        return await withCheckedContinuation { continuation in
+            let task = Task(executorPreference: executor) {
+                let value = await call()
+                if isDecided.take() {
+                    continuation.resume(returning: value)
+                } else {
+                    self.stuck.subtract(1, ordering: .relaxed)
+                }
+                self.idle.withLock { $0.append(executor) }
+                self.permits.giveBack()
+            }
+            after(time) {
+                guard isDecided.take() else { return }
+                self.stuck.add(1, ordering: .relaxed)
+                task.cancel()
+                continuation.resume(returning: nil)
+            }
+        }
+    }
+}

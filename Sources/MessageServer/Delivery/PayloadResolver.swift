@@ -1,0 +1,96 @@
+import BalloonJSON
+import BusinessMessages
+import ConversationStore
+import GatewayClient
+
+/// Fetches the payloads behind references: stage 6, a lane outside the conversations' order.
+///
+/// References expire within seconds, so each is fetched as soon as it is durable, whatever its conversation waits for.
+struct PayloadResolver: Sendable {
+    let store: ConversationStore
+    let gateway: GatewayClient
+    let observer: any StageObserver
+    /// How long one payload may take, with all its attempts.
+    var deadline = Duration.seconds(20)
+    /// How many are fetched at once.
+    var concurrency = 16
+
+    /// Resolves until the store closes or the task is cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<concurrency {
+                group.addTask {
+                    while let reference = await store.nextReference() { await resolve(reference) }
+                }
+            }
+        }
+    }
+
+    private func resolve(_ pending: PendingReference) async {
+        var clock = StageClock()
+        clock.begin(.resolve)
+        let resolution = await resolution(of: pending)
+        // On the way out the reference stays open: the next start tries it again.
+        guard let resolution, !Task.isCancelled else { return }
+        var event = StageEvent(
+            stage: .resolve, result: .done, nanoseconds: 0, business: pending.business, message: pending.id,
+            delivery: pending.record)
+        if case .failed(let reason) = resolution { event.result = .failed(reason: reason) }
+        do {
+            try await keepTrying { try await store.resolve(pending, resolution) }
+        } catch {
+            // Closed or cancelled: as above.
+            return
+        }
+        event.nanoseconds = clock.sinceBegun
+        observer.observe(event)
+    }
+
+    private func resolution(of pending: PendingReference) async -> Resolution? {
+        guard let message = try? JSONDocument(pending.message, limits: .stored),
+            let reference = PayloadReference(message: message)
+        else { return .failed(reason: "the reference lacks url, owner or key") }
+        do {
+            let decoded = try await gateway.resolve(reference, for: pending.business, within: deadline)
+            guard let document = try? JSONDocument(decoded, limits: .stored),
+                let resolved = resolving(message: message, with: document)
+            else { return .failed(reason: "the decoded payload is not a JSON object") }
+            return .resolved(message: resolved)
+        } catch {
+            return Task.isCancelled ? nil : .failed(reason: "\(error)")
+        }
+    }
+}
+
+/// Does `work` until the store takes it: a disk that is full has space again some day.
+///
+/// Throws what cannot succeed later, and `CancellationError`.
+func keepTrying(_ work: @Sendable () async throws -> Void) async throws {
+    var pause = Duration.milliseconds(100)
+    while true {
+        do {
+            return try await work()
+        } catch let error as StoreError where error.isTransient {
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .seconds(10))
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether the same call may succeed later.
+    var isTransient: Bool {
+        switch self {
+        case .notDurable, .overloaded, .unavailable: true
+        case .inUse, .unknownVersion, .damaged, .quarantined, .closed, .notLeased, .alreadyDecided,
+            .unknownReply,
+            .alreadyResolved:
+            false
+        }
+    }
+}
+
+extension JSONLimits {
+    /// For what has been validated, and may have grown by a resolved payload.
+    static let stored = JSONLimits(maximumDepth: 256, maximumBytes: 128 << 20, maximumNodes: 8 << 20)
+}

@@ -1,0 +1,19 @@
+/// When a delivery that could not be ended is tried again: pure, so that a test needs no clock.
+struct RetrySchedule: Sendable {
+    /// The pause after each failed attempt, in order; as many attempts as pauses, and one more.
+    var delays: [Duration] = [.seconds(1), .seconds(5), .seconds(30)]
+    /// How far a pause may be off either way, so that what failed together does not come back together.
+    var jitter = 0.2
+    /// The longest pause that a handler may ask for.
+    var maximumDelay = Duration.seconds(300)
+
+    /// The pause before the next attempt, or nil when `attempt` (from 1) was the last.
+    ///
+    /// `asked` is what the handler wants; it counts instead of the schedule, within bounds, but not instead of the
+    /// number of attempts. `random` is between 0 and 1.
+    func delay(after attempt: Int, asked: Duration? = nil, random: Double) -> Duration? {
+        guard attempt <= delays.count else { return nil }
+        if let asked { return min(max(asked, .zero), maximumDelay) }
+        return delays[max(0, attempt - 1)] * (1 + jitter * (2 * random - 1))
+    }
+}

@@ -1,0 +1,169 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import ConversationStore
+
+/// The way of a webhook from its last byte to the answer: stages 2 to 5, inline on the shard that it belongs to.
+final class InboundPipeline {
+    private let authenticator: WebhookAuthenticator
+    private let decompressor = GzipDecompressor()
+    private let limits: InboundLimits
+    private let businesses: Set<BusinessID>
+    private let store: ConversationStore
+    private let observer: any StageObserver
+    private var references: ReferenceSequence
+    /// The inflated body; its storage serves every request of the shard.
+    private var inflated: [UInt8] = []
+
+    init(
+        authenticator: WebhookAuthenticator, limits: InboundLimits, businesses: Set<BusinessID>,
+        store: ConversationStore, observer: any StageObserver, references: ReferenceSequence
+    ) {
+        self.authenticator = authenticator
+        self.limits = limits
+        self.businesses = businesses
+        self.store = store
+        self.observer = observer
+        self.references = references
+    }
+
+    /// Answers a refusal at once; what is accepted is answered 200 through `responder` when it is on disk.
+    func receive(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
+        var clock = StageClock()
+        do throws(InboundRefusal) {
+            try authenticate(request, &clock)
+            try inflate(request, &clock)
+            let (envelope, document) = try readEnvelope(request, &clock)
+            journal(envelope, document, request, responder, clock)
+            return nil
+        } catch {
+            return refuse(error, clock)
+        }
+    }
+
+    private func authenticate(_ request: HTTPRequest, _ clock: inout StageClock) throws(InboundRefusal) {
+        clock.begin(.authenticate)
+        try authenticator.authenticate(request.field(.authorization), now: SystemClock.secondsSince1970())
+        observe(clock)
+    }
+
+    /// Gzip by header or by its magic bytes, anything else as it is (Apple's samples inflate unconditionally).
+    private func inflate(_ request: HTTPRequest, _ clock: inout StageClock) throws(InboundRefusal) {
+        clock.begin(.inflate)
+        guard request.isGzip || Gzip.hasMagic(request.body) else {
+            inflated.removeAll(keepingCapacity: true)
+            inflated += request.body
+            return observe(clock)
+        }
+        do throws(WireError) {
+            try decompressor.decompress(
+                request.body, into: &inflated, maximumBytes: limits.maximumInflatedBytes,
+                maximumRatio: limits.maximumInflationRatio)
+        } catch {
+            throw InboundRefusal(error)
+        }
+        observe(clock)
+    }
+
+    private func readEnvelope(
+        _ request: HTTPRequest, _ clock: inout StageClock
+    ) throws(InboundRefusal) -> (InboundEnvelope, JSONDocument) {
+        clock.begin(.envelope)
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument(inflated)
+        } catch {
+            throw .badJSON(reason: error.reason, offset: error.offset)
+        }
+        let envelope: InboundEnvelope
+        do throws(EnvelopeError) {
+            envelope = try InboundEnvelope.read(document: document, headers: request.envelopeHeaders)
+        } catch {
+            throw .badEnvelope(error)
+        }
+        guard businesses.contains(envelope.business) else { throw .unknownBusiness }
+        observe(clock, envelope)
+        return (envelope, document)
+    }
+
+    private func journal(
+        _ envelope: InboundEnvelope, _ document: JSONDocument, _ request: HTTPRequest,
+        _ responder: HTTPResponder,
+        _ clock: StageClock
+    ) {
+        let message = ReceivedMessage(
+            business: envelope.business, customer: envelope.customer, id: envelope.id,
+            attributes: ReceivedAttributes(document, request.envelopeHeaders), message: document.bytes,
+            hasPayloadReference: envelope.hasPayloadReference)
+        let observer = observer
+        let reference = references.next()
+        store.append(message) { result in
+            var event = StageEvent(
+                stage: .journal, result: StageEvent.Result(result), nanoseconds: clock.sinceReceived,
+                business: envelope.business, message: envelope.id)
+            switch result {
+            case .stored, .duplicate: responder.respond(accepted)
+            case .failed:
+                event.reference = reference.text
+                responder.respond(refusal(.serviceUnavailable, reference))
+            }
+            observer.observe(event)
+        }
+    }
+
+    private func refuse(_ refusal: InboundRefusal, _ clock: StageClock) -> HTTPResponse {
+        let reference = references.next()
+        observer.observe(
+            StageEvent(
+                stage: clock.stage, result: .refused(status: refusal.status.code, reason: refusal.reason),
+                nanoseconds: clock.sinceBegun, reference: reference.text))
+        return MessageServer.refusal(refusal.status, reference)
+    }
+
+    private func observe(_ clock: StageClock, _ envelope: InboundEnvelope? = nil) {
+        observer.observe(
+            StageEvent(
+                stage: clock.stage, result: .done, nanoseconds: clock.sinceBegun,
+                business: envelope?.business,
+                message: envelope?.id))
+    }
+}
+
+/// What bounds the ingest path besides the HTTP server's own limits.
+struct InboundLimits: Sendable {
+    var maximumInflatedBytes: Int
+    var maximumInflationRatio: Int
+}
+
+private let accepted = HTTPResponse(.ok)
+
+/// A short constant and the reference that the log repeats; nothing that the client sent.
+func refusal(_ status: HTTPStatus, _ reference: ReferenceSequence.Reference) -> HTTPResponse {
+    var fields: [(name: String, value: String)] = []
+    if status == .unauthorized { fields.append(("WWW-Authenticate", "Bearer")) }
+    if status == .serviceUnavailable { fields.append(("Retry-After", "1")) }
+    return HTTPResponse(
+        status, body: Array("\(status.reason) (reference \(reference.text))\n".utf8), fields: fields)
+}
+
+extension StageEvent.Result {
+    fileprivate init(_ result: AppendResult) {
+        switch result {
+        case .stored: self = .done
+        case .duplicate: self = .duplicate
+        case .failed(let error): self = .failed(reason: "\(error)")
+        }
+    }
+}
+
+extension ReceivedAttributes {
+    /// What came in headers, and in the body, which says more where both do.
+    fileprivate init(_ document: JSONDocument, _ headers: EnvelopeHeaders) {
+        let read = MessageAttributes.read(document: document, headers: headers)
+        self.init(
+            capabilityList: headers.capabilityList.map { String(decoding: $0, as: UTF8.self) },
+            locale: read.locale, intent: read.intent, group: read.group)
+    }
+}

@@ -1,0 +1,68 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonWire
+import BusinessMessages
+
+/// Why a webhook is not accepted; the sender is told the status, the log the reason.
+enum InboundRefusal: Error, Sendable, Equatable {
+    /// There is no `Authorization: Bearer` header: a visitor, or a proxy that drops the header.
+    case missingBearer
+    /// The token is malformed or signed with another secret: check `secret`.
+    case badSignature
+    /// The token's claims are not JSON, or lack `aud` or `iat`.
+    case badClaims
+    /// The token is for another MSP: check `mspID`.
+    case wrongAudience
+    /// The token's `iat` is further away than the window allows: check this machine's clock.
+    case staleToken
+    /// The body is not valid gzip.
+    case badGzip
+    /// The body inflates to more than its limit.
+    case inflatedTooLarge
+    /// The body is not JSON (RFC 8259).
+    case badJSON(reason: String, offset: Int)
+    /// The envelope lacks a field, or header and body differ.
+    case badEnvelope(EnvelopeError)
+    /// No business of ours has this `destination-id`.
+    case unknownBusiness
+    /// The message could not be made durable; the sender must try again.
+    case notDurable(reason: String)
+
+    var status: HTTPStatus {
+        switch self {
+        case .missingBearer: .unauthorized
+        case .badSignature, .badClaims, .wrongAudience, .staleToken: .forbidden
+        case .badGzip, .badJSON, .badEnvelope: .badRequest
+        case .inflatedTooLarge: .contentTooLarge
+        case .unknownBusiness: .notFound
+        case .notDurable: .serviceUnavailable
+        }
+    }
+
+    /// A constant for the log; nothing of the request is in it but an offset.
+    var reason: String {
+        switch self {
+        case .missingBearer: "no bearer token"
+        case .badSignature: "the token is not signed with our secret"
+        case .badClaims: "the token's claims are malformed"
+        case .wrongAudience: "the token is for another MSP"
+        case .staleToken: "the token's iat is outside the window"
+        case .badGzip: "the body is not valid gzip"
+        case .inflatedTooLarge: "the body inflates to more than its limit"
+        case .badJSON(let reason, let offset): "the body is not JSON: \(reason) at byte \(offset)"
+        case .badEnvelope(let error): "the envelope is malformed: \(error)"
+        case .unknownBusiness: "no business has this destination-id"
+        case .notDurable(let reason): "not stored: \(reason)"
+        }
+    }
+
+    init(_ error: WireError) {
+        switch error {
+        case .gzipTooLarge: self = .inflatedTooLarge
+        case .gzipMalformed, .gzipTruncated, .gzipTrailingData: self = .badGzip
+        case .tokenMalformed, .tokenSignatureMismatch, .base64Malformed, .hexMalformed, .secretEmpty,
+            .keyLength, .attachmentKeyPrefix:
+            self = .badSignature
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import BalloonJSON
+import BalloonWire
+
+/// Decides whether a webhook comes from Apple: stage 2 of the data path; belongs to one shard.
+///
+/// `Authorization: Bearer` with an HS256 token whose key is the MSP's secret, whose `aud` is the MSP's id (or an array
+/// that has it) and whose `iat` is near (Apple Business Chat API, "Authorizing Messages"). The token's header is never
+/// asked which algorithm to use.
+final class WebhookAuthenticator {
+    private let verifier: TokenVerifier
+    private let mspID: String
+    private let windowSeconds: Int
+
+    init(secret: Secret, mspID: String, window: Duration) {
+        verifier = TokenVerifier(secret: secret)
+        self.mspID = mspID
+        windowSeconds = Int(window.components.seconds)
+    }
+
+    /// Throws unless `authorization`, the header's value, is a bearer token for us; `now` in seconds since 1970.
+    func authenticate(_ authorization: ArraySlice<UInt8>?, now: Int) throws(InboundRefusal) {
+        guard let authorization, let token = bearerToken(authorization) else { throw .missingBearer }
+        let bytes: [UInt8]
+        do throws(WireError) { bytes = try verifier.verify(token) } catch { throw InboundRefusal(error) }
+        // Signed by the secret and still not JSON: which byte is wrong tells nobody anything.
+        guard let claims = try? JSONDocument(bytes) else { throw .badClaims }
+        guard let audience = claims.root["aud"], let issuedAt = claims.root["iat"]?.double else {
+            throw .badClaims
+        }
+        let isForUs =
+            audience.kind == .array
+            ? audience.elements.contains { $0.string == mspID } : audience.string == mspID
+        guard isForUs else { throw .wrongAudience }
+        guard abs(Double(now) - issuedAt) <= Double(windowSeconds) else { throw .staleToken }
+        // Apple sends no `exp`; a token that has one keeps its word (RFC 7519 §4.1.4).
+        if let expiry = claims.root["exp"]?.double, expiry <= Double(now) { throw .staleToken }
+    }
+}
+
+/// What follows `Bearer`, whose case does not matter (RFC 9110 §11.1); nil for other schemes.
+private func bearerToken(_ authorization: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    guard authorization.count > 7 else { return nil }
+    let scheme = authorization.prefix(6)
+    guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }), authorization[scheme.endIndex] == 0x20
+    else { return nil }
+    return authorization[(scheme.endIndex + 1)...].drop { $0 == 0x20 }
+}

@@ -1,0 +1,116 @@
+import BalloonHTTP
+package import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+import GatewayClient
+package import HandlerKit
+package import Logging
+import Synchronization
+
+/// A server that is put together, started and stopped in one order and its mirror.
+package final class RunningServer: Sendable {
+    private let configuration: ServerConfiguration
+    private let store: ConversationStore
+    private let registry: HandlerRegistry
+    private let resolver: PayloadResolver
+    private let deliveries: DeliveryPipeline
+    private let http: HTTPServer
+    private let logger: Logger
+    private let isDraining: DrainFlag
+    private let work = Mutex<Task<Void, Never>?>(nil)
+
+    /// Puts a server together: makes the handlers, opens the data directory and recovers what a crash left.
+    ///
+    /// Throws ``ConfigurationError`` when a handler is unknown or refuses its configuration, and what the store throws.
+    package init(
+        configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
+        observer: (any StageObserver)? = nil
+    ) throws {
+        OpenFileLimit.raise()
+        let observer = observer ?? LogObserver(logger)
+        let isDraining = DrainFlag()
+        let registry = HandlerRegistry(
+            try BusinessHandler.make(configuration.businesses, handlers, configuration.limits))
+        let store = try ConversationStore.open(
+            StoreConfiguration(directory: configuration.dataDirectory), logger: logger)
+        let gateway = try GatewayClient(
+            configuration: GatewayConfiguration(
+                baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
+                downloadHosts: configuration.gateway.downloadHosts), logger: logger)
+        self.configuration = configuration
+        self.logger = logger
+        self.isDraining = isDraining
+        self.registry = registry
+        self.store = store
+        resolver = PayloadResolver(store: store, gateway: gateway, observer: observer)
+        deliveries = DeliveryPipeline(
+            store: store, gateway: gateway, observer: observer, logger: logger,
+            handlerDeadline: configuration.limits.handlerDeadline)
+        let webhook = WebhookRoute.make(
+            configuration, businesses: registry.businesses, store: store, observer: observer)
+        let health = HealthRoutes.make(store: store) { isDraining.isSet }
+        http = try HTTPServer(
+            listeners: [HTTPListener(configuration.listen, routes: [webhook] + health)],
+            shards: configuration.limits.shards, logger: logger,
+            describeRefusal: RefusedReads(observer).describe)
+    }
+
+    /// Starts: first the delivery of what an earlier life left, then the listener; returns its bound address.
+    package func start() async throws -> [SocketAddress] {
+        let (resolver, deliveries, registry) = (resolver, deliveries, registry)
+        let task = Task {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await resolver.run() }
+                for business in registry.all { group.addTask { await deliveries.run(business) } }
+            }
+        }
+        work.withLock { $0 = task }
+        do {
+            return try await http.start()
+        } catch {
+            await stop(within: .zero)
+            throw error
+        }
+    }
+
+    /// Stops: no new connections, requests and deliveries under way may end within `grace`, then everything is synced.
+    package func stop(within grace: Duration) async {
+        isDraining.set()
+        await http.stop(within: grace)
+        // Lanes end when the store leases no more; what they have leased may still be brought to an end.
+        store.stopLeasing()
+        if let task = work.withLock({ $0 }) {
+            let deadline = Task {
+                // Cancelled when the deliveries have ended in time.
+                guard (try? await Task.sleep(for: grace)) != nil else { return }
+                task.cancel()
+            }
+            await task.value
+            deadline.cancel()
+        }
+        await store.close()
+    }
+}
+
+/// Set once, when the server begins to drain.
+final class DrainFlag: Sendable {
+    private let flag = Atomic(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+    func set() { flag.store(true, ordering: .relaxed) }
+}
+
+/// Words the answers to requests that are refused while they are read: stage 1.
+private final class RefusedReads: Sendable {
+    private let observer: any StageObserver
+    private let references = Mutex(ReferenceSequence())
+
+    init(_ observer: any StageObserver) { self.observer = observer }
+
+    @Sendable func describe(_ refusal: HTTPRefusal) -> [UInt8] {
+        let reference = references.withLock { $0.next() }
+        let result = StageEvent.Result.refused(status: refusal.status.code, reason: "\(refusal)")
+        observer.observe(StageEvent(stage: .read, result: result, nanoseconds: 0, reference: reference.text))
+        return Array("\(refusal.status.reason) (reference \(reference.text))\n".utf8)
+    }
+}

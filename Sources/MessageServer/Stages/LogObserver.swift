@@ -1,0 +1,73 @@
+import BusinessMessages
+package import Logging
+
+/// Writes stage events to the log: one line at info for every accepted message and every ended delivery.
+package struct LogObserver: StageObserver {
+    private let logger: Logger
+
+    /// Makes an observer that writes to `logger`.
+    package init(_ logger: Logger) { self.logger = logger }
+
+    /// Writes `event`, at the level that its stage and result deserve.
+    package func observe(_ event: StageEvent) {
+        let level = Self.level(of: event)
+        guard logger.logLevel <= level else { return }
+        logger.log(level: level, Self.message(for: event), metadata: Self.metadata(of: event))
+    }
+
+    /// Debug for what merely happens, info for what an operator counts, warning for what someone should look at,
+    /// error for loss.
+    static func level(of event: StageEvent) -> Logger.Level {
+        switch event.result {
+        case .done:
+            switch event.stage {
+            case .journal, .reply, .finish: .info
+            case .read, .authenticate, .inflate, .envelope, .resolve, .decode, .record, .route, .handle:
+                .debug
+            }
+        case .duplicate, .ended: .info
+        case .refused: event.stage == .reply ? .error : .notice
+        case .postponed: .warning
+        case .failed: event.stage == .finish ? .error : .warning
+        }
+    }
+
+    private static func message(for event: StageEvent) -> Logger.Message {
+        switch (event.stage, event.result) {
+        case (.journal, .done): "message accepted"
+        case (.journal, .duplicate): "message repeated"
+        case (.reply, .done): "reply accepted by the gateway"
+        case (.reply, .refused): "reply refused by the gateway"
+        case (.finish, .done): "delivery handled"
+        case (.finish, .failed): "delivery given up"
+        case (.finish, _): "delivery ended"
+        case (_, .refused): "request refused"
+        case (_, .postponed): "delivery postponed"
+        case (_, .failed): "stage failed"
+        case (_, .done), (_, .duplicate), (_, .ended): "stage done"
+        }
+    }
+
+    private static func metadata(of event: StageEvent) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["stage": "\(event.stage.rawValue)"]
+        metadata["us"] = "\(event.nanoseconds / 1000)"
+        metadata["reference"] = event.reference.map { "\($0)" }
+        metadata["business"] = event.business.map { "\($0.rawValue)" }
+        metadata["message"] = event.message.map { "\($0.rawValue)" }
+        metadata["delivery"] = event.delivery.map { "\($0)" }
+        metadata["kind"] = event.kind.map { "\($0.rawValue)" }
+        metadata["attempt"] = event.attempt.map { "\($0)" }
+        switch event.result {
+        case .done, .duplicate: break
+        case .refused(let status, let reason):
+            metadata["status"] = "\(status)"
+            metadata["reason"] = "\(reason)"
+        case .failed(let reason): metadata["reason"] = "\(reason)"
+        case .postponed(let milliseconds, let reason):
+            metadata["reason"] = "\(reason)"
+            metadata["after_ms"] = "\(milliseconds)"
+        case .ended(let how): metadata["result"] = "\(how)"
+        }
+        return metadata
+    }
+}

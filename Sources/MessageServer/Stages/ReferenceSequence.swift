@@ -1,0 +1,29 @@
+/// Short names that tie an answer to its log line: unique in a run, not guessable from one another's order.
+struct ReferenceSequence: Sendable {
+    /// One name.
+    struct Reference: Sendable {
+        fileprivate let value: UInt64
+
+        /// Sixteen hexadecimal digits.
+        var text: String {
+            let digits = String(value, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }
+    }
+
+    private var state: UInt64
+
+    /// Begins anywhere.
+    init() { state = .random(in: 0 ... .max) }
+
+    /// The next name.
+    ///
+    /// Each value of the counter is mixed by a bijection, so that none repeats (SplitMix64's finalizer).
+    mutating func next() -> Reference {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Reference(value: mixed ^ (mixed >> 31))
+    }
+}

@@ -1,0 +1,35 @@
+import Glibc
+import HandlerKit
+import Synchronization
+
+/// Blocks its thread for a text that says `block`, until it is released; answers every other text.
+final class BlockingHandler: TextHandler {
+    private let isReleased = Atomic(false)
+    private let blocked = Mutex<(count: Int, waiters: [(Int, CheckedContinuation<Void, Never>)])>((0, []))
+
+    func text(_ text: Text, _ context: Context) -> Outcome {
+        guard text.body == "block" else { return .reply("answered") }
+        let ready = blocked.withLock { state in
+            state.count += 1
+            let ready = state.waiters.filter { $0.0 <= state.count }
+            state.waiters.removeAll { $0.0 <= state.count }
+            return ready
+        }
+        for (_, waiter) in ready { waiter.resume() }
+        while !isReleased.load(ordering: .relaxed) { usleep(1000) }
+        return .handled
+    }
+
+    func release() { isReleased.store(true, ordering: .relaxed) }
+
+    func waitForBlocked(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = blocked.withLock { state in
+                if state.count >= count { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Dispatch
+import Glibc
+import Testing
+
+@testable import MessageServer
+
+@Suite struct HandlerSlotsTests {
+    @Test func `a call's value is returned`() async throws {
+        let slots = HandlerSlots(label: "test", maximumCount: 1)
+        #expect(try await slots.run(within: .seconds(5)) { 42 } == 42)
+        #expect(slots.stuckCount == 0)
+    }
+
+    @Test func `a call that overruns is given up, and its slot comes back when it returns`() async throws {
+        let slots = HandlerSlots(label: "test", maximumCount: 1)
+        let release = DispatchSemaphore(value: 0)
+        let value: Void? = try await slots.run(within: .milliseconds(20)) { waitBlocking(release) }
+        #expect(value == nil)
+        #expect(slots.stuckCount == 1)
+        release.signal()
+        #expect(try await slots.run(within: .seconds(5)) { true } == true)
+        #expect(slots.stuckCount == 0)
+    }
+
+    @Test func `eight endlessly blocking calls leave the pool and other slots alone`() async throws {
+        let blocked = HandlerSlots(label: "blocked", maximumCount: 8)
+        let stop = StopFlag()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    _ = try? await blocked.run(within: .milliseconds(20)) {
+                        while !stop.isSet { usleep(1000) }
+                    }
+                }
+            }
+        }
+        #expect(blocked.stuckCount == 8)
+        let free = HandlerSlots(label: "free", maximumCount: 2)
+        for index in 0..<100 { #expect(try await free.run(within: .seconds(5)) { index } == index) }
+        stop.set()
+    }
+
+    @Test func `whoever waits for a slot can be cancelled`() async throws {
+        let slots = HandlerSlots(label: "test", maximumCount: 1)
+        let release = DispatchSemaphore(value: 0)
+        let holder = Task { try await slots.run(within: .seconds(60)) { waitBlocking(release) } }
+        let waiter = Task { try await slots.run(within: .seconds(60)) {} }
+        waiter.cancel()
+        // The waiter may have got the slot before the holder; then the holder waits, and gets it now.
+        _ = try? await waiter.value
+        release.signal()
+        #expect(try await holder.value != nil)
+    }
+}
+
+private func waitBlocking(_ semaphore: DispatchSemaphore) { semaphore.wait() }
+
+private typealias StopFlag = DrainFlag

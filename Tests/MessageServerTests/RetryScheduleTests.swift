@@ -1,0 +1,24 @@
+import Testing
+
+@testable import MessageServer
+
+@Suite struct RetryScheduleTests {
+    private let schedule = RetrySchedule()
+
+    @Test func `each attempt but the last has its pause`() {
+        let pauses = (1...4).map { schedule.delay(after: $0, random: 0.5) }
+        #expect(pauses == [.seconds(1), .seconds(5), .seconds(30), nil])
+    }
+
+    @Test func `jitter moves a pause by a fifth at most`() {
+        #expect(schedule.delay(after: 2, random: 0) == .seconds(4))
+        #expect(schedule.delay(after: 2, random: 1) == .seconds(6))
+    }
+
+    @Test func `a handler chooses the pause within bounds, not the number of attempts`() {
+        #expect(schedule.delay(after: 1, asked: .seconds(7), random: 0.5) == .seconds(7))
+        #expect(schedule.delay(after: 1, asked: .seconds(9999), random: 0.5) == .seconds(300))
+        #expect(schedule.delay(after: 1, asked: .seconds(-1), random: 0.5) == .zero)
+        #expect(schedule.delay(after: 4, asked: .seconds(7), random: 0.5) == nil)
+    }
+}

@@ -1,0 +1,69 @@
+import BalloonWire
+import Testing
+
+@testable import MessageServer
+
+@Suite struct WebhookAuthenticatorTests {
+    private static let mspID = "11111111-2222-3333-4444-555555555555"
+    private static let now = 1_700_000_000
+
+    private func result(_ header: String?, now: Int = Self.now) throws -> InboundRefusal? {
+        let secret = try Secret(Array("0123456789abcdef0123456789abcdef".utf8))
+        let authenticator = WebhookAuthenticator(secret: secret, mspID: Self.mspID, window: .seconds(3600))
+        do throws(InboundRefusal) {
+            try authenticator.authenticate(header.map { Array($0.utf8)[...] }, now: now)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func token(_ claims: String, secret: String = "0123456789abcdef0123456789abcdef") throws -> String
+    {
+        TokenSigner(secret: try Secret(Array(secret.utf8))).sign(Array(claims.utf8))
+    }
+
+    @Test(arguments: [
+        ("the audience is a string", #"{"aud":"\#(mspID)","iat":1700000000}"#, nil as InboundRefusal?),
+        ("the audience is an array with us in it", #"{"aud":["x","\#(mspID)"],"iat":1700000000}"#, nil),
+        ("iat is at the window's old end", #"{"aud":"\#(mspID)","iat":1699996400}"#, nil),
+        ("iat is at the window's new end", #"{"aud":"\#(mspID)","iat":1700003600}"#, nil),
+        ("iat is one second too old", #"{"aud":"\#(mspID)","iat":1699996399}"#, .staleToken),
+        ("iat is one second too new", #"{"aud":"\#(mspID)","iat":1700003601}"#, .staleToken),
+        ("exp has passed", #"{"aud":"\#(mspID)","iat":1700000000,"exp":1700000000}"#, .staleToken),
+        ("the audience is another MSP", #"{"aud":"another","iat":1700000000}"#, .wrongAudience),
+        ("the audience is an array without us", #"{"aud":["a","b"],"iat":1700000000}"#, .wrongAudience),
+        ("the audience is missing", #"{"iat":1700000000}"#, .badClaims),
+        ("iat is missing", #"{"aud":"\#(mspID)"}"#, .badClaims),
+        ("iat is a string", #"{"aud":"\#(mspID)","iat":"1700000000"}"#, .badClaims),
+        ("the claims are not JSON", "aud", .badClaims),
+    ])
+    func `claims decide`(_ label: String, _ claims: String, _ expected: InboundRefusal?) throws {
+        #expect(try result("Bearer " + token(claims)) == expected, "\(label)")
+    }
+
+    @Test(arguments: ["Bearer", "bearer", "BEARER"])
+    func `the scheme is compared without case`(_ scheme: String) throws {
+        let token = try token(#"{"aud":"\#(Self.mspID)","iat":1700000000}"#)
+        #expect(try result("\(scheme) \(token)") == nil)
+    }
+
+    @Test(arguments: [nil, "", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Bearerx"] as [String?])
+    func `without a bearer token there is nothing to check`(_ header: String?) throws {
+        let refusal = try result(header)
+        #expect(refusal == .missingBearer || refusal == .badSignature && header == "Bearer ")
+    }
+
+    @Test func `another secret is refused`() throws {
+        let forged = try token(
+            #"{"aud":"\#(Self.mspID)","iat":1700000000}"#, secret: "another secret of some length")
+        #expect(try result("Bearer " + forged) == .badSignature)
+    }
+
+    @Test func `the token's own algorithm is never used`() throws {
+        let header = Base64.encode(Array(#"{"alg":"none"}"#.utf8), alphabet: .url)
+        let claims = Base64.encode(Array(#"{"aud":"\#(Self.mspID)","iat":1700000000}"#.utf8), alphabet: .url)
+        #expect(try result("Bearer \(header).\(claims).") == .badSignature)
+        #expect(try result("Bearer \(header).\(claims)") == .badSignature)
+    }
+}
