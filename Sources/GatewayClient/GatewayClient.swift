@@ -52,7 +52,7 @@ package final class GatewayClient: Sendable {
     /// A request of the gateway itself, signed when it is sent.
     func request(
         _ method: String, _ call: GatewayCall, _ fields: [(name: String, value: String)], body: [UInt8] = [],
-        maximumResponseBytes: Int = 1 << 16
+        maximumResponseBytes: Int = 1 << 20
     ) -> TransportRequest {
         let authorization = "Bearer " + token.token(now: SystemClock.secondsSince1970())
         return TransportRequest(

@@ -33,8 +33,9 @@ package final class FakeGateway: Sendable {
         self.logger = logger
     }
 
-    /// Begins to serve, and returns the bound address; what was remembered before a stop is still there.
+    /// Begins to serve, and returns the bound address.
     ///
+    /// After a stop it is the same address as before, and what was remembered is still there.
     /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
     package func start() async throws -> SocketAddress {
         guard address.isLoopback else { throw SimulatorError.addressNotLoopback }
@@ -45,7 +46,8 @@ package final class FakeGateway: Sendable {
         // A question for messages waits for a minute at most.
         limits.answerTimeout = .seconds(90)
         let server = try HTTPServer(
-            listeners: [HTTPListener(address, routes: endpoints.routes, limits: limits)], shards: 1,
+            listeners: [HTTPListener(memory.address ?? address, routes: endpoints.routes, limits: limits)],
+            shards: 1,
             logger: logger)
         let bound = try await server.start()[0]
         memory.open(at: bound)
@@ -54,12 +56,12 @@ package final class FakeGateway: Sendable {
         return bound
     }
 
-    /// Ends all waiting, lets requests under way finish for a moment, and stops serving.
-    package func stop() async {
+    /// Ends all waiting, lets requests under way finish within `grace`, drops the connections of the others, and stops serving.
+    package func stop(within grace: Duration = .seconds(1)) async {
         guard let running = running.withLock({ $0.take() }) else { return }
         memory.close()
         running.jobs.cancel()
-        await running.server.stop(within: .seconds(1))
+        await running.server.stop(within: grace)
         await running.jobs.value
     }
 

@@ -123,8 +123,11 @@ final class GatewayMemory: Sendable {
         }
     }
 
+    /// Where the gateway listens, or did last; nil before the start.
+    var address: SocketAddress? { state.withLock { $0.address } }
+
     /// `http://127.0.0.1:PORT`; nil before the start.
-    var origin: String? { state.withLock { $0.address.map { "http://\($0)" } } }
+    var origin: String? { address.map { "http://\($0)" } }
 
     func store(_ payload: StoredPayload) {
         state.withLock { state in

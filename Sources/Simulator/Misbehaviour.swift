@@ -8,7 +8,7 @@ package enum Misbehaviour: Sendable {
     case body([UInt8])
     /// Does what it was asked, and answers late.
     case delay(Duration)
-    /// Does what it was asked, and never answers.
+    /// Does what it was asked, and never answers; ``FakeGateway/stop(within:)`` then drops the connection.
     case silence
 }
 

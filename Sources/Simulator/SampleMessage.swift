@@ -28,8 +28,9 @@ struct SampleMessage: Sendable {
         }
     }
 
+    /// On one line: Apple's messages have no line breaks between their tokens.
     private func interactive(_ interactiveData: String) -> String {
-        #""type": "interactive", "interactiveData": \#(interactiveData)"#
+        #""type": "interactive", "interactiveData": \#(interactiveData.replacing("\n", with: ""))"#
     }
 
     private func quoted(_ text: String) -> String {

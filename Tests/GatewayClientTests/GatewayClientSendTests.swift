@@ -86,9 +86,21 @@ import Testing
     @Test func `an answer that does not come in time is asked for again, and Apple sees one message`()
         async throws
     {
-        let test = try await GatewayUnderTest { $0.requestTimeout = .milliseconds(300) }
+        let test = try await GatewayUnderTest(adjust: { $0.requestTimeout = .milliseconds(300) })
         test.gateway.misbehave(at: .message, .silence)
         #expect(try await test.send(test.text()).attempts == 2)
+        #expect(test.gateway.messages().map(\.repeats) == [1])
+        await test.gateway.stop()
+    }
+
+    @Test func `a connection that drops after the message was taken is made again`() async throws {
+        let test = try await GatewayUnderTest(onWait: { gateway in _ = try await gateway.start() })
+        test.gateway.misbehave(at: .message, .silence)
+        let message = test.text()
+        async let acceptance = test.send(message)
+        #expect(await test.gateway.waitForMessages().count == 1)
+        await test.gateway.stop(within: .zero)
+        #expect(try await acceptance.attempts == 2)
         #expect(test.gateway.messages().map(\.repeats) == [1])
         await test.gateway.stop()
     }
@@ -105,7 +117,7 @@ import Testing
     }
 
     @Test func `plain http is spoken with loopback only`() async throws {
-        let test = try await GatewayUnderTest { $0.baseURL = "http://192.0.2.1/v1" }
+        let test = try await GatewayUnderTest(adjust: { $0.baseURL = "http://192.0.2.1/v1" })
         await #expect(throws: GatewayError.unreachable(.message, .schemeRefused, attempts: 1)) {
             try await test.send(test.text())
         }

@@ -16,13 +16,18 @@ struct GatewayUnderTest {
 
     let secret = Secret.random(byteCount: 32)
     let logs = LogCollector()
-    let clock = RecordingClock()
+    let clock: RecordingClock
     let gateway: FakeGateway
     let client: GatewayClient
 
-    /// Starts the gateway; `adjust` may spoil the client's configuration.
-    init(adjust: (inout GatewayConfiguration) -> Void = { _ in }) async throws {
-        gateway = FakeGateway(mspID: Self.mspID, secret: secret, logger: logs.logger)
+    /// Starts the gateway; `adjust` may spoil the client's configuration, `onWait` happens between attempts.
+    init(
+        adjust: (inout GatewayConfiguration) -> Void = { _ in },
+        onWait: @escaping @Sendable (FakeGateway) async throws -> Void = { _ in }
+    ) async throws {
+        let gateway = FakeGateway(mspID: Self.mspID, secret: secret, logger: logs.logger)
+        self.gateway = gateway
+        clock = RecordingClock { try await onWait(gateway) }
         let address = try await gateway.start()
         var configuration = GatewayConfiguration(
             baseURL: "http://\(address)/v1", mspID: Self.mspID, secret: secret, downloadHosts: ["\(address)"])

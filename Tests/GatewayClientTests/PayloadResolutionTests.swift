@@ -126,7 +126,7 @@ private struct Spoiling: Sendable {
     }
 
     @Test func `an address that the list does not have is not fetched`() async throws {
-        let test = try await GatewayUnderTest { $0.downloadHosts = ["icloud.com"] }
+        let test = try await GatewayUnderTest(adjust: { $0.downloadHosts = ["icloud.com"] })
         await #expect(throws: GatewayError.downloadRefused(.host)) {
             try await test.resolve(test.reference())
         }
@@ -146,7 +146,7 @@ private struct Spoiling: Sendable {
     }
 
     @Test func `a payload beyond the limit is not fetched, or not to its end`() async throws {
-        let test = try await GatewayUnderTest { $0.maximumDownloadBytes = 1000 }
+        let test = try await GatewayUnderTest(adjust: { $0.maximumDownloadBytes = 1000 })
         let tooLarge = GatewayError.payloadTooLarge(maximumBytes: 1000)
         let honest = try test.reference { $0.sizeBytes = 1001 }
         await #expect(throws: tooLarge) { try await test.resolve(honest) }

@@ -11,6 +11,10 @@ final class RecordingClock: Clock, Sendable {
     }
 
     private let recorded = Mutex<[Duration]>([])
+    private let onWait: @Sendable () async throws -> Void
+
+    /// Makes a clock; `onWait` is what happens meanwhile.
+    init(onWait: @escaping @Sendable () async throws -> Void = {}) { self.onWait = onWait }
 
     var waits: [Duration] { recorded.withLock { $0 } }
     var now: Instant { Instant() }
@@ -19,5 +23,6 @@ final class RecordingClock: Clock, Sendable {
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         try Task.checkCancellation()
         recorded.withLock { $0.append(deadline.offset) }
+        try await onWait()
     }
 }

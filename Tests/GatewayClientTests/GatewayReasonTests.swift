@@ -1,0 +1,25 @@
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct GatewayReasonTests {
+    @Test(arguments: [
+        ("", ""), ("404 Not Found : no device\r\nmore", "404 Not Found : no device"), ("\nsecond", ""),
+        ("a\u{0}b\u{1b}[31mc\u{202e}d", "a b [31mc d"), ("für alle 🎉", "für alle 🎉"),
+        (String(repeating: "x", count: 201), String(repeating: "x", count: 200)),
+        (String(repeating: "é", count: 101), String(repeating: "é", count: 100)),
+    ])
+    func `a reason is one short, printable line`(body: String, reason: String) {
+        #expect(GatewayReason(Array(body.utf8)).description == reason)
+    }
+
+    @Test func `bytes that are no text harm nobody`() {
+        #expect(GatewayReason([0xff, 0x41]).description == "\u{fffd}A")
+    }
+
+    @Test func `what is to be hidden is hidden before the line is cut`() {
+        let reason = GatewayReason(
+            Array((String(repeating: "x", count: 198) + "secret").utf8), hiding: ["secret", ""])
+        #expect(reason.description == String(repeating: "x", count: 198))
+    }
+}

@@ -1,0 +1,33 @@
+import BalloonJSON
+import BalloonWire
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct GatewayTokenTests {
+    private let secret = Secret.random(byteCount: 32)
+
+    private func issuedAt(_ token: String) throws -> Int? {
+        try JSONDocument(TokenVerifier(secret: secret).verify(token.utf8)).root["iat"]?.int
+    }
+
+    @Test func `a token is used for five minutes and not a second longer`() throws {
+        let token = GatewayToken(mspID: "msp", secret: secret)
+        #expect(try issuedAt(token.token(now: 1000)) == 1000)
+        #expect(try issuedAt(token.token(now: 1299)) == 1000)
+        #expect(try issuedAt(token.token(now: 1300)) == 1300)
+    }
+
+    @Test func `a clock that was set back makes a new token`() throws {
+        let token = GatewayToken(mspID: "msp", secret: secret)
+        _ = token.token(now: 1000)
+        #expect(try issuedAt(token.token(now: 999)) == 999)
+        #expect(try issuedAt(token.token(now: 0)) == 0)
+    }
+
+    @Test func `an MSP's id is written as JSON`() throws {
+        let token = GatewayToken(mspID: #"a"b"#, secret: secret).token(now: 1)
+        let claims = try TokenVerifier(secret: secret).verify(token.utf8)
+        #expect(claims == Array(#"{"iss":"a\"b","iat":1}"#.utf8))
+    }
+}

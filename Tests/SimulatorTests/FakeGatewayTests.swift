@@ -1,0 +1,161 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+@Suite struct FakeGatewayTests {
+    @Test func `a message is taken once, whatever its sender repeats`() async throws {
+        let test = try await GatewayConversation()
+        for _ in 1...3 { #expect(try await test.post("one").status == 200) }
+        #expect(try await test.post("two").body.isEmpty)
+        let messages = test.gateway.messages()
+        #expect(messages.map(\.id) == [MessageID("one"), MessageID("two")])
+        #expect(messages.map(\.number) == [1, 2])
+        #expect(messages.map(\.repeats) == [2, 0])
+        #expect(test.gateway.requestCount(.message) == 4)
+        await test.gateway.stop()
+    }
+
+    @Test(arguments: [
+        ("", 401), ("Basic abc", 401), ("Bearer", 401), ("Bearer a.b.c", 403),
+        ("Bearer eyJhbGciOiJub25lIn0.e30.", 403),
+    ])
+    func `a request without a good bearer is turned away as Apple does`(bearer: String, status: Int)
+        async throws
+    {
+        let test = try await GatewayConversation()
+        let calls = [("POST", "/v1/message"), ("GET", "/v1/preDownload"), ("POST", "/v1/decodePayload")]
+        for (method, path) in calls {
+            #expect(try await test.ask(method, path, bearer: bearer).status == status)
+        }
+        await test.gateway.stop()
+    }
+
+    @Test func `a token of another secret, MSP or time is turned away`() async throws {
+        let test = try await GatewayConversation()
+        let now = SystemClock.secondsSince1970()
+        let msp = GatewayConversation.mspID
+        let bad = [
+            test.bearer(secret: .random(byteCount: 32)), test.bearer("{}"), test.bearer("no json"),
+            test.bearer(#"{"iss":"other","iat":\#(now)}"#), test.bearer(#"{"aud":"\#(msp)","iat":\#(now)}"#),
+            test.bearer(#"{"iss":"\#(msp)"}"#), test.bearer(#"{"iss":"\#(msp)","iat":\#(now - 3700)}"#),
+            test.bearer(#"{"iss":"\#(msp)","iat":\#(now + 3700)}"#),
+        ]
+        for bearer in bad { #expect(try await test.post(bearer: bearer).status == 403) }
+        #expect(
+            try await test.post(bearer: test.bearer(#"{"iss":"\#(msp)","iat":\#(now - 3500)}"#)).status == 200
+        )
+        #expect(test.gateway.messages().count == 1)
+        await test.gateway.stop()
+    }
+
+    @Test(arguments: ["id", "source-id", "destination-id"])
+    func `a header that is missing or differs from the body is refused`(name: String) async throws {
+        let test = try await GatewayConversation()
+        #expect(try await test.post(replacing: [name: ""]).status == 400)
+        let answer = try await test.post(replacing: [name: "other"])
+        #expect(answer.status == 400)
+        #expect(answer.body == Array("400 Bad Request : header and body differ\n".utf8))
+        #expect(test.gateway.messages().isEmpty)
+        await test.gateway.stop()
+    }
+
+    @Test(arguments: ["", "{", "[]", "{}", #"{"id":"one","sourceId":"b","destinationId":"c"}"#])
+    func `a body that is no message is refused`(body: String) async throws {
+        let test = try await GatewayConversation()
+        #expect(try await test.post("one", to: "c", body: body).status == 400)
+        await test.gateway.stop()
+    }
+
+    @Test func `misbehaviour comes in order, as often as it was asked for, and then ends`() async throws {
+        let test = try await GatewayConversation()
+        test.gateway.misbehave(at: .message, .answer(.serviceUnavailable, retryAfterSeconds: 7), times: 2)
+        test.gateway.misbehave(at: .message, .delay(.milliseconds(1)))
+        test.gateway.misbehave(at: .blob, .body([1]))
+        let first = try await test.post("one")
+        #expect((first.status, first.header("retry-after")) == (503, "7"))
+        #expect(try await test.post("one").status == 503)
+        #expect(test.gateway.messages().isEmpty)
+        #expect(try await test.post("one").status == 200)
+        #expect(try await test.post("one").status == 200)
+        #expect(test.gateway.messages().map(\.repeats) == [1])
+        await test.gateway.stop()
+    }
+
+    @Test func `a payload goes the whole way that Apple describes`() async throws {
+        let test = try await GatewayConversation()
+        let data = try JSONDocument(Array(#"{"data":{"receivedMessage":{"title":"Order"}}}"#.utf8)).root
+        let reference = try test.gateway.register(interactiveData: data, for: BusinessID("b"))
+        #expect(reference.title == "Order")
+        #expect(reference.key.hasPrefix("00") && reference.key.utf8.count == 66)
+        #expect(try Base64.decode(reference.signatureBase64) == Hex.decode(reference.signature))
+        // The second set of names is the older one.
+        for names in [("MMCS-Url", "MMCS-Signature", "MMCS-Owner"), ("url", "signature", "owner")] {
+            let answer = try await test.ask(
+                "GET", "/v1/preDownload",
+                [
+                    names.0: reference.url, names.1: reference.signatureBase64, names.2: reference.owner,
+                    "source-id": "b",
+                ])
+            let url = try #require(JSONDocument(answer.body).root["download-url"]?.string)
+            var file = try await test.ask("GET", String(url.dropFirst(test.origin.count)), bearer: "").body
+            #expect(file.count == reference.sizeBytes)
+            #expect(MMCSChecksum(of: file).hex == reference.signature)
+            var cipher = try AES256CTR(key: AttachmentKey(field: reference.key).secret)
+            cipher.apply(to: &file)
+            let fields = ["source-id": "b", "bid": Interaction.businessExtension]
+            let decoded = try await test.ask("POST", "/v1/decodePayload", fields, body: file)
+            #expect(
+                String(decoding: decoded.body, as: UTF8.self)
+                    == #"{"interactiveData":{"data":{"receivedMessage":{"title":"Order"}}}}"#)
+        }
+        await test.gateway.stop()
+    }
+
+    @Test func `a payload is for its business only, and only whole`() async throws {
+        let test = try await GatewayConversation()
+        let data = try JSONDocument(Array(#"{"bid":"x"}"#.utf8)).root
+        let payload = SimulatedPayload(business: BusinessID("b"), interactiveData: data).encode()
+        let cases = [
+            (["source-id": "b", "bid": "x"], payload, 200), (["source-id": "c", "bid": "x"], payload, 403),
+            (["bid": "x"], payload, 403), (["source-id": "b"], payload, 400),
+            (["source-id": "b", "bid": "y"], payload, 400),
+            (["source-id": "b", "bid": "x"], payload.dropLast(), 400),
+            (["source-id": "b", "bid": "x"], [], 400),
+            (["source-id": "b", "bid": "x"], Array("{}".utf8), 400),
+        ]
+        for (fields, body, status) in cases {
+            #expect(try await test.ask("POST", "/v1/decodePayload", fields, body: body).status == status)
+        }
+        #expect(try await test.ask("GET", "/blob/none").status == 404)
+        #expect(try await test.ask("GET", "/v1/preDownload", ["source-id": "b"]).status == 400)
+        await test.gateway.stop()
+    }
+
+    @Test func `what was taken outlives a stop, at the same address`() async throws {
+        let test = try await GatewayConversation()
+        try await test.post("one")
+        let origin = test.gateway.origin
+        await test.gateway.stop()
+        await #expect(throws: TransportError.connectionFailed) { try await test.post("two") }
+        _ = try await test.gateway.start()
+        #expect(test.gateway.origin == origin)
+        #expect(test.gateway.baseURL == test.origin + "/v1")
+        try await test.post("two")
+        #expect(test.gateway.messages().map(\.number) == [1, 2])
+        await test.gateway.stop()
+    }
+
+    @Test func `nobody but this machine reaches it`() async throws {
+        let gateway = FakeGateway(
+            mspID: "m", secret: .random(byteCount: 8), address: .tcp(host: "0.0.0.0", port: 0),
+            logger: LogCollector().logger)
+        await #expect(throws: SimulatorError.addressNotLoopback) { try await gateway.start() }
+    }
+}
