@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
@@ -23,14 +22,5 @@ extension MessageAttributes {
         self.init(
             capabilities: received.capabilityList.map { Capabilities(parsing: $0) } ?? [],
             locale: received.locale, intent: received.intent, group: received.group)
-    }
-}
-
-extension JSONDocument {
-    /// What a message that is no JSON is read as; the journal holds none.
-    static var emptyObject: JSONDocument {
-        do { return try JSONDocument(Array("{}".utf8)) } catch {
-            preconditionFailure("an empty object is JSON")
-        }
     }
 }

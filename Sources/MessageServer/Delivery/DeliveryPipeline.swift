@@ -40,7 +40,7 @@ struct DeliveryPipeline: Sendable {
     func deliver(_ delivery: Delivery, to business: BusinessHandler) async {
         var stages = DeliveryStages(delivery, observer)
         do {
-            let event = decode(delivery, &stages)
+            let event = try decode(delivery, &stages)
             try await record(delivery, event, &stages)
             guard let handler = route(event, business, &stages) else {
                 return try await finish(delivery, .unhandled, &stages)
@@ -55,10 +55,12 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
-    private func decode(_ delivery: Delivery, _ stages: inout DeliveryStages) -> InboundEvent {
+    /// Never fails for what a customer can send: the journal holds nothing but validated JSON.
+    private func decode(_ delivery: Delivery, _ stages: inout DeliveryStages) throws(JSONError)
+        -> InboundEvent
+    {
         stages.begin(.decode)
-        // The journal holds nothing but validated JSON; an empty object would become `.unrecognized`.
-        let message = (try? JSONDocument(delivery.message, limits: .stored)) ?? .emptyObject
+        let message = try JSONDocument(delivery.message, limits: .stored)
         let event = InboundEvent.decode(
             message: message, id: delivery.id, business: delivery.business, customer: delivery.customer,
             attributes: MessageAttributes(delivery.attributes))

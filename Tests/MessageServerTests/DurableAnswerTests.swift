@@ -1,0 +1,120 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import ConversationStore
+import Dispatch
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// The 200 means "on disk": it waits for the sync, and a sync that fails is answered 503.
+@Suite struct DurableAnswerTests {
+    @Test func `the answer comes after the sync, not before`() async throws {
+        let disk = HeldDisk()
+        let webhook = try await Webhook(disk: disk)
+        let hasAnswered = FirstTime()
+        let answer = Task {
+            let response = try await webhook.customer.post(webhook.customer.message(.text))
+            _ = hasAnswered.take()
+            return response.status
+        }
+        await disk.waitForSync()
+        // The message is written and waits for the disk; an answer now would be a promise that a power cut breaks.
+        #expect(hasAnswered.take())
+        disk.release()
+        #expect(try await answer.value == 200)
+        await webhook.stop()
+    }
+
+    @Test func `a failed sync is answered 503, and the retry is stored`() async throws {
+        let disk = HeldDisk()
+        let webhook = try await Webhook(disk: disk)
+        let message = webhook.customer.message(.text)
+        let first = Task { try await webhook.customer.post(message) }
+        await disk.waitForSync()
+        disk.release(failing: true)
+        let refused = try await first.value
+        #expect(refused.status == 503)
+        #expect(refused.header("retry-after") == "1")
+        disk.stopHolding()
+        #expect(try await webhook.customer.post(message).status == 200)
+        await webhook.stop()
+    }
+}
+
+/// The ingest path alone: a socket, the pipeline and a store on a disk of the test's choosing.
+private struct Webhook {
+    let directory = TemporaryDirectory()
+    let store: ConversationStore
+    let http: HTTPServer
+    let customer: SimulatedCustomer
+
+    init(disk: any JournalDisk) async throws {
+        let secret = Secret.random(byteCount: 32)
+        var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
+        storeConfiguration.disk = disk
+        store = try ConversationStore.open(storeConfiguration, logger: LogCollector().logger)
+        let business = ServerUnderTest.business
+        let route = WebhookRoute.make(
+            ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: []),
+            businesses: [business], store: store, observer: StageCollector())
+        http = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [route])], shards: 1,
+            logger: LogCollector().logger)
+        let address = try await http.start()[0]
+        customer = SimulatedCustomer(
+            id: CustomerID("urn:mbid:test"), business: business, server: "http://\(address)",
+            mspID: ServerUnderTest.mspID, secret: secret, gateway: nil, transport: try CurlTransport())
+    }
+
+    func stop() async {
+        await http.stop(within: .seconds(1))
+        await store.close()
+    }
+}
+
+/// A disk whose first sync of a message waits until the test lets it go, well or badly.
+private final class HeldDisk: JournalDisk {
+    private let system = SystemDisk()
+    private let isHolding = Atomic(true)
+    private let isFailing = Atomic(false)
+    private let gate = DispatchSemaphore(value: 0)
+    private let arrivals: AsyncStream<Void>
+    private let arrived: AsyncStream<Void>.Continuation
+    private let messages = Mutex<Set<String>>([])
+
+    init() { (arrivals, arrived) = AsyncStream.makeStream() }
+
+    func create(_ path: String) throws(SystemError) -> File { try system.create(path) }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) {
+        if String(decoding: bytes, as: UTF8.self).contains(#""type":"message""#) {
+            messages.withLock { _ = $0.insert("waiting") }
+        }
+        try system.append(bytes, to: file)
+    }
+
+    func synchronize(_ file: File) throws(SystemError) {
+        let isMessage = messages.withLock { $0.remove("waiting") != nil }
+        if isMessage, isHolding.load(ordering: .relaxed) {
+            arrived.yield()
+            gate.wait()
+            if isFailing.load(ordering: .relaxed) { throw SystemError("fdatasync", code: 5) }
+        }
+        try system.synchronize(file)
+    }
+
+    func waitForSync() async { for await _ in arrivals { return } }
+
+    func release(failing: Bool = false) {
+        isFailing.store(failing, ordering: .relaxed)
+        gate.signal()
+    }
+
+    func stopHolding() { isHolding.store(false, ordering: .relaxed) }
+}

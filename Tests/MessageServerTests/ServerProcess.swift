@@ -1,0 +1,38 @@
+import Glibc
+import Synchronization
+import TestSupport
+
+/// `CrashTestServer` as a process of its own, to be killed.
+final class ServerProcess: Sendable {
+    private let process: ChildProcess
+    private let bound = Mutex<String?>(nil)
+
+    init(arguments: [String]) throws {
+        process = try ChildProcess(buildDirectory + "/CrashTestServer", arguments)
+    }
+
+    /// `HOST:PORT`, once it listens.
+    var address: String? { bound.withLock { $0 } }
+
+    func waitForListening() async throws {
+        let line = try await process.line { $0.contains("listening") }
+        let address = line.split(separator: " ").first { $0.hasPrefix("address=") }?.dropFirst(
+            "address=".count)
+        bound.withLock { $0 = address.map(String.init) }
+    }
+
+    func waitForLine(_ wanted: @escaping @Sendable (String) -> Bool) async throws {
+        try await process.line(where: wanted)
+    }
+
+    /// Ends the process without a word, and returns when its locks are gone.
+    func kill() async {
+        process.signal(SIGKILL)
+        _ = await process.status()
+    }
+
+    func terminate() async throws -> Int32 {
+        process.signal(SIGTERM)
+        return await process.status()
+    }
+}
