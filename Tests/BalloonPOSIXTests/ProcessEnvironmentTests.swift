@@ -25,3 +25,20 @@ import Testing
         }
     }
 }
+
+@Suite struct ProcessPathsTests {
+    @Test func `the program and the working directory exist under absolute paths`() throws {
+        let program = try ProcessPaths.executable()
+        #expect(program.hasPrefix("/"))
+        #expect(Directory.exists(program))
+        #expect(Directory.isDirectory(try ProcessPaths.workingDirectory()))
+        #expect(try ProcessPaths.resolved(".") == ProcessPaths.workingDirectory())
+    }
+
+    @Test func `a path is resolved through links, and not at all when nothing is there`() throws {
+        let directory = TemporaryDirectory()
+        #expect(symlink("/", directory.file("root")) == 0)
+        #expect(ProcessPaths.resolved(directory.file("root/tmp/../")) == "/")
+        #expect(ProcessPaths.resolved(directory.file("absent")) == nil)
+    }
+}
