@@ -131,8 +131,9 @@ let package = Package(
         testTarget(
             "balloonTests",
             [
-                "balloon", "Simulator", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages",
+                "balloon", "MessageServer", "ConversationStore", "Simulator", "BalloonTransport",
+                "BalloonWire",
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
             ]),
     ]
 )

@@ -1,0 +1,34 @@
+import ArgumentParser
+import BalloonPOSIX
+
+/// The program: every command, and the one place where errors become exit codes.
+@main struct Balloon: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "balloon",
+        abstract: "A messaging service provider for Apple Messages for Business.",
+        discussion: """
+            Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, \
+            64 called wrongly, 65 bad data, 69 something needed is not there, 78 the configuration is wrong.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            Serve.self, Dev.self, Simulate.self, Conversations.self, Config.self, Token.self,
+            HealthCheck.self,
+        ])
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            // What the parser threw, a call for help included, is its own to word.
+            guard let report = FailureReport(error) else { exit(withError: error) }
+            StandardStream.error.write(report.text)
+            exit(withError: ExitCode(report.code.rawValue))
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import BalloonPOSIX
+
+/// Why a command could not do what it was asked.
+enum CommandFailure: Error, Equatable {
+    /// An argument has no meaning: the caller corrects it.
+    case unknownArgument(String, hint: String)
+    /// A file that was named cannot be read: the caller corrects the path or the file's mode.
+    case unreadable(path: String, SystemError)
+    /// A file that was named does not hold what it must: the caller corrects it.
+    case malformed(path: String, reason: String)
+    /// No `balloon dev` has left its addresses in the data directory: the caller starts it, or names another directory.
+    case noDevelopmentServer(path: String)
+    /// There is no such data directory: the caller corrects the path.
+    case noDataDirectory(path: String)
+    /// Nothing answers at the address: the caller starts the server, or names another address.
+    case noAnswer(url: String)
+    /// The server answered with something else than 200: its log says why.
+    case refused(status: Int, answer: String)
+    /// The business has not answered in time: its handler may have nothing to say.
+    case noReply(seconds: Int)
+    /// What was given as a token is none: the caller copies the whole of it.
+    case notAToken
+    /// A token was refused, and why: the sender's secret, identity or clock is another than the server's.
+    case tokenRefused(reason: String)
+    /// A variable that the command reads itself has no meaning: the operator corrects it.
+    case badVariable(name: String, hint: String)
+}

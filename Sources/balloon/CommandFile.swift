@@ -1,0 +1,29 @@
+import BalloonJSON
+import BalloonPOSIX
+
+/// Files that commands are given by name.
+enum CommandFile {
+    /// A message has 10 MiB at most, and its payload may have 32.
+    private static let maximumBytes = 64 << 20
+
+    /// The file's bytes; `-` is standard input.
+    static func bytes(_ path: String) throws(CommandFailure) -> [UInt8] {
+        do {
+            return try Descriptor.open(reading: path == "-" ? "/dev/stdin" : path)
+                .readToEnd(maximumBytes: maximumBytes)
+        } catch {
+            throw .unreadable(path: path, error)
+        }
+    }
+
+    /// The JSON in the file.
+    static func json(_ path: String) throws(CommandFailure) -> JSONDocument {
+        let bytes = try bytes(path)
+        do {
+            return try JSONDocument(bytes)
+        } catch {
+            let (line, column) = error.position(in: bytes)
+            throw .malformed(path: "\(path):\(line):\(column)", reason: "is not JSON: \(error.reason)")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+
+/// `balloon conversations …`: reads what is on disk; a server may run beside it.
+struct Conversations: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Read the conversations in a data directory.", subcommands: [List.self, Show.self])
+
+    /// `balloon conversations list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the conversations: business, customer, number of lines, time of the last.")
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            for summary in try options.files().list() {
+                StandardStream.output.write(
+                    options.json ? ConversationRendering.json(summary) : ConversationRendering.text(summary))
+            }
+        }
+    }
+
+    /// `balloon conversations show`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a conversation, oldest line first.",
+            discussion: "Without a customer it shows the conversation in which something happened last.")
+
+        @Argument(help: "The customer's identifier, or its beginning.")
+        var customer: String?
+
+        @Option(
+            help: ArgumentHelp("The business's identifier, when several have that customer.", valueName: "id")
+        )
+        var business: String?
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            guard let summary = try chosen() else {
+                return StandardStream.error.write("there is no conversation yet\n")
+            }
+            for line in try options.files().lines(of: summary.business, summary.customer) {
+                StandardStream.output.write(
+                    options.json ? ConversationRendering.json(line) : ConversationRendering.text(line))
+            }
+        }
+
+        private func chosen() throws -> ConversationFiles.Summary? {
+            let all = try options.files().list().filter {
+                business == nil || $0.business.rawValue == business
+            }
+            guard let customer else { return all.max { $0.lastAt < $1.lastAt } }
+            let exact = all.filter { $0.customer == CustomerID(customer) }
+            let found = exact.isEmpty ? all.filter { $0.customer.rawValue.hasPrefix(customer) } : exact
+            guard found.count == 1, let summary = found.first else {
+                throw CommandFailure.unknownArgument(
+                    terminalText(customer),
+                    hint: found.isEmpty
+                        ? "balloon conversations list shows the customers"
+                        : "it begins \(found.count) conversations: write more of it, or name the --business")
+            }
+            return summary
+        }
+    }
+}
+
+/// Where the conversations are, and for whom they are written.
+struct ReadingOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The data directory.", valueName: "dir"))
+    var data = "data"
+
+    @Flag(help: "Write one JSON object in each line.")
+    var json = false
+
+    /// The conversations' files; there may be none in the directory, but it must be there.
+    func files() throws(CommandFailure) -> ConversationFiles {
+        guard Directory.isDirectory(data) else { throw .noDataDirectory(path: terminalText(data)) }
+        return ConversationFiles(dataDirectory: data)
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import BalloonPOSIX
+import Logging
+import MessageServer
+import Simulator
+
+/// `balloon dev`: the real server with a demo business, and the simulator in the place of Apple's gateway.
+struct Dev: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the server with a demo business and a simulated gateway.",
+        discussion:
+            "Prints three commands to try. Other commands find it by the file dev.json in its data directory."
+    )
+
+    static let defaultDirectory = "data"
+
+    @Option(help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))
+    var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
+
+    @Option(help: ArgumentHelp("Where to keep the data.", valueName: "dir"))
+    var data = Dev.defaultDirectory
+
+    @OptionGroup var log: LogOptions
+
+    func validate() throws {
+        if listen.localURL == nil { throw ValidationError("balloon dev listens on a TCP address only.") }
+    }
+
+    func run() async throws {
+        let logger = try log.start()
+        var known = try DevelopmentServer.read(in: data) ?? .random()
+        let gateway = FakeGateway(mspID: known.mspID, secret: known.secret, logger: logger)
+        let address = try await gateway.start()
+        known.gateway = "http://\(address)"
+        do {
+            try await serve(known, gateway: address, logger)
+        } catch {
+            await gateway.stop()
+            throw error
+        }
+        await gateway.stop()
+    }
+
+    private func serve(_ known: DevelopmentServer, gateway: SocketAddress, _ logger: Logger) async throws {
+        let business = BusinessConfiguration(
+            slug: DevelopmentServer.slug, businessID: known.businessID, name: "Demo",
+            handler: .builtin(name: DemoHandlerFactory().name, configuration: nil))
+        var configuration = ServerConfiguration(
+            mspID: known.mspID, secret: known.secret, businesses: [business])
+        configuration.listen = listen
+        configuration.dataDirectory = data
+        configuration.gateway.url = known.gateway + "/v1"
+        configuration.gateway.downloadHosts = ["\(gateway)"]
+        try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger) { addresses in
+            var known = known
+            known.server = addresses.first?.localURL ?? ""
+            // Not before the server owns the directory: another one's addresses stay what they are.
+            try known.write(in: data)
+            StandardStream.output.write(DevelopmentGreeting(server: known, directory: data).text)
+        }
+    }
+}

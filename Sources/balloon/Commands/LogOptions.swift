@@ -1,0 +1,41 @@
+import ArgumentParser
+import BalloonPOSIX
+import Logging
+
+/// How much is logged: an option, else `BALLOON_LOG_LEVEL`, else `info`.
+struct LogOptions: ParsableArguments {
+    private static let variable = "BALLOON_LOG_LEVEL"
+
+    @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: parsed)
+    var logLevel: Logger.Level?
+
+    /// Sets logging up for the whole process, and returns its logger; called once.
+    ///
+    /// A person gets lines of text, a program gets JSON.
+    func start() throws -> Logger {
+        let level = try logLevel ?? level(in: ProcessEnvironment.variables()) ?? .info
+        let isTerminal = StandardStream.error.isTerminal
+        LoggingSystem.bootstrap { _ -> any LogHandler in
+            if isTerminal { return TextLogHandler(level: level) }
+            return JSONLogHandler(level: level)
+        }
+        return Logger(label: "balloon")
+    }
+
+    private func level(in environment: [String: String]) throws -> Logger.Level? {
+        guard let text = environment[Self.variable] else { return nil }
+        guard let level = Logger.Level(rawValue: text) else {
+            throw CommandFailure.badVariable(name: Self.variable, hint: "it can be \(Self.levels)")
+        }
+        return level
+    }
+
+    private static let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+
+    private static func parsed(_ text: String) throws -> Logger.Level {
+        guard let level = Logger.Level(rawValue: text) else {
+            throw ValidationError("It can be \(levels).")
+        }
+        return level
+    }
+}

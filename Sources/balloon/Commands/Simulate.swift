@@ -1,0 +1,101 @@
+import ArgumentParser
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import Simulator
+
+/// `balloon simulate`: plays a customer who writes to a business, and Apple who brings the messages.
+struct Simulate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Send messages to a server as Apple does.",
+        discussion: """
+            Each message is a kind (\(Kind.allCases.map(\.rawValue).joined(separator: ", "))), or a file with a \
+            message in JSON, in which id, sourceId and destinationId may be missing. The server is the one that \
+            balloon dev runs, unless --config names another.
+            """)
+
+    /// Who writes when nobody else is named.
+    static let defaultCustomer = "urn:mbid:AQAAYballoonSimulatedCustomer=="
+    /// How long a reply may take.
+    private static let patience = 20
+
+    @Argument(help: ArgumentHelp("What to send.", valueName: "kind|file"))
+    var messages: [String]
+
+    @Option(help: ArgumentHelp("The server's base address; /message is appended to it.", valueName: "url"))
+    var to: String?
+
+    @Option(help: ArgumentHelp("The business, when there is more than one.", valueName: "slug"))
+    var business: String?
+
+    @Option(help: ArgumentHelp("The customer who writes.", valueName: "id"))
+    var customer = defaultCustomer
+
+    @Flag(help: "Put interactive data behind a reference, however small it is.")
+    var large = false
+
+    @Flag(help: "Wait for the business's replies, and print them.")
+    var wait = false
+
+    @Flag(help: "Write one JSON object for each message sent and each reply.")
+    var json = false
+
+    @OptionGroup var options: ServerOptions
+
+    func validate() throws {
+        guard !messages.isEmpty else { throw ValidationError("Name a kind or a file.") }
+        guard (1...512).contains(customer.utf8.count) else {
+            throw ValidationError("A customer's identifier has 1 to 512 bytes.")
+        }
+    }
+
+    func run() async throws {
+        let inputs = try messages.map { argument throws(CommandFailure) in try SimulatedInput(argument) }
+        let server = try options.server()
+        guard let url = to ?? server.url else {
+            throw CommandFailure.unknownArgument(
+                "a server on a unix socket", hint: "name its address with --to")
+        }
+        let customer = SimulatedCustomer(
+            id: CustomerID(customer), business: try server.business(business), server: url,
+            mspID: server.mspID, secret: server.secret, gateway: server.gateway,
+            transport: try CurlTransport())
+        for input in inputs { try await send(input, as: customer, to: url) }
+    }
+
+    private func send(_ input: SimulatedInput, as customer: SimulatedCustomer, to url: String) async throws {
+        let message = try input.message(of: customer)
+        // Replies are told from those to earlier messages by their number.
+        let before = wait ? try await customer.replies().last?.number ?? 0 : 0
+        let answer: TransportResponse
+        do {
+            answer = try await customer.post(message, isLarge: large)
+        } catch TransportError.connectionFailed {
+            throw CommandFailure.noAnswer(url: url)
+        }
+        guard answer.status == 200 else {
+            let text = String(decoding: answer.body.prefix(200), as: UTF8.self)
+            throw CommandFailure.refused(
+                status: answer.status, answer: terminalText(String(text.prefix { !$0.isNewline })))
+        }
+        let rendering = SimulationRendering(json: json)
+        StandardStream.output.write(rendering.sent(message))
+        guard wait else { return }
+        for reply in try await replies(to: customer, after: before) {
+            StandardStream.output.write(rendering.reply(reply))
+        }
+    }
+
+    /// The first reply, and those that follow it closely.
+    private func replies(to customer: SimulatedCustomer, after number: Int) async throws -> [DeliveredMessage]
+    {
+        var replies = try await customer.replies(after: number, within: .seconds(Self.patience))
+        guard !replies.isEmpty else { throw CommandFailure.noReply(seconds: Self.patience) }
+        while let last = replies.last {
+            let more = try await customer.replies(after: last.number, within: .milliseconds(300))
+            if more.isEmpty { break }
+            replies += more
+        }
+        return replies
+    }
+}

@@ -1,0 +1,18 @@
+import ArgumentParser
+import BalloonPOSIX
+
+/// `HOST:PORT` with an IP address, or `unix:PATH`.
+extension SocketAddress: ExpressibleByArgument {
+    init?(argument: String) { self.init(argument) }
+}
+
+extension SocketAddress {
+    /// The base URL under which this machine reaches the address; nil for a unix socket.
+    ///
+    /// An address that stands for every interface is reached on the loopback one.
+    var localURL: String? {
+        guard case .tcp(let host, let port) = self else { return nil }
+        let reachable = ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host
+        return "http://\(SocketAddress.tcp(host: reachable, port: port))"
+    }
+}

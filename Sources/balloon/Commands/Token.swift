@@ -1,0 +1,71 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+
+/// `balloon token …`: the tokens of both directions, by hand.
+struct Token: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sign or check a token with a server's secret.", subcommands: [Sign.self, Verify.self])
+
+    /// `balloon token sign`: what Apple would send, or what Apple is sent.
+    struct Sign: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print a token as Apple signs it, good for a request to the server.")
+
+        @Flag(help: "Print a token as the server signs it for the gateway instead.")
+        var outbound = false
+
+        @OptionGroup var options: ServerOptions
+
+        func run() async throws {
+            let server = try options.server()
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.field(outbound ? "iss" : "aud", server.mspID)
+                writer.field("iat", SystemClock.secondsSince1970())
+            }
+            StandardStream.output.write(TokenSigner(secret: server.secret).sign(writer.finish()) + "\n")
+        }
+    }
+
+    /// `balloon token verify`: why a token is refused.
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check a token as the server would, and print its claims.")
+
+        @Argument(help: "The token, without Bearer; - reads it from standard input.")
+        var token: String
+
+        @OptionGroup var options: ServerOptions
+
+        func run() async throws {
+            let server = try options.server()
+            let text = token == "-" ? try CommandFile.bytes("-") : Array(token.utf8)
+            // The line end that an echo adds is no part of it.
+            let token = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).first.map(Array.init) ?? []
+            let claims = try claims(of: token, signedWith: server.secret)
+            StandardStream.output.write(Array(claims.bytes) + [UInt8(ascii: "\n")])
+            let check = TokenCheck(mspID: server.mspID, tokenAge: server.tokenAge)
+            if let reason = check.refusal(of: claims.root, now: SystemClock.secondsSince1970()) {
+                throw CommandFailure.tokenRefused(reason: reason)
+            }
+        }
+
+        private func claims(of token: [UInt8], signedWith secret: Secret) throws -> JSONDocument {
+            let bytes: [UInt8]
+            do throws(WireError) {
+                bytes = try TokenVerifier(secret: secret).verify(token)
+            } catch .tokenSignatureMismatch {
+                throw CommandFailure.tokenRefused(reason: "the token was signed with another secret")
+            } catch {
+                throw CommandFailure.notAToken
+            }
+            // Signed and no JSON: which byte is wrong does not matter.
+            guard let claims = try? JSONDocument(bytes) else {
+                throw CommandFailure.tokenRefused(reason: "the claims are not JSON")
+            }
+            return claims
+        }
+    }
+}

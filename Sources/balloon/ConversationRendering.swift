@@ -1,0 +1,54 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+
+/// Conversations as people and programs read them on standard output; every result ends its line.
+enum ConversationRendering {
+    /// `2026-11-21T10:00:00.123Z  5  BUSINESS  CUSTOMER`.
+    static func text(_ summary: ConversationFiles.Summary) -> String {
+        terminalText("\(summary.lastAt)  \(summary.lines)  \(summary.business)  \(summary.customer)") + "\n"
+    }
+
+    /// `{"business":"…","customer":"…","lines":5,"lastAt":"…"}`.
+    static func json(_ summary: ConversationFiles.Summary) -> String {
+        line { writer in
+            writer.field("business", summary.business.rawValue)
+            writer.field("customer", summary.customer.rawValue)
+            writer.field("lines", summary.lines)
+            writer.field("lastAt", summary.lastAt.rfc3339)
+        }
+    }
+
+    /// `2026-11-21T10:00:00.123Z  customer  text: Good morning`; a reply that the customer did not get says why.
+    static func text(_ line: ConversationLine) -> String {
+        let who = line.direction == .inbound ? "customer" : "business"
+        let isAccepted = line.outcome == nil || line.outcome == "accepted"
+        let status = line.status.map { " \($0)" } ?? ""
+        let outcome = isAccepted ? "" : "  (\(line.outcome ?? "")\(status))"
+        let summary = MessageSummary.text(of: line.message, kind: line.kind)
+        return terminalText("\(line.at)  \(who)  \(line.kind): \(summary)\(outcome)") + "\n"
+    }
+
+    /// The line as its file has it.
+    static func json(_ line: ConversationLine) -> String {
+        self.line { writer in
+            writer.field("seq", line.sequence)
+            writer.field("at", line.at.rfc3339)
+            writer.field("direction", line.direction.rawValue)
+            writer.field("id", line.id.rawValue)
+            writer.field("kind", line.kind.rawValue)
+            writer.field("customer", line.customer.rawValue)
+            writer.field("record", Int(clamping: line.record))
+            writer.field("outcome", line.outcome)
+            writer.field("status", line.status)
+            writer.field("message", line.message)
+        }
+    }
+
+    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object(body)
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+}

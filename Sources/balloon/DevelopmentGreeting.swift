@@ -1,0 +1,65 @@
+import BalloonPOSIX
+
+/// What `balloon dev` says once it runs.
+struct DevelopmentGreeting {
+    let server: DevelopmentServer
+    let directory: String
+
+    /// The addresses, and three commands that work as they stand in the same working directory.
+    var text: String {
+        let program = ProgramName.here()
+        let data = directory == Dev.defaultDirectory ? "" : " --data \(shellWord(directory))"
+        return """
+            balloon dev listens on \(server.server) and keeps its data in \(terminalText(directory))
+            the gateway is simulated at \(server.gateway)
+
+            try, in another terminal:
+              \(program) simulate text --wait\(data)
+              \(program) simulate quickReply --wait\(data)
+              \(program) conversations show\(data)
+
+            """
+    }
+}
+
+/// How the running program is called from the working directory.
+enum ProgramName {
+    /// The shortest of: its bare name, when the search path finds it there; a path below the working directory; its
+    /// absolute path.
+    static func here() -> String {
+        // Without /proc there is nothing better than the name.
+        guard let program = try? ProcessPaths.executable(),
+            let directory = try? ProcessPaths.workingDirectory()
+        else { return "balloon" }
+        return shellWord(
+            shortest(program, directory, searchPath: ProcessEnvironment.variables()["PATH"] ?? "") {
+                ProcessPaths.resolved($0)
+            })
+    }
+
+    static func shortest(
+        _ program: String, _ directory: String, searchPath: String, resolve: (String) -> String?
+    ) -> String {
+        let name = String(program.split(separator: "/").last ?? "")
+        let first = searchPath.split(separator: ":").compactMap { resolve($0 + "/" + name) }.first
+        if first == program { return name }
+        let prefix = directory.hasSuffix("/") ? directory : directory + "/"
+        guard program.hasPrefix(prefix) else { return program }
+        let relative = String(program.dropFirst(prefix.count))
+        return relative.contains("/") ? relative : "./" + relative
+    }
+}
+
+/// `text` as one word of a shell command.
+func shellWord(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "/._-+:,@%".utf8.contains(byte)
+        }
+    }
+    if isPlain, !text.isEmpty { return text }
+    return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+}

@@ -1,0 +1,68 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+
+/// What `balloon dev` leaves in `DATA/dev.json`, so that other commands find it; mode 0600, because it has the secret.
+///
+/// ```json
+/// {"format":1,"server":"http://127.0.0.1:8080","gateway":"http://127.0.0.1:40123","mspID":"…","secret":"…",
+///  "business":"demo","businessID":"…"}
+/// ```
+///
+/// The identity and the secret are made once; the addresses are written at every start.
+struct DevelopmentServer: Equatable {
+    /// The slug of the one business.
+    static let slug = "demo"
+
+    /// The server's base URL.
+    var server = ""
+    /// The fake gateway's base URL.
+    var gateway = ""
+    /// The MSP's identity.
+    let mspID: String
+    /// The MSP's secret.
+    let secret: Secret
+    /// The business's identity.
+    let businessID: BusinessID
+
+    /// The file's path in a data directory.
+    static func path(in directory: String) -> String { directory + "/dev.json" }
+
+    /// A new identity and secret, and no addresses yet.
+    static func random() -> DevelopmentServer {
+        DevelopmentServer(
+            mspID: MessageID.random().rawValue, secret: .random(byteCount: 32),
+            businessID: BusinessID(MessageID.random().rawValue))
+    }
+
+    /// What the directory holds; nil when `balloon dev` never ran there.
+    static func read(in directory: String) throws(CommandFailure) -> DevelopmentServer? {
+        let path = path(in: directory)
+        guard Directory.exists(path) else { return nil }
+        let root = try CommandFile.json(path).root
+        guard root["format"]?.int == 1, let server = root["server"]?.string,
+            let gateway = root["gateway"]?.string, let mspID = root["mspID"]?.string,
+            let secret = root["secret"]?.string.flatMap({ try? Secret(base64: $0) }),
+            let businessID = root["businessID"]?.string
+        else { throw .malformed(path: path, reason: "is not what balloon dev wrote; remove it") }
+        return DevelopmentServer(
+            server: server, gateway: gateway, mspID: mspID, secret: secret, businessID: BusinessID(businessID)
+        )
+    }
+
+    /// Replaces the directory's file.
+    func write(in directory: String) throws(SystemError) {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("format", 1)
+            writer.field("server", server)
+            writer.field("gateway", gateway)
+            writer.field("mspID", mspID)
+            writer.field("secret", Base64.encode(secret.bytes))
+            writer.field("business", Self.slug)
+            writer.field("businessID", businessID.rawValue)
+        }
+        try AtomicFile.write(writer.finish() + [UInt8(ascii: "\n")], to: Self.path(in: directory))
+    }
+}

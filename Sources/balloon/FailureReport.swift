@@ -1,0 +1,137 @@
+import BalloonPOSIX
+import BalloonTransport
+import ConversationStore
+import MessageServer
+import Simulator
+
+/// What a person at a terminal is told about a failure, and the exit code for a program.
+struct FailureReport {
+    let code: CommandStatus
+    /// One line for each thing that is wrong, each with its hint below it.
+    let text: String
+
+    /// Nil for errors that are none of ours.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as CommandFailure: self.init(error)
+        case let error as ConfigurationError: self.init(error)
+        case let error as StoreError: self.init(error)
+        case let error as SimulatorError: self.init(error)
+        case let error as TransportError: self.init(error)
+        case let error as SystemError: self.init(error)
+        default: return nil
+        }
+    }
+
+    private init(_ code: CommandStatus, _ reason: String, hint: String?) {
+        self.code = code
+        text = "error: \(reason)\n" + (hint.map { "  hint: \($0)\n" } ?? "")
+    }
+
+    private init(_ error: CommandFailure) {
+        switch error {
+        case .unknownArgument(let argument, let hint):
+            self.init(.usage, "\(argument) has no meaning here", hint: hint)
+        case .unreadable(let path, let error):
+            self.init(.unavailable, "\(path): \(error)", hint: "check the path and its mode")
+        case .malformed(let path, let reason): self.init(.badData, "\(path): \(reason)", hint: nil)
+        case .noDevelopmentServer(let path):
+            self.init(
+                .unavailable, "there is no \(path)",
+                hint: "start balloon dev, or name its directory with --data, or a configuration with --config"
+            )
+        case .noDataDirectory(let path):
+            self.init(.unavailable, "there is no directory \(path)", hint: "name the server's with --data")
+        case .noAnswer(let url):
+            self.init(
+                .unavailable, "nothing answers at \(url)", hint: "start the server, or check the address")
+        case .refused(let status, let answer):
+            self.init(
+                .failed, "the server answered \(status): \(answer)", hint: "the server's log has the reason")
+        case .noReply(let seconds):
+            self.init(
+                .failed, "the business has not answered within \(seconds) seconds",
+                hint: "the server's log tells what became of the message")
+        case .notAToken:
+            self.init(.badData, "the token is not three parts of Base64url with dots between them", hint: nil)
+        case .tokenRefused(let reason): self.init(.failed, reason, hint: nil)
+        case .badVariable(let name, let hint):
+            self.init(.configuration, "\(name) has no meaning", hint: hint)
+        }
+    }
+
+    private init(_ error: ConfigurationError) {
+        code = .configuration
+        text = error.problems.map { "\($0.place): \($0.reason)\n  hint: \($0.hint)\n" }.joined()
+    }
+
+    private init(_ error: StoreError) {
+        switch error {
+        case .inUse:
+            self.init(.unavailable, "\(error)", hint: "stop that process, or name another directory")
+        case .unknownVersion:
+            self.init(.badData, "\(error)", hint: "use the program that wrote it, or name another directory")
+        case .damaged, .quarantined:
+            self.init(.badData, "\(error)", hint: "restore the file from a backup")
+        case .unavailable:
+            self.init(.unavailable, "\(error)", hint: "check the path, its mode and the disk")
+        case .notDurable, .overloaded, .closed, .notLeased, .alreadyDecided, .unknownReply, .alreadyResolved:
+            self.init(.failed, "\(error)", hint: nil)
+        }
+    }
+
+    private init(_ error: SimulatorError) {
+        switch error {
+        case .addressNotLoopback:
+            self.init(.usage, "the simulator listens on loopback addresses only", hint: nil)
+        case .messageMalformed(let error):
+            self.init(.badData, "the message is not JSON: \(error)", hint: nil)
+        case .messageNotAnObject: self.init(.badData, "the message is not a JSON object", hint: nil)
+        case .nothingToRefer:
+            self.init(.badData, "the message has no interactiveData", hint: "leave --large away")
+        case .gatewayMissing:
+            self.init(
+                .unavailable, "there is no simulator that keeps payloads and replies",
+                hint: "--wait, --large and messages over 10 KB need balloon dev")
+        case .gatewayRefused(let status):
+            self.init(
+                .unavailable, "the simulator answered \(status)",
+                hint: "is it balloon dev that listens there?")
+        }
+    }
+
+    private init(_ error: TransportError) {
+        switch error {
+        case .requestInvalid, .schemeRefused: self.init(.usage, error.reason, hint: "check the address")
+        case .hostUnresolved, .connectionFailed, .tlsFailed, .certificateRefused, .timedOut, .interrupted,
+            .failed:
+            self.init(.unavailable, error.reason, hint: "check the address, and that the server runs")
+        case .responseTooLarge, .cancelled: self.init(.failed, error.reason, hint: nil)
+        }
+    }
+
+    private init(_ error: SystemError) {
+        let isListening = error.call == "bind" || error.call == "listen"
+        self.init(
+            .unavailable, "\(error)", hint: isListening ? "choose another address with --listen" : nil)
+    }
+}
+
+extension TransportError {
+    /// What happened, for a person.
+    var reason: String {
+        switch self {
+        case .requestInvalid: "the address is not one"
+        case .schemeRefused: "the address is neither https nor http"
+        case .hostUnresolved: "the host has no address"
+        case .connectionFailed: "nobody accepts the connection"
+        case .tlsFailed(let code): "TLS failed (\(code))"
+        case .certificateRefused: "the server's certificate does not prove its name"
+        case .timedOut: "the answer took too long"
+        case .interrupted(let code): "the connection broke (\(code))"
+        case .responseTooLarge(let maximumBytes): "the answer has more than \(maximumBytes) bytes"
+        case .cancelled: "cancelled"
+        case .failed(let code): "the request failed (\(code))"
+        }
+    }
+}

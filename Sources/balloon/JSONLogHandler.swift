@@ -1,0 +1,61 @@
+import BalloonJSON
+import BalloonPOSIX
+import Logging
+
+/// Writes log lines to standard error, each one JSON object.
+///
+/// `{"at":"2026-11-21T10:00:00.123Z","level":"info","event":"message accepted", …}`; the metadata follow as members, and
+/// one that has a name of these three gets a line after it.
+struct JSONLogHandler: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    init(level: Logger.Level) { logLevel = level }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let facts = metadata.merging(event.metadata ?? [:]) { $1 }
+        StandardStream.error.write(
+            Self.line(at: .now(), event.level, "\(event.message)", facts))
+    }
+
+    static func line(
+        at: Timestamp, _ level: Logger.Level, _ event: String, _ facts: Logger.Metadata
+    ) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 256)
+        writer.object { writer in
+            writer.field("at", at.rfc3339)
+            writer.field("level", level.rawValue)
+            writer.field("event", event)
+            for (name, value) in facts.sorted(by: { $0.key < $1.key }) {
+                writer.key(["at", "level", "event"].contains(name) ? name + "_" : name)
+                write(value, to: &writer)
+            }
+        }
+        var line = writer.finish()
+        line.append(UInt8(ascii: "\n"))
+        return line
+    }
+
+    private static func write(_ value: Logger.Metadata.Value, to writer: inout JSONWriter) {
+        switch value {
+        case .string(let text): writer.string(text)
+        case .stringConvertible(let value): writer.string("\(value)")
+        case .array(let values):
+            writer.array { writer in
+                for value in values { write(value, to: &writer) }
+            }
+        case .dictionary(let facts):
+            writer.object { writer in
+                for (name, value) in facts.sorted(by: { $0.key < $1.key }) {
+                    writer.key(name)
+                    write(value, to: &writer)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import Simulator
+
+/// What `balloon simulate` is told to send.
+enum SimulatedInput {
+    /// A sample of the kind.
+    case kind(Kind)
+    /// A message that somebody wrote.
+    case message([UInt8])
+
+    /// Reads an argument: a kind's name, else a file's path, else `-` for standard input.
+    init(_ argument: String) throws(CommandFailure) {
+        if let kind = Kind(rawValue: argument) {
+            self = .kind(kind)
+            return
+        }
+        guard argument == "-" || Directory.exists(argument) else {
+            let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .unknownArgument(terminalText(argument), hint: "it is no file; the kinds are \(kinds)")
+        }
+        let document = try CommandFile.json(argument)
+        guard document.root.kind == .object else {
+            throw .malformed(path: argument, reason: "is not a JSON object")
+        }
+        self = .message(document.bytes)
+    }
+
+    /// The whole message as `customer` sends it.
+    func message(of customer: SimulatedCustomer) throws -> [UInt8] {
+        switch self {
+        case .kind(let kind): customer.message(kind)
+        case .message(let text): try customer.message(completing: text)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import Simulator
+
+/// Messages that were sent and replies that came, for people or for programs; every result ends its line.
+struct SimulationRendering {
+    let json: Bool
+
+    /// `customer  text: Good morning`, or the message in an object with `direction` and `kind`.
+    func sent(_ message: [UInt8]) -> String {
+        // The server took it, so it is JSON.
+        guard let document = try? JSONDocument(message) else { return "" }
+        return line("inbound", document.root)
+    }
+
+    /// `business  quickReply: What can we do for you? [A | B]`, or the message in an object as above.
+    func reply(_ reply: DeliveredMessage) -> String { line("outbound", reply.message.root) }
+
+    private func line(_ direction: String, _ message: JSONValue) -> String {
+        let kind = MessageSummary.kind(of: message)
+        guard json else {
+            let who = direction == "inbound" ? "customer" : "business"
+            return terminalText("\(who)  \(kind): \(MessageSummary.text(of: message, kind: kind))") + "\n"
+        }
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("direction", direction)
+            writer.field("id", message["id"]?.string)
+            writer.field("kind", kind.rawValue)
+            writer.field("message", message)
+        }
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+}

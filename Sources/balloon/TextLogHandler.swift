@@ -1,0 +1,30 @@
+import BalloonPOSIX
+import Logging
+
+/// Writes log lines to standard error for a person: `10:00:00.123 info message accepted kind=text`.
+struct TextLogHandler: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    init(level: Logger.Level) { logLevel = level }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let facts = metadata.merging(event.metadata ?? [:]) { $1 }
+        StandardStream.error.write(
+            Self.line(at: .now(), event.level, "\(event.message)", facts))
+    }
+
+    static func line(
+        at: Timestamp, _ level: Logger.Level, _ event: String, _ facts: Logger.Metadata
+    ) -> String {
+        // The day is known to who sits before the terminal.
+        let time = at.rfc3339.dropFirst("2026-11-21T".count).dropLast()
+        let facts = facts.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        return terminalText("\(time) \(level.rawValue) \(event)\(facts)") + "\n"
+    }
+}

@@ -1,0 +1,105 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import Glibc
+import TestSupport
+import Testing
+
+@testable import balloon
+
+@Suite struct DevTests {
+    /// `balloon dev` on a free port, and what it printed.
+    private static func start(in directory: TemporaryDirectory) async throws -> (
+        running: RunningCommand, greeting: String
+    ) {
+        let running = try Shell(directory: directory.path).start(
+            "exec balloon dev --listen 127.0.0.1:0 2>log")
+        return (running, try #require(await running.output(until: "conversations show")))
+    }
+
+    private static func commands(of greeting: String) -> [String] {
+        greeting.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { String($0.dropFirst(2)) }
+    }
+
+    @Test func `the three commands that dev prints do something as they stand`() async throws {
+        let directory = TemporaryDirectory()
+        let (running, greeting) = try await Self.start(in: directory)
+        let commands = Self.commands(of: greeting)
+        #expect(commands.count == 3)
+        let shell = Shell(directory: directory.path)
+        var outputs: [String] = []
+        for command in commands {
+            let result = try await shell.run(command)
+            #expect(result.status == 0, "\(command): \(result.errors)")
+            outputs.append(result.output)
+        }
+        let question =
+            "quickReply: What can we do for you? [Opening hours | Track my order | Talk to a person]"
+        #expect(outputs[0].hasPrefix("customer  text: "))
+        #expect(outputs[0].hasSuffix("business  \(question)\n"))
+        #expect(outputs[1] == "customer  quickReply: At noon\nbusiness  text: You chose: At noon\n")
+        #expect(outputs[2].contains("  business  \(question)\n"))
+        #expect(outputs[2].contains("  customer  quickReply: At noon\n"))
+
+        running.terminate()
+        #expect(await running.wait() == 0)
+        let log = try File(directory.file("log"), for: .reading).readAll()
+        let secret = try #require(try DevelopmentServer.read(in: directory.file("data"))).secret
+        #expect(!String(decoding: log, as: UTF8.self).contains(Base64.encode(secret.bytes)))
+        for line in log.split(separator: 0x0A) { _ = try JSONDocument(Array(line)) }
+    }
+
+    @Test func `dev keeps its identity, and nobody else may read its secret`() async throws {
+        let directory = TemporaryDirectory()
+        var servers: [DevelopmentServer] = []
+        for _ in 0..<2 {
+            let (running, _) = try await Self.start(in: directory)
+            servers.append(try #require(try DevelopmentServer.read(in: directory.file("data"))))
+            running.terminate()
+            #expect(await running.wait() == 0)
+        }
+        #expect(servers[0].mspID == servers[1].mspID)
+        #expect(servers[0].secret == servers[1].secret)
+        #expect(servers[0].businessID == servers[1].businessID)
+        var status = stat()
+        #expect(stat(DevelopmentServer.path(in: directory.file("data")), &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test func `a second dev in the same directory is refused and changes nothing`() async throws {
+        let directory = TemporaryDirectory()
+        let (running, _) = try await Self.start(in: directory)
+        let before = try DevelopmentServer.read(in: directory.file("data"))
+        let second = try await Shell(directory: directory.path).run("balloon dev --listen 127.0.0.1:0")
+        #expect(second.status == 69)
+        #expect(second.errors.contains("is in use by process"))
+        #expect(try DevelopmentServer.read(in: directory.file("data")) == before)
+        running.terminate()
+        #expect(await running.wait() == 0)
+    }
+
+    @Test func `messages of every form reach the demo, and refusals are told`() async throws {
+        let directory = TemporaryDirectory()
+        let (running, _) = try await Self.start(in: directory)
+        let shell = Shell(directory: directory.path)
+        let large = try await shell.run("balloon simulate form --large --wait --customer bob")
+        #expect(large.output.hasSuffix("business  text: You chose: Steel, 12/24/2026, A bell, please\n"))
+        let written = try await shell.run(
+            #"echo '{"type":"text","body":"Hi"}' | balloon simulate - typingStart --json --customer carol"#)
+        let kinds = try written.output.split(separator: "\n").map {
+            try JSONDocument(Array($0.utf8)).root["kind"]
+        }
+        #expect(kinds.map { $0?.string } == ["text", "typingStart"])
+        let health = try await shell.run(
+            "balloon healthcheck --url \(try #require(try DevelopmentServer.read(in: directory.file("data"))).server)"
+        )
+        #expect(health.output == "ok\n")
+
+        let foreign = try await shell.run(
+            #"echo '{"type":"text","body":"Hi","destinationId":"nobody"}' | balloon simulate -"#)
+        #expect(foreign.status == 1)
+        #expect(foreign.errors.hasPrefix("error: the server answered 404: "))
+        running.terminate()
+        #expect(await running.wait() == 0)
+    }
+}

@@ -1,0 +1,58 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import ConversationStore
+import MessageServer
+import Simulator
+import Testing
+
+@testable import balloon
+
+@Suite struct FailureReportTests {
+    @Test(
+        arguments: [
+            (CommandFailure.unknownArgument("x", hint: "h"), CommandStatus.usage),
+            (CommandFailure.unreadable(path: "p", SystemError("open", code: 2)), .unavailable),
+            (CommandFailure.malformed(path: "p", reason: "r"), .badData),
+            (CommandFailure.noDevelopmentServer(path: "p"), .unavailable),
+            (CommandFailure.noDataDirectory(path: "p"), .unavailable),
+            (CommandFailure.noAnswer(url: "u"), .unavailable),
+            (CommandFailure.refused(status: 500, answer: "a"), .failed),
+            (CommandFailure.noReply(seconds: 1), .failed),
+            (CommandFailure.notAToken, .badData),
+            (CommandFailure.tokenRefused(reason: "r"), .failed),
+            (CommandFailure.badVariable(name: "n", hint: "h"), .configuration),
+            (ConfigurationError.problems([]), .configuration),
+            (StoreError.inUse(path: "p", process: 1), .unavailable),
+            (StoreError.unknownVersion(found: "2", path: "p"), .badData),
+            (StoreError.damaged(file: "f", line: 1), .badData),
+            (StoreError.quarantined(file: "f"), .badData),
+            (StoreError.unavailable(path: "p", SystemError("open", code: 2)), .unavailable),
+            (StoreError.notDurable(SystemError("fdatasync", code: 5)), .failed),
+            (SimulatorError.addressNotLoopback, .usage),
+            (SimulatorError.messageMalformed(.unexpectedEnd(offset: 1)), .badData),
+            (SimulatorError.messageNotAnObject, .badData),
+            (SimulatorError.nothingToRefer, .badData),
+            (SimulatorError.gatewayMissing, .unavailable),
+            (SimulatorError.gatewayRefused(status: 404), .unavailable),
+            (TransportError.schemeRefused, .usage),
+            (TransportError.timedOut, .unavailable),
+            (TransportError.responseTooLarge(maximumBytes: 1), .failed),
+            (SystemError("bind", code: 98), .unavailable),
+        ] as [(any Error & Sendable, CommandStatus)])
+    func `every error has its exit code`(error: any Error & Sendable, status: CommandStatus) throws {
+        #expect(try #require(FailureReport(error)).code == status)
+    }
+
+    @Test func `a hint stands below what it belongs to`() throws {
+        let report = try #require(FailureReport(CommandFailure.noAnswer(url: "http://x")))
+        #expect(
+            report.text
+                == "error: nothing answers at http://x\n  hint: start the server, or check the address\n")
+    }
+
+    @Test func `a foreign error is left to the parser`() {
+        struct Foreign: Error {}
+        #expect(FailureReport(Foreign()) == nil)
+    }
+}

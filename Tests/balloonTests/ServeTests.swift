@@ -1,0 +1,41 @@
+import BalloonPOSIX
+import TestSupport
+import Testing
+
+@Suite struct ServeTests {
+    /// A configuration with one business that only records.
+    private static func configure(_ directory: TemporaryDirectory) throws {
+        try Directory.make(directory.file("businesses"))
+        let files = [
+            "server.json": #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1"}"#,
+            "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
+            "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
+        ]
+        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
+    }
+
+    @Test func `serve says where it listens, takes messages, and ends in order`() async throws {
+        let directory = TemporaryDirectory()
+        try Self.configure(directory)
+        let shell = Shell(directory: directory.path)
+        let command = "balloon serve --config server.json --listen 127.0.0.1:0 --data kept"
+        let running = try shell.start("exec \(command) 2>log")
+        let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let address = output.dropFirst("listening on ".count).dropLast()
+
+        let health = try await shell.run("balloon healthcheck --listen \(address)")
+        #expect(health.status == 0, "\(health.errors)")
+        let sent = try await shell.run("balloon simulate text --config server.json --to http://\(address)")
+        #expect(sent.status == 0, "\(sent.errors)")
+        let second = try await shell.run(command)
+        #expect(second.status == 69)
+        let taken = try await shell.run("balloon serve --config server.json --listen \(address) --data other")
+        #expect(taken.status == 69)
+        #expect(taken.errors.contains("hint: choose another address with --listen"))
+
+        running.terminate()
+        #expect(await running.wait() == 0)
+        let list = try await shell.run("balloon conversations list --data kept")
+        #expect(list.output.hasSuffix("  1  b-1  urn:mbid:AQAAYballoonSimulatedCustomer==\n"))
+    }
+}

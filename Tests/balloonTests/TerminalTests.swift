@@ -1,0 +1,50 @@
+import BalloonPOSIX
+import Testing
+
+@testable import balloon
+
+@Suite struct TerminalTests {
+    @Test(arguments: [
+        ("plain, with ü and 🎈", "plain, with ü and 🎈"), ("\u{1b}[31m", "\\u{1b}[31m"),
+        ("a\nb\tc", "a\\nb\\u{9}c"),
+        ("\u{202e}evil", "\\u{202e}evil"), ("\u{9b}2J", "\\u{9b}2J"),
+    ])
+    func `control characters are spelled out`(text: String, shown: String) {
+        #expect(terminalText(text) == shown)
+    }
+
+    @Test(arguments: [
+        ("data", "data"), ("/tmp/a-b_c.d", "/tmp/a-b_c.d"), ("", "''"), ("a b", "'a b'"),
+        ("it's", #"'it'\''s'"#),
+        ("$x;y", "'$x;y'"),
+    ])
+    func `a word is quoted when the shell would read more into it`(text: String, word: String) {
+        #expect(shellWord(text) == word)
+    }
+
+    @Test(arguments: [
+        ("/usr/bin/balloon", "/home/me", "/usr/local/bin:/usr/bin", "balloon"),
+        ("/home/me/.build/release/balloon", "/home/me", "/usr/bin", ".build/release/balloon"),
+        ("/home/me/balloon", "/home/me", "/usr/bin", "./balloon"),
+        ("/home/me/balloon", "/home", "", "me/balloon"),
+        ("/opt/balloon", "/home/me", "/usr/bin", "/opt/balloon"),
+        ("/home/me2/balloon", "/home/me", "", "/home/me2/balloon"),
+        ("/opt/balloon", "/", "", "opt/balloon"),
+    ])
+    func `the program is called by the shortest name that finds it`(
+        program: String, directory: String, searchPath: String, name: String
+    ) {
+        let shortest = ProgramName.shortest(program, directory, searchPath: searchPath) { path in
+            path == "/usr/bin/balloon" ? path : nil
+        }
+        #expect(shortest == name)
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:80", "http://127.0.0.1:80"), ("0.0.0.0:8080", "http://127.0.0.1:8080"),
+        ("[::]:1", "http://[::1]:1"), ("10.0.0.5:1", "http://10.0.0.5:1"), ("unix:/x", nil),
+    ])
+    func `every listener but a unix socket has a URL on this machine`(text: String, url: String?) {
+        #expect(SocketAddress(text)?.localURL == url)
+    }
+}
