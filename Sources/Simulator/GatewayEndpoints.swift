@@ -40,28 +40,27 @@ struct GatewayEndpoints: Sendable {
             let bearer = BearerCheck(mspID: mspID, secret: secret)
             return { request, responder in
                 let misbehaviour = memory.begin(endpoint)
-                switch misbehaviour {
-                case .answer(let status, let seconds):
-                    let fields = seconds.map { [(name: "Retry-After", value: "\($0)")] } ?? []
-                    return HTTPResponse(status, body: Array("\(status) : as told\n".utf8), fields: fields)
-                case .body(let body):
-                    return HTTPResponse(.ok, contentType: "application/octet-stream", body: body)
-                case .delay, .silence, nil: break
-                }
+                if let wrong = misbehaviour?.answer { return wrong }
                 let refusal = needsToken ? bearer.refusal(of: request) : nil
-                let response = refusal ?? answer(request)
-                switch misbehaviour {
-                case .delay(let delay):
-                    jobs.yield {
-                        // Cancelled when the gateway stops: then it is answered at once.
-                        try? await Task.sleep(for: delay)
-                        responder.respond(response)
-                    }
-                    return nil
-                case .silence: return nil
-                case .answer, .body, nil: return response
-                }
+                return send(refusal ?? answer(request), to: responder, misbehaviour)
             }
+        }
+    }
+
+    /// Returns the answer that is due now, nil when it comes later or never.
+    private func send(
+        _ response: HTTPResponse, to responder: HTTPResponder, _ misbehaviour: Misbehaviour?
+    ) -> HTTPResponse? {
+        switch misbehaviour {
+        case .delay(let delay):
+            jobs.yield {
+                // Cancelled when the gateway stops: then it is answered at once.
+                try? await Task.sleep(for: delay)
+                responder.respond(response)
+            }
+            return nil
+        case .silence: return nil
+        case .answer, .body, nil: return response
         }
     }
 
@@ -142,6 +141,20 @@ struct GatewayEndpoints: Sendable {
         else { return badRequest("no payload") }
         memory.store(stored)
         return HTTPResponse(.ok, json: stored.reference.json)
+    }
+}
+
+extension Misbehaviour {
+    /// What is answered without looking at the request.
+    fileprivate var answer: HTTPResponse? {
+        switch self {
+        case .answer(let status, let seconds):
+            HTTPResponse(
+                status, body: Array("\(status) : as told\n".utf8),
+                fields: seconds.map { [(name: "Retry-After", value: "\($0)")] } ?? [])
+        case .body(let body): HTTPResponse(.ok, contentType: "application/octet-stream", body: body)
+        case .delay, .silence: nil
+        }
     }
 }
 

@@ -6,15 +6,18 @@ import Synchronization
 /// What the fake gateway has been sent and told, shared by its shards and the tests; bounded, the oldest goes first.
 final class GatewayMemory: Sendable {
     private static let maximumMessages = 10_000
-    private static let maximumPayloads = 1_000
+    private static let maximumMessageBytes = 256 << 20
+    private static let maximumPayloadBytes = 256 << 20
 
     private struct State {
         var messages: [DeliveredMessage] = []
+        var messageBytes = 0
         var lastNumber = 0
         /// Which message an id was: its number.
         var numbers: [MessageID: Int] = [:]
         var payloads: [String: StoredPayload] = [:]
         var payloadOrder: [String] = []
+        var payloadBytes = 0
         var misbehaviours: [GatewayEndpoint: [Misbehaviour]] = [:]
         var requestCounts: [GatewayEndpoint: Int] = [:]
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -59,8 +62,12 @@ final class GatewayMemory: Sendable {
                 DeliveredMessage(
                     number: state.lastNumber, at: .now(), id: id, customer: customer, business: business,
                     message: message))
-            if state.messages.count > Self.maximumMessages {
-                state.numbers[state.messages.removeFirst().id] = nil
+            state.messageBytes += message.bytes.count
+            while state.messages.count > Self.maximumMessages || state.messageBytes > Self.maximumMessageBytes
+            {
+                let oldest = state.messages.removeFirst()
+                state.messageBytes -= oldest.message.bytes.count
+                state.numbers[oldest.id] = nil
             }
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
@@ -133,8 +140,10 @@ final class GatewayMemory: Sendable {
         state.withLock { state in
             state.payloads[payload.name] = payload
             state.payloadOrder.append(payload.name)
-            if state.payloadOrder.count > Self.maximumPayloads {
-                state.payloads[state.payloadOrder.removeFirst()] = nil
+            state.payloadBytes += payload.ciphertext.count
+            while state.payloadBytes > Self.maximumPayloadBytes {
+                let oldest = state.payloads.removeValue(forKey: state.payloadOrder.removeFirst())
+                state.payloadBytes -= oldest?.ciphertext.count ?? 0
             }
         }
     }

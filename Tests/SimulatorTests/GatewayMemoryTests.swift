@@ -1,0 +1,35 @@
+import BalloonJSON
+import BusinessMessages
+import Testing
+
+@testable import Simulator
+
+@Suite struct GatewayMemoryTests {
+    @Test func `the oldest messages are forgotten first, and numbers go on`() throws {
+        let memory = GatewayMemory()
+        let message = try JSONDocument(Array("{}".utf8))
+        for number in 1...10_002 {
+            memory.deliver(MessageID("\(number)"), to: CustomerID("c"), from: BusinessID("b"), message)
+        }
+        let kept = memory.messages(after: 0, customer: nil)
+        #expect(kept.found.count == 10_000)
+        #expect(kept.found.first?.number == 3)
+        #expect(kept.lastNumber == 10_002)
+        // A repeat of one that is kept is found at its place; one that was forgotten is new.
+        memory.deliver(MessageID("10001"), to: CustomerID("c"), from: BusinessID("b"), message)
+        memory.deliver(MessageID("1"), to: CustomerID("c"), from: BusinessID("b"), message)
+        let last = memory.messages(after: 10_000, customer: nil).found
+        #expect(last.map(\.number) == [10_001, 10_002, 10_003])
+        #expect(last.map(\.repeats) == [1, 0, 0])
+    }
+
+    @Test func `payloads are found by name and by the URL of their reference`() throws {
+        let memory = GatewayMemory()
+        let data = try JSONDocument(Array("{}".utf8)).root
+        let payload = try StoredPayload(SimulatedPayload(business: BusinessID("b"), interactiveData: data))
+        memory.store(payload)
+        #expect(memory.payload(named: payload.name)?.ciphertext == payload.ciphertext)
+        #expect(memory.payload(url: payload.reference.url)?.name == payload.name)
+        #expect(memory.payload(url: payload.name) == nil)
+    }
+}
