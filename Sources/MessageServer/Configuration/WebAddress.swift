@@ -22,7 +22,9 @@ struct WebAddress: Sendable, Equatable {
         let authority = rest.prefix { $0 != "/" }
         guard isClean, let host = Self.host(of: authority) else { return nil }
         isSecure = scheme == "https://"
-        isLoopback = host == "localhost" || SocketAddress.tcp(host: host, port: 0).isLoopback
+        // Read as a literal: 127.example.com is a name.
+        let literal = SocketAddress("\(SocketAddress.tcp(host: host, port: 0))")
+        isLoopback = host == "localhost" || literal?.isLoopback ?? false
         self.text = String(text.reversed().drop { $0 == "/" }.reversed())
     }
 
