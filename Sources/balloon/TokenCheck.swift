@@ -18,6 +18,7 @@ struct TokenCheck {
         guard abs(seconds) <= tokenAge / .seconds(1) else {
             return "iat is \(Int(abs(seconds))) seconds \(seconds > 0 ? "ago" : "ahead"): is the clock right?"
         }
+        if let expiry = claims["exp"]?.double, expiry <= Double(now) { return "the token has expired" }
         return nil
     }
 }

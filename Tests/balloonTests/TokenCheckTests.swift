@@ -1,21 +1,37 @@
 import BalloonJSON
+import BalloonWire
 import Testing
 
+@testable import MessageServer
 @testable import balloon
 
 @Suite struct TokenCheckTests {
-    @Test(arguments: [
+    private static let claims = [
         (#"{"aud":"msp","iat":1000}"#, nil), (#"{"aud":["other","msp"],"iat":1000.5}"#, nil),
         (#"{"aud":"msp","iat":940}"#, nil), (#"{"aud":"msp","iat":1060}"#, nil),
+        (#"{"aud":"msp","iat":1000,"exp":1001}"#, nil),
+        (#"{"aud":"msp","iat":1000,"exp":1000}"#, "the token has expired"),
         (#"{"aud":"msp","iat":939}"#, "iat is 61 seconds ago: is the clock right?"),
         (#"{"aud":"msp","iat":1061}"#, "iat is 61 seconds ahead: is the clock right?"),
         (#"{"aud":"other","iat":1000}"#, "aud is another MSP's ID"),
         (#"{"aud":[],"iat":1000}"#, "aud is another MSP's ID"),
         (#"{"aud":"msp"}"#, "the token has no iat"), (#"{"iat":1000}"#, "the token has no aud"),
         (#"{"iss":"msp","iat":1000}"#, "the token has iss instead of aud: it is meant for the gateway"),
-    ])
+        ("[]", "the token has no aud"),
+    ]
+
+    @Test(arguments: claims)
     func `the first claim that is wrong is named`(claims: String, reason: String?) throws {
         let check = TokenCheck(mspID: "msp", tokenAge: .seconds(60))
         #expect(check.refusal(of: try JSONDocument(Array(claims.utf8)).root, now: 1000) == reason)
+    }
+
+    @Test(arguments: claims)
+    func `the server refuses the same claims`(claims: String, reason: String?) throws {
+        let secret = Secret.random(byteCount: 32)
+        let server = WebhookAuthenticator(secret: secret, mspID: "msp", window: .seconds(60))
+        let header = Array("Bearer \(TokenSigner(secret: secret).sign(claims.utf8))".utf8)
+        let isRefused = (try? server.authenticate(header[...], now: 1000)) == nil
+        #expect(isRefused == (reason != nil))
     }
 }

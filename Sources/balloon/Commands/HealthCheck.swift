@@ -24,9 +24,7 @@ struct HealthCheck: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let environment = ProcessEnvironment.variables()
-        let address = listen ?? environment["BALLOON_LISTEN"].flatMap { SocketAddress($0) }
-        let base = url ?? address?.localURL ?? "http://127.0.0.1:8080"
+        let base = try base(in: ProcessEnvironment.variables())
         let request = TransportRequest(
             url: base + "/livez", timeout: .seconds(3), connectTimeout: .seconds(3), allowsPlainHTTP: true)
         let status: Int
@@ -40,4 +38,17 @@ struct HealthCheck: AsyncParsableCommand {
         guard status == 200 else { throw CommandFailure.refused(status: status, answer: base) }
         StandardStream.output.write("ok\n")
     }
+
+    /// Where to ask: as told, else where the environment says that the server listens, else at the default.
+    private func base(in environment: [String: String]) throws(CommandFailure) -> String {
+        if let base = url ?? listen?.localURL { return base }
+        guard let text = environment[Self.variable] else { return "http://127.0.0.1:8080" }
+        guard let base = SocketAddress(text)?.localURL else {
+            throw .badVariable(
+                name: Self.variable, hint: "it must be HOST:PORT, or name the server's address with --url")
+        }
+        return base
+    }
+
+    private static let variable = "BALLOON_LISTEN"
 }
