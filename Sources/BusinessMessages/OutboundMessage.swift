@@ -4,37 +4,102 @@ internal import BalloonJSON
 ///
 /// Built by one function per type, so that more types can come without breaking anyone.
 public struct OutboundMessage: Hashable, Sendable {
-    private enum Body: Hashable, Sendable {
-        case text(String)
+    indirect enum Body: Hashable, Sendable {
+        case text(String, [OutboundAttachment])
+        case richLink(RichLink)
         case quickReply(QuickReplyRequest)
+        case listPicker(ListPickerRequest)
+        case timePicker(TimePickerRequest)
+        case form(FormRequest)
+        case applePay(ApplePayRequest)
+        case authentication(AuthenticationRequest)
+        case app(AppRequest)
+        case invitation(InvitationRequest)
+        case uploadedInteraction(UploadedPayload, Kind)
+        case uploadedLink(UploadedPayload)
         case typingStart
         case typingEnd
     }
 
-    private let body: Body
+    let body: Body
+    private var attributes = MessageAttributes()
+
+    private init(_ body: Body) { self.body = body }
 
     /// Says a text.
-    public static func text(_ text: String) -> OutboundMessage { OutboundMessage(body: .text(text)) }
+    public static func text(_ text: String) -> OutboundMessage { OutboundMessage(.text(text, [])) }
+
+    /// Says a text with files; U+FFFC in the text marks each file's place.
+    ///
+    /// A file without a marker gets one at the end.
+    public static func text(_ text: String, attachments: [OutboundAttachment]) -> OutboundMessage {
+        let marked = text.unicodeScalars.count { $0 == "\u{FFFC}" }
+        let missing = String(repeating: "\u{FFFC}", count: max(0, attachments.count - marked))
+        return OutboundMessage(.text(text + missing, attachments))
+    }
+
+    /// Shows a web page.
+    public static func richLink(_ link: RichLink) -> OutboundMessage { OutboundMessage(.richLink(link)) }
+
+    /// Shows what `constructPayload` made of a link: an App Clip, a song, a place.
+    public static func richLink(_ payload: UploadedPayload) -> OutboundMessage {
+        OutboundMessage(.uploadedLink(payload))
+    }
 
     /// Asks for one of a few choices.
     public static func quickReply(_ request: QuickReplyRequest) -> OutboundMessage {
-        OutboundMessage(body: .quickReply(request))
+        OutboundMessage(.quickReply(request))
+    }
+
+    /// Asks for items of a list.
+    public static func listPicker(_ request: ListPickerRequest) -> OutboundMessage {
+        OutboundMessage(.listPicker(request))
+    }
+
+    /// Asks for a time.
+    public static func timePicker(_ request: TimePickerRequest) -> OutboundMessage {
+        OutboundMessage(.timePicker(request))
+    }
+
+    /// Asks for the answers of a form.
+    public static func form(_ request: FormRequest) -> OutboundMessage { OutboundMessage(.form(request)) }
+
+    /// Asks for a payment.
+    public static func applePay(_ request: ApplePayRequest) -> OutboundMessage {
+        OutboundMessage(.applePay(request))
+    }
+
+    /// Asks the customer to sign in.
+    public static func authentication(_ request: AuthenticationRequest) -> OutboundMessage {
+        OutboundMessage(.authentication(request))
+    }
+
+    /// Shows a bubble of an iMessage app.
+    public static func app(_ request: AppRequest) -> OutboundMessage { OutboundMessage(.app(request)) }
+
+    /// Asks someone whether the business may write.
+    public static func invitation(_ request: InvitationRequest) -> OutboundMessage {
+        OutboundMessage(.invitation(request))
+    }
+
+    /// Sends an interactive message again whose content is already with Apple; `kind` is what it was.
+    public static func uploaded(_ payload: UploadedPayload, kind: Kind) -> OutboundMessage {
+        OutboundMessage(.uploadedInteraction(payload, kind))
     }
 
     /// Shows the customer that someone is writing.
-    public static let typingStart = OutboundMessage(body: .typingStart)
+    public static let typingStart = OutboundMessage(.typingStart)
 
     /// Takes ``typingStart`` back; any other message does so too.
-    public static let typingEnd = OutboundMessage(body: .typingEnd)
+    public static let typingEnd = OutboundMessage(.typingEnd)
 
-    /// The message's kind.
-    public var kind: Kind {
-        switch body {
-        case .text: .text
-        case .quickReply: .quickReply
-        case .typingStart: .typingStart
-        case .typingEnd: .typingEnd
-        }
+    /// The same message with `locale`, `intent` and `group` in its envelope.
+    public func labelled(
+        locale: String? = nil, intent: String? = nil, group: String? = nil
+    ) -> OutboundMessage {
+        var message = self
+        message.attributes = MessageAttributes(locale: locale, intent: intent, group: group)
+        return message
     }
 
     /// Writes the body of `POST /v1/message`; the same values always give the same bytes.
@@ -48,19 +113,45 @@ public struct OutboundMessage: Hashable, Sendable {
             writer.field("type", type)
             writer.field("sourceId", business.rawValue)
             writer.field("destinationId", customer.rawValue)
-            switch body {
-            case .text(let text): writer.field("body", text)
-            case .quickReply(let request): request.write(to: &writer, id: id)
-            case .typingStart, .typingEnd: break
-            }
+            writer.field("locale", attributes.locale)
+            writer.field("intent", attributes.intent)
+            writer.field("group", attributes.group)
+            writeBody(to: &writer, id: id)
         }
         return writer.finish()
+    }
+
+    private func writeBody(to writer: inout JSONWriter, id: MessageID) {
+        switch body {
+        case .text(let text, let attachments):
+            writer.field("body", text)
+            if !attachments.isEmpty { writer.list("attachments", attachments) { $0.write(to: &$1) } }
+        case .richLink(let link): link.write(to: &writer)
+        case .quickReply(let request): request.write(to: &writer, id: id)
+        case .listPicker(let request): request.write(to: &writer, id: id)
+        case .timePicker(let request): request.write(to: &writer, id: id)
+        case .form(let request): request.write(to: &writer, id: id)
+        case .applePay(let request): request.write(to: &writer, id: id)
+        case .authentication(let request): request.write(to: &writer, id: id)
+        case .app(let request): request.write(to: &writer)
+        case .invitation(let request): request.write(to: &writer, id: id)
+        case .uploadedInteraction(let payload, _):
+            writer.key("interactiveDataRef")
+            writer.raw(payload.json)
+        case .uploadedLink(let payload):
+            writer.key("richLinkDataRef")
+            writer.raw(payload.json)
+        case .typingStart, .typingEnd: break
+        }
     }
 
     private var type: String {
         switch body {
         case .text: "text"
-        case .quickReply: "interactive"
+        case .richLink, .uploadedLink: "richLink"
+        case .quickReply, .listPicker, .timePicker, .form, .applePay, .authentication, .app, .invitation,
+            .uploadedInteraction:
+            "interactive"
         case .typingStart: "typing_start"
         case .typingEnd: "typing_end"
         }

@@ -1,0 +1,87 @@
+internal import BalloonJSON
+
+/// A bubble of an iMessage app of the business's own.
+///
+/// ```json
+/// "interactiveData": {"bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:TEAMID:com.example.app.ext",
+///   "appId": 1471612309, "appName": "…", "appIcon": "iVBOR…", "URL": "?data=…", "sessionIdentifier": "…",
+///   "useLiveLayout": true, "receivedMessage": {…}}
+/// ```
+/// Apple MSP API, "iMessage App". It has no `data`: Apple refuses one. Only iPhone and iPad show it.
+public struct AppRequest: Hashable, Sendable {
+    /// The app in the App Store, which the customer is offered when it is not installed.
+    public struct Description: Hashable, Sendable {
+        /// The App Store's number.
+        public let appID: Int
+        /// The name.
+        public let name: String
+        /// The icon's file, smaller than 15 KB; written as Base64.
+        public let icon: [UInt8]?
+
+        /// Makes a description.
+        public init(appID: Int, name: String, icon: [UInt8]? = nil) {
+            self.appID = appID
+            self.name = name
+            self.icon = icon
+        }
+    }
+
+    /// The app's extension.
+    public let bid: String
+    /// The app in the App Store.
+    public let app: Description?
+    /// What the app is told; the data is its query, at most 64 KB.
+    public let url: String
+    /// The bubble that the customer sees first.
+    public let received: OutboundBubble
+    /// The bubble that stands in its place after the answer.
+    public let reply: OutboundBubble?
+    /// The session, a UUID; all answers carry it.
+    public let sessionIdentifier: String?
+    /// Whether the app draws the bubble itself where it is installed; Apple's default is true.
+    public let usesLiveLayout: Bool?
+    /// Files that go with the message.
+    public let attachments: [OutboundAttachment]
+
+    /// Makes a bubble of the extension `teamID`, `extensionID`.
+    public init(
+        teamID: String, extensionID: String, app: Description?, url: String, received: OutboundBubble,
+        reply: OutboundBubble? = nil, sessionIdentifier: String? = nil, usesLiveLayout: Bool? = nil,
+        attachments: [OutboundAttachment] = []
+    ) {
+        self.init(
+            bid: "com.apple.messages.MSMessageExtensionBalloonPlugin:\(teamID):\(extensionID)", app: app,
+            url: url, received: received, reply: reply, sessionIdentifier: sessionIdentifier,
+            usesLiveLayout: usesLiveLayout, attachments: attachments)
+    }
+
+    /// Makes a bubble of the extension `bid`.
+    public init(
+        bid: String, app: Description?, url: String, received: OutboundBubble, reply: OutboundBubble? = nil,
+        sessionIdentifier: String? = nil, usesLiveLayout: Bool? = nil, attachments: [OutboundAttachment] = []
+    ) {
+        self.bid = bid
+        self.app = app
+        self.url = url
+        self.received = received
+        self.reply = reply
+        self.sessionIdentifier = sessionIdentifier
+        self.usesLiveLayout = usesLiveLayout
+        self.attachments = attachments
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object("interactiveData") { writer in
+            writer.field("bid", bid)
+            writer.field("appId", app?.appID)
+            writer.field("appName", app?.name)
+            if let icon = app?.icon { writer.base64("appIcon", icon) }
+            writer.field("URL", url)
+            writer.field("sessionIdentifier", sessionIdentifier)
+            writer.field("useLiveLayout", usesLiveLayout)
+            writer.bubble("receivedMessage", received)
+            writer.bubble("replyMessage", reply)
+        }
+        if !attachments.isEmpty { writer.list("attachments", attachments) { $0.write(to: &$1) } }
+    }
+}

@@ -1,0 +1,218 @@
+internal import BalloonJSON
+
+/// A payment that the customer authorises with Apple Pay.
+///
+/// ```json
+/// "data": {"payment": {"endpoints": {"paymentGatewayUrl": "https://…"}, "merchantSession": {…},
+///          "paymentRequest": {"applePay": {…}, "countryCode": "DE", "currencyCode": "EUR",
+///                             "lineItems": […], "total": {…}}}}
+/// ```
+/// Apple MSP API, "Apple Pay Message". Every device can show it. Amounts are decimal strings such as `59.00`.
+public struct ApplePayRequest: Hashable, Sendable {
+    /// An amount with its words.
+    public struct LineItem: Hashable, Sendable {
+        /// Whether an amount can still change.
+        public enum Finality: String, Sendable {
+            /// The amount stays.
+            case final
+            /// The amount is not known yet.
+            case pending
+        }
+
+        /// What it is for; on the total the name of the business.
+        public let label: String
+        /// The amount in the request's currency; a discount is negative.
+        public let amount: String
+        /// Whether the amount can still change.
+        public let finality: Finality?
+
+        /// Makes a line.
+        public init(_ label: String, amount: String, _ finality: Finality? = .final) {
+            self.label = label
+            self.amount = amount
+            self.finality = finality
+        }
+
+        func write(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.field("label", label)
+                writer.field("amount", amount)
+                writer.field("type", finality?.rawValue)
+            }
+        }
+    }
+
+    /// A way in which goods are delivered.
+    public struct ShippingMethod: Hashable, Sendable {
+        /// What comes back when it is chosen.
+        public let identifier: String
+        /// Its name.
+        public let label: String
+        /// When the goods arrive.
+        public let detail: String
+        /// What it costs; not negative.
+        public let amount: String
+
+        /// Makes a way of delivery.
+        public init(_ identifier: String, label: String, detail: String, amount: String) {
+            self.identifier = identifier
+            self.label = label
+            self.detail = detail
+            self.amount = amount
+        }
+
+        func write(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.field("identifier", identifier)
+                writer.field("label", label)
+                writer.field("detail", detail)
+                writer.field("amount", amount)
+            }
+        }
+    }
+
+    /// What the customer must tell.
+    public enum ContactField: String, CaseIterable, Sendable {
+        /// The mail address.
+        case email
+        /// The whole name.
+        case name
+        /// The telephone number.
+        case phone
+        /// How the name is spoken.
+        case phoneticName
+        /// The postal address; the web calls it `postalAddress`.
+        case post
+    }
+
+    /// What the merchant's bank can process.
+    public enum Capability: String, CaseIterable, Sendable {
+        /// 3-D Secure; must be there.
+        case supports3DS
+        /// Credit cards.
+        case supportsCredit
+        /// Debit cards.
+        case supportsDebit
+        /// China UnionPay.
+        case supportsEMV
+    }
+
+    /// The URLs that Apple Pay calls; one that is listed must be answered, else the customer sees an error.
+    public struct Endpoints: Hashable, Sendable {
+        /// Where the payment token is sent; the session's `initiativeContext` is the same string.
+        public let paymentGateway: String
+        /// What a browser opens when the device cannot pay.
+        public let fallback: String?
+        /// Called after the order.
+        public let orderTracking: String?
+        /// Called when the customer takes another card.
+        public let paymentMethodUpdate: String?
+        /// Called when the customer takes another address.
+        public let shippingContactUpdate: String?
+        /// Called when the customer takes another way of delivery.
+        public let shippingMethodUpdate: String?
+
+        /// Makes endpoints.
+        public init(
+            paymentGateway: String, fallback: String? = nil, orderTracking: String? = nil,
+            paymentMethodUpdate: String? = nil, shippingContactUpdate: String? = nil,
+            shippingMethodUpdate: String? = nil
+        ) {
+            self.paymentGateway = paymentGateway
+            self.fallback = fallback
+            self.orderTracking = orderTracking
+            self.paymentMethodUpdate = paymentMethodUpdate
+            self.shippingContactUpdate = shippingContactUpdate
+            self.shippingMethodUpdate = shippingMethodUpdate
+        }
+
+        fileprivate func write(to writer: inout JSONWriter) {
+            writer.object("endpoints") { writer in
+                writer.field("paymentGatewayUrl", paymentGateway)
+                writer.field("fallbackUrl", fallback)
+                writer.field("orderTrackingUrl", orderTracking)
+                writer.field("paymentMethodUpdateUrl", paymentMethodUpdate)
+                writer.field("shippingContactUpdateUrl", shippingContactUpdate)
+                writer.field("shippingMethodUpdateUrl", shippingMethodUpdate)
+            }
+        }
+    }
+
+    /// Who is paid: `merchant.` and a reversed domain name.
+    public var merchantIdentifier: String
+    /// What the merchant's bank can process.
+    public var merchantCapabilities: [Capability] = [.supports3DS]
+    /// The networks of cards that are taken: `amex discover jcb masterCard privateLabel visa`.
+    public var supportedNetworks: [String]
+    /// The merchant's country, two letters of ISO 3166.
+    public var countryCode: String
+    /// The currency, three letters of ISO 4217.
+    public var currencyCode: String
+    /// The sum, more than zero, with the name of the business.
+    public var total: LineItem
+    /// What the sum is made of; an empty list is left out, since Apple takes none.
+    public var lineItems: [LineItem] = []
+    /// What the customer must tell about the payer.
+    public var requiredBillingContactFields: [ContactField] = []
+    /// What the customer must tell about the receiver.
+    public var requiredShippingContactFields: [ContactField] = []
+    /// The ways of delivery; the first is chosen at first.
+    public var shippingMethods: [ShippingMethod] = []
+    /// Where cards may come from, each two letters of ISO 3166; empty means everywhere.
+    public var supportedCountries: [String] = []
+    /// The URLs that Apple Pay calls.
+    public var endpoints: Endpoints
+    /// Apple Pay's own proof that the request is the merchant's; made for this request and signed.
+    public var merchantSession: MerchantSession
+    /// The bubbles, the images and the identifiers.
+    public var presentation: Presentation
+
+    /// Makes a payment request that takes 3-D Secure only; what is optional can be set afterwards.
+    public init(
+        merchant: String, networks: [String], country: String, currency: String, total: LineItem,
+        endpoints: Endpoints, session: MerchantSession, presentation: Presentation
+    ) {
+        merchantIdentifier = merchant
+        supportedNetworks = networks
+        countryCode = country
+        currencyCode = currency
+        self.total = total
+        self.endpoints = endpoints
+        merchantSession = session
+        self.presentation = presentation
+    }
+
+    func write(to writer: inout JSONWriter, id: MessageID) {
+        presentation.write(to: &writer, id: id) { writer in
+            writer.object("payment") { writer in
+                endpoints.write(to: &writer)
+                writer.key("merchantSession")
+                writer.raw(merchantSession.json)
+                writer.object("paymentRequest", writePaymentRequest)
+            }
+        }
+    }
+
+    private func writePaymentRequest(to writer: inout JSONWriter) {
+        writer.object("applePay") { writer in
+            writer.field("merchantIdentifier", merchantIdentifier)
+            writer.list("merchantCapabilities", merchantCapabilities.map(\.rawValue))
+            writer.list("supportedNetworks", supportedNetworks)
+        }
+        writer.field("countryCode", countryCode)
+        writer.field("currencyCode", currencyCode)
+        if !lineItems.isEmpty { writer.list("lineItems", lineItems) { $0.write(to: &$1) } }
+        writer.unlessEmpty("requiredBillingContactFields", requiredBillingContactFields.map(\.rawValue))
+        writer.unlessEmpty("requiredShippingContactFields", requiredShippingContactFields.map(\.rawValue))
+        if !shippingMethods.isEmpty { writer.list("shippingMethods", shippingMethods) { $0.write(to: &$1) } }
+        writer.unlessEmpty("supportedCountries", supportedCountries)
+        writer.key("total")
+        total.write(to: &writer)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func unlessEmpty(_ name: String, _ strings: [String]) {
+        if !strings.isEmpty { list(name, strings) }
+    }
+}

@@ -1,0 +1,79 @@
+internal import BalloonJSON
+
+/// A request to sign in, in either version; sent to `/v1/authenticate`.
+///
+/// ```json
+/// "data": {"version": "1.0", "authenticate": {"oauth2": {"responseType": "code", "scope": ["email"], "state": "…",
+///          "responseEncryptionKey": "BFz9…", "clientSecret": "…"}}}
+/// "data": {"version": "2.0", "authenticate": {"oauth2": {"responseType": "code", "scope": ["email"], "state": "…",
+///          "redirectURI": "https://…", "additionalParameters": "a=1&b=2"}}}
+/// ```
+/// Apple MSP API, "Authentication Message" and "Sending an Authentication Message". Version 1 needs
+/// ``Capability/authentication``, version 2 ``Capability/authentication2``.
+public struct AuthenticationRequest: Hashable, Sendable {
+    /// What the two versions differ in.
+    public enum Procedure: Hashable, Sendable {
+        /// The device fetches the token and sends it encrypted.
+        ///
+        /// The key is the point of a P-384 key pair, 97 bytes in Base64; the secret is handed to the provider.
+        case one(responseEncryptionKey: String, clientSecret: String)
+        /// The business fetches the token; the provider leads the customer back to the address.
+        ///
+        /// The parameters are added to the provider's address: `a=1&b=2`.
+        case two(redirectURI: String, additionalParameters: String? = nil)
+    }
+
+    /// What the provider is asked for.
+    public let scope: [String]
+    /// What comes back with the answer; random, and used once.
+    public let state: String
+    /// The version, and what belongs to it.
+    public let procedure: Procedure
+    /// The bubbles, the images and the identifiers.
+    public let presentation: Presentation
+
+    /// Makes a request to sign in.
+    public init(scope: [String], state: String, _ procedure: Procedure, presentation: Presentation) {
+        self.scope = scope
+        self.state = state
+        self.procedure = procedure
+        self.presentation = presentation
+    }
+
+    /// What the device must announce.
+    public var capability: Capability {
+        switch procedure {
+        case .one: .authentication
+        case .two: .authentication2
+        }
+    }
+
+    func write(to writer: inout JSONWriter, id: MessageID) {
+        presentation.write(to: &writer, id: id, version: version) { writer in
+            writer.object("authenticate") { writer in
+                writer.object("oauth2", writeParameters)
+            }
+        }
+    }
+
+    private var version: String {
+        switch procedure {
+        case .one: "1.0"
+        case .two: "2.0"
+        }
+    }
+
+    private func writeParameters(to writer: inout JSONWriter) {
+        writer.field("responseType", "code")
+        writer.list("scope", scope)
+        writer.field("state", state)
+        switch procedure {
+        case .one(let key, let secret):
+            writer.field("responseEncryptionKey", key)
+            writer.field("clientSecret", secret)
+        case .two(let redirectURI, let parameters):
+            writer.field("redirectURI", redirectURI)
+            writer.field("additionalParameters", parameters)
+        }
+    }
+}

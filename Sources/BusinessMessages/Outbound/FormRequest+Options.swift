@@ -1,0 +1,180 @@
+internal import BalloonJSON
+
+extension FormRequest.Page {
+    /// What a page that asks for a date accepts; dates are written in ``format``.
+    public struct DateOptions: Hashable, Sendable {
+        /// A date pattern such as `MM/dd/yyyy`, which Apple takes when none is given.
+        public let format: String?
+        /// The date shown first; today when it is not given.
+        public let start: String?
+        /// The earliest date.
+        public let minimum: String?
+        /// The latest date; today when it is not given.
+        public let maximum: String?
+        /// What stands beside the field; `Date` when it is not given.
+        public let label: String?
+
+        /// Makes options; each may be left to the device.
+        public init(
+            format: String? = nil, start: String? = nil, minimum: String? = nil, maximum: String? = nil,
+            label: String? = nil
+        ) {
+            self.format = format
+            self.start = start
+            self.minimum = minimum
+            self.maximum = maximum
+            self.label = label
+        }
+
+        func write(to writer: inout JSONWriter) {
+            guard self != DateOptions() else { return }
+            writer.object("options") { writer in
+                writer.field("dateFormat", format)
+                writer.field("startDate", start)
+                writer.field("minimumDate", minimum)
+                writer.field("maximumDate", maximum)
+                writer.field("labelText", label)
+            }
+        }
+    }
+
+    /// What an input field accepts and how it looks.
+    public struct InputOptions: Hashable, Sendable {
+        /// Whether the customer must write something.
+        public let isRequired: Bool
+        /// Whether the text may have several lines.
+        public let isMultiline: Bool
+        /// How many characters it may have: 30, or 300 on several lines, unless given.
+        public let maximumCharacters: Int?
+        /// A regular expression that the text must match; written with JSON's own escapes.
+        public let regex: String?
+        /// What stands in the empty field; `Required` or `Optional` when it is not given.
+        public let placeholder: String?
+        /// What stands beside the field; a single line only.
+        public let label: String?
+        /// What stands before the text, such as `$`; a single line only.
+        public let prefix: String?
+        /// The keyboard.
+        public let keyboard: Keyboard?
+        /// What the text means, for the keyboard's suggestions.
+        public let contentType: TextContentType?
+
+        /// Makes options; each may be left to the device.
+        public init(
+            isRequired: Bool = false, isMultiline: Bool = false, maximumCharacters: Int? = nil,
+            regex: String? = nil, placeholder: String? = nil, label: String? = nil, prefix: String? = nil,
+            keyboard: Keyboard? = nil, contentType: TextContentType? = nil
+        ) {
+            self.isRequired = isRequired
+            self.isMultiline = isMultiline
+            self.maximumCharacters = maximumCharacters
+            self.regex = regex
+            self.placeholder = placeholder
+            self.label = label
+            self.prefix = prefix
+            self.keyboard = keyboard
+            self.contentType = contentType
+        }
+
+        func write(to writer: inout JSONWriter) {
+            writer.object("options") { writer in
+                writer.field("required", isRequired)
+                writer.field("inputType", isMultiline ? "multiline" : "singleline")
+                writer.field("maximumCharacterCount", maximumCharacters)
+                writer.field("regex", regex)
+                writer.field("placeholder", placeholder)
+                writer.field("labelText", label)
+                writer.field("prefixText", prefix)
+                writer.field("keyboardType", keyboard?.rawValue)
+                writer.field("textContentType", contentType?.rawValue)
+            }
+        }
+    }
+
+    /// A keyboard of the device.
+    ///
+    /// Apple's table and its sample spell them differently, `emailAddress` and `UIKeyboardTypeEmailAddress`; the
+    /// table's spelling is written.
+    public enum Keyboard: String, CaseIterable, Sendable {
+        /// The customer's own.
+        case standard = "default"
+        /// ASCII characters.
+        case asciiCapable
+        /// Digits and punctuation.
+        case numbersAndPunctuation
+        /// For web addresses.
+        case url = "URL"
+        /// Digits only, as for a PIN.
+        case numberPad
+        /// For telephone numbers.
+        case phonePad
+        /// For a name or a telephone number.
+        case namePhonePad
+        /// For mail addresses.
+        case emailAddress
+        /// Digits and a decimal point.
+        case decimalPad
+        /// With the at sign and the hash sign in reach.
+        case twitter = "UIKeyboardTypeTwitter"
+        /// For web searches.
+        case webSearch
+    }
+
+    /// What an input field's text means (Apple's `UITextContentType`).
+    public enum TextContentType: String, CaseIterable, Sendable {
+        /// A whole name.
+        case name
+        /// A title before a name.
+        case namePrefix
+        /// A first name.
+        case givenName
+        /// A middle name.
+        case middleName
+        /// A family name.
+        case familyName
+        /// What follows a name.
+        case nameSuffix
+        /// A nickname.
+        case nickname
+        /// A position.
+        case jobTitle
+        /// An organisation.
+        case organizationName
+        /// A place.
+        case location
+        /// A whole postal address.
+        case fullStreetAddress
+        /// The first line of a postal address.
+        case streetAddressLine1
+        /// The second line of a postal address.
+        case streetAddressLine2
+        /// A city.
+        case addressCity
+        /// A state.
+        case addressState
+        /// A city with its state.
+        case addressCityAndState
+        /// A part of a city.
+        case sublocality
+        /// A country.
+        case countryName
+        /// A postal code.
+        case postalCode
+        /// A telephone number.
+        case telephoneNumber
+        /// A mail address.
+        case emailAddress
+        /// A web address.
+        case url = "URL"
+        /// The number of a credit card.
+        case creditCardNumber
+        /// A name to sign in with.
+        case username
+        /// A password.
+        case password
+        /// A password that is being chosen.
+        case newPassword
+        /// A code that is used once.
+        case oneTimeCode
+    }
+}

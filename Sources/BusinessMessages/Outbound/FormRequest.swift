@@ -1,0 +1,86 @@
+internal import BalloonJSON
+
+/// A form of one or more pages.
+///
+/// ```json
+/// "data": {"dynamic": {"version": "1.1", "template": "messageForms", "data": {
+///          "startPageIdentifier": "0", "showSummary": true, "private": true, "splash": {…}, "pages": […]}}}
+/// ```
+/// Apple MSP API, "Form Message". Devices without ``Capability/form`` cannot show it: only iPhone and iPad can.
+public struct FormRequest: Hashable, Sendable {
+    /// The screen before the first page.
+    public struct Splash: Hashable, Sendable {
+        /// What the button says; without it the screen is left out.
+        public let buttonTitle: String
+        /// The headline under the image.
+        public let header: String?
+        /// The text.
+        public let text: String?
+        /// Names one of the message's images.
+        public let imageIdentifier: String?
+
+        /// Makes a splash screen.
+        public init(button: String, header: String? = nil, text: String? = nil, image: String? = nil) {
+            buttonTitle = button
+            self.header = header
+            self.text = text
+            imageIdentifier = image
+        }
+    }
+
+    /// The pages; where they lead to stands in each.
+    public let pages: [Page]
+    /// The first page to show.
+    public let startPageIdentifier: String
+    /// The screen before it.
+    public let splash: Splash?
+    /// Whether the answers are private: then they belong in no log and no transcript.
+    public let isPrivate: Bool
+    /// Whether the customer sees all answers before sending them.
+    public let showsSummary: Bool
+    /// The form schema's version.
+    public let version: String
+    /// The bubbles, the images and the identifiers.
+    public let presentation: Presentation
+
+    /// Makes a form; it starts with its first page unless another is named.
+    public init(
+        _ pages: [Page], startingAt startPage: String? = nil, splash: Splash? = nil, isPrivate: Bool = false,
+        showsSummary: Bool = false, version: String = "1.1", presentation: Presentation
+    ) {
+        self.pages = pages
+        startPageIdentifier = startPage ?? pages.first?.identifier ?? ""
+        self.splash = splash
+        self.isPrivate = isPrivate
+        self.showsSummary = showsSummary
+        self.version = version
+        self.presentation = presentation
+    }
+
+    func write(to writer: inout JSONWriter, id: MessageID) {
+        presentation.write(to: &writer, id: id) { writer in
+            writer.object("dynamic") { writer in
+                writer.field("version", version)
+                writer.field("template", "messageForms")
+                writer.object("data") { writer in
+                    writer.field("startPageIdentifier", startPageIdentifier)
+                    if isPrivate { writer.field("private", true) }
+                    if showsSummary { writer.field("showSummary", true) }
+                    splash?.write(to: &writer)
+                    writer.list("pages", pages) { $0.write(to: &$1) }
+                }
+            }
+        }
+    }
+}
+
+extension FormRequest.Splash {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object("splash") { writer in
+            writer.field("header", header)
+            writer.field("splashtext", text)
+            writer.field("buttonTitle", buttonTitle)
+            writer.field("imageIdentifier", imageIdentifier)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import BalloonJSON
+
+/// A question to someone who never wrote whether the business may write; sent to `tel:+…` with the header
+/// `message-type: notification`.
+///
+/// ```json
+/// "data": {"version": "1.0", "requestIdentifier": "…", "notification": {
+///          "templateId": "binaryChoice.engage.noImage", "referenceId": "campaign-7/12", "locale": "en-us",
+///          "parameters": {"brandName": "Example"}}}
+/// ```
+/// The answer is an ``Invitation`` or a ``Close`` with the reference.
+public struct InvitationRequest: Hashable, Sendable {
+    /// Apple's name for the text: `binaryChoice.engage.withImage`, `binaryChoice.engage.noImage`.
+    public let templateID: String
+    /// What comes back with the answer.
+    public let referenceID: String
+    /// The language of the text, such as `en-us`.
+    public let locale: String
+    /// The name of the business in the text.
+    public let brandName: String
+    /// The image of the business, in the form that Apple's template asks for; templates that end in `noImage` must
+    /// not have one.
+    public let brandLogo: String?
+    /// What comes back as the answer's `requestIdentifier`; the message's own identifier unless it is given.
+    public let requestIdentifier: String?
+
+    /// Makes an invitation.
+    public init(
+        template: String, reference: String, locale: String, brandName: String, brandLogo: String? = nil,
+        requestIdentifier: String? = nil
+    ) {
+        templateID = template
+        referenceID = reference
+        self.locale = locale
+        self.brandName = brandName
+        self.brandLogo = brandLogo
+        self.requestIdentifier = requestIdentifier
+    }
+
+    func write(to writer: inout JSONWriter, id: MessageID) {
+        writer.object("interactiveData") { writer in
+            writer.field("bid", Interaction.businessExtension)
+            writer.object("data") { writer in
+                writer.field("version", "1.0")
+                writer.field("requestIdentifier", requestIdentifier ?? id.rawValue)
+                writer.object("notification") { writer in
+                    writer.field("templateId", templateID)
+                    writer.field("referenceId", referenceID)
+                    writer.field("locale", locale)
+                    writer.object("parameters") { writer in
+                        writer.field("brandName", brandName)
+                        writer.field("brandLogo", brandLogo)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import BalloonJSON
+
+/// A list from which the customer chooses one or more items.
+///
+/// ```json
+/// "data": {"listPicker": {"sections": [{"title": "Fruit", "order": 0, "multipleSelection": true, "items": [
+///          {"identifier": "apple", "title": "Apple", "order": 0, "style": "default", "imageIdentifier": "1"}]}]}}
+/// ```
+/// Apple MSP API, "List Picker Message". Devices without ``Capability/listPicker`` cannot show it.
+public struct ListPickerRequest: Hashable, Sendable {
+    /// Items under one heading.
+    public struct Section: Hashable, Sendable {
+        /// The heading.
+        public let title: String
+        /// Whether more than one item of this section may be chosen.
+        public let allowsMultipleSelection: Bool
+        /// The items, in the order in which they are shown.
+        public let items: [Item]
+
+        /// Makes a section.
+        public init(_ title: String, allowsMultipleSelection: Bool = false, items: [Item]) {
+            self.title = title
+            self.allowsMultipleSelection = allowsMultipleSelection
+            self.items = items
+        }
+    }
+
+    /// One of the things to choose.
+    public struct Item: Hashable, Sendable {
+        /// What comes back when it is chosen; different from those of the list's other items.
+        public let identifier: String
+        /// The item's words.
+        public let title: String
+        /// The line under the title.
+        public let subtitle: String?
+        /// Names one of the message's images, 180 x 180 pixels.
+        public let imageIdentifier: String?
+
+        /// Makes an item.
+        public init(_ identifier: String, title: String, subtitle: String? = nil, image: String? = nil) {
+            self.identifier = identifier
+            self.title = title
+            self.subtitle = subtitle
+            imageIdentifier = image
+        }
+    }
+
+    /// The sections, in the order in which they are shown.
+    public let sections: [Section]
+    /// The bubbles, the images and the identifiers.
+    public let presentation: Presentation
+
+    /// Makes a list.
+    public init(_ sections: [Section], presentation: Presentation) {
+        self.sections = sections
+        self.presentation = presentation
+    }
+
+    func write(to writer: inout JSONWriter, id: MessageID) {
+        presentation.write(to: &writer, id: id) { writer in
+            writer.object("listPicker") { writer in
+                writer.list("sections", Array(sections.enumerated())) { section, writer in
+                    section.element.write(to: &writer, order: section.offset)
+                }
+            }
+        }
+    }
+}
+
+extension ListPickerRequest.Section {
+    fileprivate func write(to writer: inout JSONWriter, order: Int) {
+        writer.object { writer in
+            writer.field("title", title)
+            writer.field("order", order)
+            writer.field("multipleSelection", allowsMultipleSelection)
+            writer.list("items", Array(items.enumerated())) { item, writer in
+                item.element.write(to: &writer, order: item.offset)
+            }
+        }
+    }
+}
+
+extension ListPickerRequest.Item {
+    fileprivate func write(to writer: inout JSONWriter, order: Int) {
+        writer.object { writer in
+            writer.field("identifier", identifier)
+            writer.field("title", title)
+            writer.field("subtitle", subtitle)
+            writer.field("order", order)
+            writer.field("style", "default")
+            writer.field("imageIdentifier", imageIdentifier)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+public import BalloonJSON
+
+/// Apple Pay's proof that a payment request is the merchant's; signed, so it is sent as it came.
+///
+/// ```json
+/// {"epochTimestamp": 1525722894057, "expiresAt": 1525730094057, "merchantSessionIdentifier": "PSH4…",
+///  "nonce": "fe72cd0f", "merchantIdentifier": "302B…", "displayName": "Sam's Fish", "signature": "3080…",
+///  "initiative": "messaging", "initiativeContext": "https://…", "signedFields": ["merchantIdentifier", …]}
+/// ```
+/// Apple MSP API, "Payment.MerchantSession Dictionary". One per request, and it expires after five minutes. Both
+/// times are in milliseconds, though the table says seconds.
+public struct MerchantSession: Hashable, Sendable {
+    /// The object as it is sent.
+    public let json: [UInt8]
+
+    /// Takes what Apple Pay answered, unchanged; `nil` when it is not an object.
+    public init?(_ value: JSONValue) {
+        guard value.kind == .object else { return nil }
+        var writer = JSONWriter(reservingCapacity: value.text.count)
+        writer.value(value)
+        json = writer.finish()
+    }
+
+    /// Makes one from its fields.
+    public init(
+        merchantSessionIdentifier: String, merchantIdentifier: String, displayName: String,
+        initiativeContext: String, epochTimestamp: Int, expiresAt: Int, nonce: String, signature: String,
+        signedFields: [String] = []
+    ) {
+        var writer = JSONWriter(reservingCapacity: 1024)
+        writer.object { writer in
+            writer.field("epochTimestamp", epochTimestamp)
+            writer.field("expiresAt", expiresAt)
+            writer.field("merchantSessionIdentifier", merchantSessionIdentifier)
+            writer.field("nonce", nonce)
+            writer.field("merchantIdentifier", merchantIdentifier)
+            writer.field("displayName", displayName)
+            writer.field("signature", signature)
+            writer.field("initiative", "messaging")
+            writer.field("initiativeContext", initiativeContext)
+            if !signedFields.isEmpty { writer.list("signedFields", signedFields) }
+        }
+        json = writer.finish()
+    }
+}

@@ -1,0 +1,63 @@
+internal import BalloonJSON
+
+/// How an interactive message looks in the transcript: `receivedMessage` before the answer, `replyMessage` after.
+///
+/// Apple MSP API, "ReceivedMessage Dictionary" and "ReplyMessage Dictionary". Every text has at most 512
+/// characters.
+public struct OutboundBubble: Hashable, Sendable {
+    /// The bubble's size, and with it that of its image.
+    public enum Style: String, CaseIterable, Sendable {
+        /// 280 x 65 points; the image has 120 x 120 pixels. What Apple takes when none is given.
+        case icon
+        /// 280 x 85 points; the image has 180 x 180 pixels.
+        case small
+        /// 280 x 210 points; the image has 789 x 450 pixels.
+        case large
+    }
+
+    /// The headline; in the answer the device usually replaces it by what was chosen.
+    public var title: String
+    /// The line under the headline.
+    public var subtitle: String?
+    /// The bubble's size; iMessage apps ignore it.
+    public var style: Style?
+    /// Names one of the message's images; iMessage apps ignore it.
+    public var imageIdentifier: String?
+    /// The image's headline; iMessage apps only.
+    public var imageTitle: String?
+    /// The line under the image's headline; iMessage apps only.
+    public var imageSubtitle: String?
+    /// The headline on the right; iMessage apps only.
+    public var secondarySubtitle: String?
+    /// The line on the right; iMessage apps only.
+    public var tertiarySubtitle: String?
+
+    /// Makes a bubble.
+    public init(
+        _ title: String, subtitle: String? = nil, style: Style? = nil, image imageIdentifier: String? = nil,
+        imageTitle: String? = nil, imageSubtitle: String? = nil, secondarySubtitle: String? = nil,
+        tertiarySubtitle: String? = nil
+    ) {
+        self.title = title
+        self.subtitle = subtitle
+        self.style = style
+        self.imageIdentifier = imageIdentifier
+        self.imageTitle = imageTitle
+        self.imageSubtitle = imageSubtitle
+        self.secondarySubtitle = secondarySubtitle
+        self.tertiarySubtitle = tertiarySubtitle
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("title", title)
+            writer.field("subtitle", subtitle)
+            writer.field("style", style?.rawValue)
+            writer.field("imageIdentifier", imageIdentifier)
+            writer.field("imageTitle", imageTitle)
+            writer.field("imageSubtitle", imageSubtitle)
+            writer.field("secondarySubtitle", secondarySubtitle)
+            writer.field("tertiarySubtitle", tertiarySubtitle)
+        }
+    }
+}

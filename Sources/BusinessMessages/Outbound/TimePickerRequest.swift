@@ -1,0 +1,119 @@
+internal import BalloonJSON
+
+/// A choice of times for one appointment; the device shows what else is in the customer's calendar.
+///
+/// ```json
+/// "data": {"event": {"identifier": "repair-7", "title": "Repair", "location": {…}, "timezoneOffset": 60,
+///          "timeslots": [{"identifier": "0", "startTime": "2026-07-10T17:00+0000", "duration": 3600}]}}
+/// ```
+/// Apple MSP API, "Time Picker Message". Devices without ``Capability/timePicker`` cannot show it.
+public struct TimePickerRequest: Hashable, Sendable {
+    /// A stretch of time.
+    public struct Timeslot: Hashable, Sendable {
+        /// What comes back when it is chosen; different from those of the other slots.
+        public let identifier: String
+        /// The start in GMT, as it is sent.
+        public let startTime: String
+        /// How long it takes; whole seconds.
+        public let duration: Duration
+
+        /// Makes a slot that starts so many seconds after 1970-01-01T00:00:00Z.
+        public init(_ identifier: String, startSeconds: Int, duration: Duration) {
+            self.init(identifier, startTime: BusinessMessages.startTime(at: startSeconds), duration: duration)
+        }
+
+        /// Makes a slot from a date such as `2026-07-10T17:00+0000`.
+        public init(_ identifier: String, startTime: String, duration: Duration) {
+            self.identifier = identifier
+            self.startTime = startTime
+            self.duration = duration
+        }
+    }
+
+    /// Where the appointment takes place; the customer can ask for directions.
+    public struct Location: Hashable, Sendable {
+        /// The place's name.
+        public let title: String?
+        /// Degrees north.
+        public let latitude: Double?
+        /// Degrees east.
+        public let longitude: Double?
+        /// Metres around it; ignored without latitude and longitude.
+        public let radius: Double?
+
+        /// Makes a location.
+        public init(
+            _ title: String?, latitude: Double? = nil, longitude: Double? = nil, radius: Double? = nil
+        ) {
+            self.title = title
+            self.latitude = latitude
+            self.longitude = longitude
+            self.radius = radius
+        }
+    }
+
+    /// The event's identifier.
+    public let identifier: String
+    /// What the appointment is.
+    public let title: String?
+    /// The times, in the order in which they are shown.
+    public let timeslots: [Timeslot]
+    /// Where it takes place.
+    public let location: Location?
+    /// The offset from GMT in which the times are shown; `nil` means the customer's own zone.
+    ///
+    /// Whole minutes.
+    public let timezoneOffset: Duration?
+    /// Names one of the message's images, 1125 x 624 pixels, shown with the answer.
+    public let imageIdentifier: String?
+    /// The bubbles, the images and the identifiers.
+    public let presentation: Presentation
+
+    /// Makes a choice of times.
+    public init(
+        _ identifier: String, title: String?, timeslots: [Timeslot], location: Location? = nil,
+        timezoneOffset: Duration? = nil, image: String? = nil, presentation: Presentation
+    ) {
+        self.identifier = identifier
+        self.title = title
+        self.timeslots = timeslots
+        self.location = location
+        self.timezoneOffset = timezoneOffset
+        imageIdentifier = image
+        self.presentation = presentation
+    }
+
+    func write(to writer: inout JSONWriter, id: MessageID) {
+        presentation.write(to: &writer, id: id) { writer in
+            writer.object("event") { writer in
+                writer.field("identifier", identifier)
+                writer.field("title", title)
+                location?.write(to: &writer)
+                writer.field("timezoneOffset", timezoneOffset.map { Int($0.components.seconds / 60) })
+                writer.field("imageIdentifier", imageIdentifier)
+                writer.list("timeslots", timeslots) { $0.write(to: &$1) }
+            }
+        }
+    }
+}
+
+extension TimePickerRequest.Timeslot {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("identifier", identifier)
+            writer.field("startTime", startTime)
+            writer.field("duration", Int(duration.components.seconds))
+        }
+    }
+}
+
+extension TimePickerRequest.Location {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object("location") { writer in
+            writer.field("title", title)
+            writer.field("latitude", latitude)
+            writer.field("longitude", longitude)
+            writer.field("radius", radius)
+        }
+    }
+}

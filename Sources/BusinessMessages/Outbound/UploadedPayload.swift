@@ -1,0 +1,43 @@
+public import BalloonJSON
+
+/// Content that is already with Apple: what `interactiveDataRef` or `richLinkDataRef` of a request holds.
+///
+/// ```json
+/// {"bid": "com.apple…", "title": "…", "url": "https://…", "owner": "M58…", "size": 101267,
+///  "signature-base64": "gaYZ…", "signature": "81a6…", "key": "00c0…", "dataRefSig": "…"}
+/// ```
+/// The gateway answers one as `dataRef` to a message sent with `include-data-ref: true`, and as `richLinkDataRef` to
+/// `constructPayload`. It may be sent for 30 days (Apple MSP API, "Receiving an Interactive Message").
+public struct UploadedPayload: Hashable, Sendable {
+    /// The object as it is sent.
+    public let json: [UInt8]
+
+    /// Takes what the gateway answered, unchanged; `nil` when it is not an object.
+    public init?(_ value: JSONValue) {
+        guard value.kind == .object else { return nil }
+        var writer = JSONWriter(reservingCapacity: value.text.count)
+        writer.value(value)
+        json = writer.finish()
+    }
+
+    /// Makes one from an upload of one's own; a rich link has no `bid`.
+    public init(
+        bid: String? = Interaction.businessExtension, title: String? = nil, url: String, owner: String,
+        sizeBytes: Int, signatureBase64: String, signature: String? = nil, key: String? = nil,
+        dataRefSig: String? = nil
+    ) {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("bid", bid)
+            writer.field("title", title)
+            writer.field("url", url)
+            writer.field("owner", owner)
+            writer.field("size", sizeBytes)
+            writer.field("signature-base64", signatureBase64)
+            writer.field("signature", signature)
+            writer.field("key", key)
+            writer.field("dataRefSig", dataRefSig)
+        }
+        json = writer.finish()
+    }
+}
