@@ -28,36 +28,30 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 extension Timestamp: CustomStringConvertible {
     /// `2026-11-21T10:00:00.123Z`.
     package var rfc3339: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(24)
-        write(onto: &text)
-        return String(decoding: text, as: UTF8.self)
+        // Sound: 24 bytes are written, which is the capacity.
+        unsafe String(unsafeUninitializedCapacity: 24) { buffer in
+            var text = unsafe buffer.mutableSpan
+            write(to: &text)
+            return 24
+        }
     }
 
     /// The same as ``rfc3339``.
     package var description: String { rfc3339 }
 
-    /// Appends the 24 bytes of ``rfc3339``.
-    package func write(onto text: inout [UInt8]) {
+    private func write(to text: inout MutableSpan<UInt8>) {
         // Instants outside the four-digit years are brought to their edge.
         let clamped = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let day = clamped.flooredQuotient(by: 86_400_000)
         let inDay = clamped - day * 86_400_000
         let date = civilDate(daysSinceEpoch: day)
-        text.appendDecimal(date.year, digits: 4)
-        text.append(UInt8(ascii: "-"))
-        text.appendDecimal(date.month, digits: 2)
-        text.append(UInt8(ascii: "-"))
-        text.appendDecimal(date.day, digits: 2)
-        text.append(UInt8(ascii: "T"))
-        text.appendDecimal(inDay / 3_600_000, digits: 2)
-        text.append(UInt8(ascii: ":"))
-        text.appendDecimal(inDay / 60_000 % 60, digits: 2)
-        text.append(UInt8(ascii: ":"))
-        text.appendDecimal(inDay / 1000 % 60, digits: 2)
-        text.append(UInt8(ascii: "."))
-        text.appendDecimal(inDay % 1000, digits: 3)
-        text.append(UInt8(ascii: "Z"))
+        putDecimal(date.year, digits: 4, then: "-", at: 0, in: &text)
+        putDecimal(date.month, digits: 2, then: "-", at: 5, in: &text)
+        putDecimal(date.day, digits: 2, then: "T", at: 8, in: &text)
+        putDecimal(inDay / 3_600_000, digits: 2, then: ":", at: 11, in: &text)
+        putDecimal(inDay / 60_000 % 60, digits: 2, then: ":", at: 14, in: &text)
+        putDecimal(inDay / 1000 % 60, digits: 2, then: ".", at: 17, in: &text)
+        putDecimal(inDay % 1000, digits: 3, then: "Z", at: 20, in: &text)
     }
 }
 
@@ -157,13 +151,13 @@ extension Int64 {
     }
 }
 
-extension [UInt8] {
-    fileprivate mutating func appendDecimal(_ number: Int64, digits: Int) {
-        var divisor: Int64 = 1
-        for _ in 1..<digits { divisor *= 10 }
-        while divisor > 0 {
-            append(0x30 + UInt8(truncatingIfNeeded: number / divisor % 10))
-            divisor /= 10
-        }
+private func putDecimal(
+    _ number: Int64, digits: Int, then end: Unicode.Scalar, at start: Int, in text: inout MutableSpan<UInt8>
+) {
+    var rest = number
+    for position in stride(from: start + digits - 1, through: start, by: -1) {
+        text[position] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
     }
+    text[start + digits] = UInt8(ascii: end)
 }

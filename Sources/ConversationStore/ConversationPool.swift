@@ -7,6 +7,7 @@ struct ConversationPool: Sendable {
     private var uses: UInt64 = 0
     private var dirty: Set<ConversationKey> = []
     private var newDirectories: Set<String> = []
+    private var isClosed = false
 
     private static let maximumOpenFiles = 128
     /// From this many dirty files on one sync of the whole file system is cheaper.
@@ -59,30 +60,48 @@ struct ConversationPool: Sendable {
         try File(directory + "/" + ConversationPath.file(key), for: .reading).synchronizeData()
     }
 
+    /// Takes nothing more: the directory is someone else's from now on.
+    mutating func close() {
+        isClosed = true
+        open.removeAll()
+    }
+
     private mutating func makeOpen(_ key: ConversationKey, creates: Bool) throws(StoreError) {
+        if isClosed { throw .closed }
         uses += 1
         if let index = open.index(forKey: key) {
             open.values[index].lastUse = uses
             return
         }
         let path = directory + "/" + ConversationPath.file(key)
-        let folder = Directory.parent(of: path)
         if !creates, !Directory.exists(path) { return }
-        do throws(SystemError) {
-            if try Directory.make(folder) {
-                newDirectories.formUnion([directory, Directory.parent(of: folder)])
-            }
-        } catch {
-            throw .unavailable(path: folder, error)
-        }
-        var conversation = try OpenConversation(path)
-        if conversation.isNew { newDirectories.insert(folder) }
+        var conversation = try openFile(path)
+        if conversation.isNew { newDirectories.insert(Directory.parent(of: path)) }
         conversation.lastUse = uses
-        if open.count >= Self.maximumOpenFiles,
-            let oldest = open.min(by: { $0.value.lastUse < $1.value.lastUse })
-        {
-            open[oldest.key] = nil
-        }
+        if open.count >= Self.maximumOpenFiles { closeOldest() }
         open[key] = conversation
+    }
+
+    /// Most conversations have a folder already, so it is made only when that turns out to be missing.
+    private mutating func openFile(_ path: String) throws(StoreError) -> OpenConversation {
+        do throws(StoreError) { return try OpenConversation(path) } catch {
+            let folder = Directory.parent(of: path)
+            if Directory.isDirectory(folder) { throw error }
+            do throws(SystemError) {
+                try Directory.make(folder)
+            } catch {
+                throw .unavailable(path: folder, error)
+            }
+            newDirectories.formUnion([directory, Directory.parent(of: folder)])
+            return try OpenConversation(path)
+        }
+    }
+
+    private mutating func closeOldest() {
+        var oldest = open.startIndex
+        for index in open.indices where open.values[index].lastUse < open.values[oldest].lastUse {
+            oldest = index
+        }
+        open.remove(at: oldest)
     }
 }

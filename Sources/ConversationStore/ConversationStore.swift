@@ -75,6 +75,8 @@ package final class ConversationStore: Sendable {
         scheduler.close()
         await journal.flush()
         await checkpointer.run()
+        // Nothing in it can fail.
+        try? await conversations.close()
         await journal.close()
         lock.withLock { $0 = nil }
     }

@@ -27,6 +27,9 @@ final class ConversationWriter: Sendable {
         }
     }
 
+    /// Takes nothing more.
+    func close() async throws { try await perform { pool throws(StoreError) in pool.close() } }
+
     /// Runs `body` at once, on the caller's thread; only before the store is in use.
     func now<Result: Sendable>(
         _ body: (inout ConversationPool) throws(StoreError) -> Result

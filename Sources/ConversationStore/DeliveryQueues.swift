@@ -9,19 +9,22 @@ struct DeliveryQueues: Sendable {
     typealias Handover = (waiter: LeaseWaiter, lease: Lease?)
 
     private var conversations: [ConversationKey: Conversation] = [:]
-    private var lanes: [BusinessID: Lane] = [:]
+    private var lanes: [Lane] = []
+    private var lanePositions: [BusinessID: Int] = [:]
     private var isClosed = false
     /// How many deliveries are not finished.
     private(set) var count = 0
     /// How many deliveries cannot be read back.
     private(set) var unreadable = 0
 
-    private struct Conversation {
+    fileprivate struct Conversation {
+        /// The position of its business's lane.
+        let lane: Int
         var pending = FIFO<PendingDelivery>()
         var head = Head.idle
     }
 
-    private enum Head {
+    fileprivate enum Head {
         /// Nothing is done about the first delivery: there is none, it awaits its payload, or it was
         /// postponed.
         case idle
@@ -42,30 +45,38 @@ struct DeliveryQueues: Sendable {
 
     /// Adds a delivery behind those of its conversation.
     mutating func add(_ pending: PendingDelivery, to key: ConversationKey) -> Handover? {
-        conversations[key, default: Conversation()].pending.append(pending)
         count += 1
-        return advance(key)
+        if let index = conversations.index(forKey: key) {
+            conversations.values[index].pending.append(pending)
+            return advance(key, at: index)
+        }
+        var conversation = Conversation(lane: lanePosition(of: key.business))
+        conversation.pending.append(pending)
+        return start(&conversation, key)
     }
 
     /// Takes the next delivery of a business, or notes who waits for it.
     mutating func lease(for business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
         if isClosed { return (waiter, nil) }
-        if let key = lanes[business, default: Lane()].ready.popFirst() { return (waiter, takeHead(of: key)) }
-        lanes[business, default: Lane()].waiters.append(waiter)
+        let lane = lanePosition(of: business)
+        if let key = lanes[lane].ready.popFirst() {
+            return (waiter, withConversation(key) { $0.lease(key) }.flatMap { $0 })
+        }
+        lanes[lane].waiters.append(waiter)
         return nil
     }
 
     /// Takes back who waits.
     mutating func cancel(_ waiter: UInt64, for business: BusinessID) -> Handover? {
-        lanes[business]?.waiters.remove { $0.id == waiter }.map { ($0, nil) }
+        lanePositions[business].flatMap { lanes[$0].waiters.remove { $0.id == waiter } }.map { ($0, nil) }
     }
 
     /// Lets nobody wait any more.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []
-        for business in lanes.keys {
-            while let waiter = lanes[business]?.waiters.popFirst() { handovers.append((waiter, nil)) }
+        for lane in lanes.indices {
+            while let waiter = lanes[lane].waiters.popFirst() { handovers.append((waiter, nil)) }
         }
         return handovers
     }
@@ -150,31 +161,37 @@ struct DeliveryQueues: Sendable {
     /// Makes the first delivery of an idle conversation ready when nothing is in its way, and hands it over
     /// when somebody waits.
     mutating func advance(_ key: ConversationKey) -> Handover? {
-        let isReady = withConversation(key) { conversation in
-            guard conversation.head == .idle, let first = conversation.pending.first, !first.awaitsReference
-            else {
-                return false
-            }
-            conversation.head = .ready
-            return true
-        }
-        guard isReady ?? false else { return nil }
-        if let waiter = lanes[key.business, default: Lane()].waiters.popFirst() {
-            return (waiter, takeHead(of: key))
-        }
-        lanes[key.business, default: Lane()].ready.append(key)
-        return nil
+        conversations.index(forKey: key).flatMap { advance(key, at: $0) }
     }
 
-    private mutating func takeHead(of key: ConversationKey) -> Lease? {
-        let pending = withConversation(key) { conversation -> PendingDelivery? in
-            guard !conversation.pending.isEmpty else { return nil }
-            conversation.head = .leased
-            let first = conversation.pending.indices.lowerBound
-            conversation.pending[first].attempt += 1
-            return conversation.pending[first]
+    private mutating func advance(
+        _ key: ConversationKey, at index: Dictionary<ConversationKey, Conversation>.Index
+    ) -> Handover? {
+        guard conversations.values[index].makeReady() else { return nil }
+        let lane = conversations.values[index].lane
+        guard let waiter = lanes[lane].waiters.popFirst() else {
+            lanes[lane].ready.append(key)
+            return nil
         }
-        return pending.flatMap { $0 }.map { Lease(conversation: key, pending: $0) }
+        return (waiter, conversations.values[index].lease(key))
+    }
+
+    /// Does the same for a conversation that begins.
+    private mutating func start(_ conversation: inout Conversation, _ key: ConversationKey) -> Handover? {
+        defer { conversations[key] = conversation }
+        guard conversation.makeReady() else { return nil }
+        guard let waiter = lanes[conversation.lane].waiters.popFirst() else {
+            lanes[conversation.lane].ready.append(key)
+            return nil
+        }
+        return (waiter, conversation.lease(key))
+    }
+
+    private mutating func lanePosition(of business: BusinessID) -> Int {
+        if let position = lanePositions[business] { return position }
+        lanes.append(Lane())
+        lanePositions[business] = lanes.count - 1
+        return lanes.count - 1
     }
 
     /// Changes a conversation in place; nil when there is none.
@@ -184,6 +201,24 @@ struct DeliveryQueues: Sendable {
     ) -> Result? {
         guard let index = conversations.index(forKey: key) else { return nil }
         return change(&conversations.values[index])
+    }
+}
+
+extension DeliveryQueues.Conversation {
+    /// Makes the first delivery of an idle conversation ready; whether it did.
+    fileprivate mutating func makeReady() -> Bool {
+        guard head == .idle, let first = pending.first, !first.awaitsReference else { return false }
+        head = .ready
+        return true
+    }
+
+    /// Takes the first delivery out for an attempt.
+    fileprivate mutating func lease(_ key: ConversationKey) -> Lease? {
+        guard !pending.isEmpty else { return nil }
+        head = .leased
+        let first = pending.indices.lowerBound
+        pending[first].attempt += 1
+        return Lease(conversation: key, pending: pending[first])
     }
 }
 

@@ -24,10 +24,12 @@ final class Journal: Sendable {
         var isFlushArmed = false
         var isClosed = false
         var lastFailure: SystemError?
+        /// The number of the last record that is on disk.
+        var lastRecord: UInt64
     }
 
     private let queue = DispatchQueue(label: "balloon.journal")
-    private let waiting = Mutex(Waiting())
+    private let waiting: Mutex<Waiting>
     private let writer: Mutex<JournalWriter>
     private let maximumWaitingBytes: Int
     private let lazyDelay: Duration
@@ -38,6 +40,7 @@ final class Journal: Sendable {
         _ writer: sending JournalWriter, configuration: StoreConfiguration,
         settle: @escaping @Sendable ([JournalEntry], BatchResult) -> Void
     ) {
+        waiting = Mutex(Waiting(lastRecord: writer.lastRecord))
         self.writer = Mutex(writer)
         maximumWaitingBytes = configuration.maximumWaitingBytes
         lazyDelay = configuration.lazyDelay
@@ -106,8 +109,8 @@ final class Journal: Sendable {
     /// Why the last batch failed; nil when it did not.
     var lastFailure: SystemError? { waiting.withLock { $0.lastFailure } }
 
-    /// The number of the last record that was written; waits for a batch that is being written.
-    var lastRecord: UInt64 { writer.withLock { $0.lastRecord } }
+    /// The number of the last record that is on disk.
+    var lastRecord: UInt64 { waiting.withLock { $0.lastRecord } }
 
     /// Writes batches until nobody waits.
     private func drain() {
@@ -152,7 +155,10 @@ final class Journal: Sendable {
         let result: BatchResult
         do throws(SystemError) {
             let records = try writer.withLock { writer throws(SystemError) in try writer.commit(entries) }
-            waiting.withLock { $0.settled(entries, failure: nil) }
+            waiting.withLock { waiting in
+                waiting.settled(entries, failure: nil)
+                waiting.lastRecord = records.last?.number ?? waiting.lastRecord
+            }
             result = .durable(records)
         } catch {
             waiting.withLock { $0.settled(entries, failure: error) }

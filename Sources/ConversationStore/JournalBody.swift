@@ -47,7 +47,7 @@ enum JournalBody {
             }
             if message.hasPayloadReference { writer.field("reference", true) }
         }
-        return adding(message.message, as: "message", to: writer.finish())
+        return adding(message: message.message, to: writer.finish())
     }
 
     /// The end of a payload reference.
@@ -60,7 +60,7 @@ enum JournalBody {
                 $0.field("of", Int(record))
                 $0.field("at", at.rfc3339)
             }
-            return adding(message, as: "message", to: start)
+            return adding(message: message, to: start)
         case .failed(let reason):
             return object("resolved") {
                 $0.field("of", Int(record))
@@ -166,12 +166,14 @@ enum JournalBody {
         return writer.finish()
     }
 
-    /// Adds a member with a valid JSON text as its value, in one line.
-    private static func adding(_ json: [UInt8], as name: StaticString, to object: [UInt8]) -> [UInt8] {
+    private static let messageStart: [UInt8] = Array(",\"message\":".utf8)
+
+    /// Adds the member `message` with a valid JSON text as its value, in one line.
+    private static func adding(message json: [UInt8], to object: consuming [UInt8]) -> [UInt8] {
         var body = object
-        body.reserveCapacity(body.count + json.count + name.utf8CodeUnitCount + 5)
+        body.reserveCapacity(body.count + json.count + messageStart.count + 1)
         body.removeLast()
-        body.append(contentsOf: Array(",\"\(name)\":".utf8))
+        body.append(contentsOf: messageStart)
         let start = body.count
         body.append(contentsOf: json)
         makeOneLine(&body, from: start)

@@ -31,7 +31,7 @@ struct JournalWriter: Sendable {
         maximumSegmentBytes = configuration.maximumSegmentBytes
     }
 
-    /// The number of the last record that was written.
+    /// The number of the last record that was given out.
     var lastRecord: UInt64 { nextRecord - 1 }
 
     /// Writes the entries as one batch and waits until it is on disk.

@@ -14,6 +14,7 @@ struct MessageIndex: Sendable {
 
     /// The record number of each message, 0 while it waits.
     private var records: [MessageKey: UInt64] = [:]
+    private static let unknown = UInt64.max
     private var twins: [MessageKey: [AppendCompletion]] = [:]
 
     /// How many messages are known.
@@ -21,15 +22,20 @@ struct MessageIndex: Sendable {
 
     /// Looks a message up, and marks it as waiting when it is absent.
     mutating func claim(_ key: MessageKey, _ completion: @escaping AppendCompletion) -> Claim {
-        switch records[key] {
-        case nil:
-            records[key] = 0
-            return .absent
+        switch wait(&records[key, default: Self.unknown]) {
+        case Self.unknown: return .absent
         case 0:
             twins[key, default: []].append(completion)
             return .waiting
         default: return .durable
         }
+    }
+
+    /// Returns what was there; in place, because the table is large and seldom in the cache.
+    private func wait(_ record: inout UInt64) -> UInt64 {
+        let known = record
+        if known == Self.unknown { record = 0 }
+        return known
     }
 
     /// Notes that a message is on disk; returns the completions of those that waited with it.

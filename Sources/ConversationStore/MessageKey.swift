@@ -3,8 +3,8 @@ import BusinessMessages
 
 /// The identity of a message in the deduplication index: 128 bits of a SHA-256.
 ///
-/// Over the business id's length in decimal, a colon, the business id and the message id, so that no two
-/// pairs have the same input.
+/// Over the business id's length in eight bytes, the business id and the message id, so that no two pairs
+/// have the same input.
 struct MessageKey: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
@@ -12,8 +12,10 @@ struct MessageKey: Hashable, Sendable {
     init(business: BusinessID, id: MessageID) {
         var input: [UInt8] = []
         input.reserveCapacity(business.rawValue.utf8.count + id.rawValue.utf8.count + 8)
-        input.append(contentsOf: String(business.rawValue.utf8.count).utf8)
-        input.append(UInt8(ascii: ":"))
+        let length = UInt64(business.rawValue.utf8.count)
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            input.append(UInt8(truncatingIfNeeded: length >> shift))
+        }
         input.append(contentsOf: business.rawValue.utf8)
         input.append(contentsOf: id.rawValue.utf8)
         let hash = SHA256.hash(input)

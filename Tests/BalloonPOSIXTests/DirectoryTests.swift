@@ -58,6 +58,10 @@ struct DirectoryTests {
         #expect(bytes.firstPosition(of: 1, from: 5) == nil)
         #expect(bytes.firstPosition(of: 9, from: 0) == nil)
         #expect([UInt8]().firstPosition(of: 1, from: 0) == nil)
+        #expect(bytes.lastPosition(of: 1, before: 5) == 4)
+        #expect(bytes.lastPosition(of: 1, before: 4) == 2)
+        #expect(bytes.lastPosition(of: 1, before: 0) == nil)
+        #expect(bytes.lastPosition(of: 9, before: 5) == nil)
         bytes.replace(1, with: 7, from: 1)
         #expect(bytes == [1, 2, 7, 3, 7])
     }

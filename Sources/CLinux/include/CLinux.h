@@ -14,6 +14,7 @@
 // types than the Glibc module has.
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int syncfs(int);
+extern void *memrchr(const void *, int, size_t);
 extern int sched_getaffinity(int, size_t, void *);
 
 static inline int balloon_accept(int listener) {
