@@ -97,7 +97,9 @@ struct ChunkedDecoder: Sendable {
         state = .sizeLineFeed(size)
     }
 
-    /// A trailer line is whole; an empty one ends the body. None is kept (RFC 9110 §6.5.1).
+    /// A trailer line is whole; an empty one ends the body.
+    ///
+    /// None is kept (RFC 9110 §6.5.1).
     private mutating func endTrailerLine() throws(HTTPRefusal) {
         if trailer.isEmpty {
             state = .finished

@@ -8,7 +8,7 @@ package typealias RefusalDescription = @Sendable (HTTPRefusal) -> [UInt8]
 /// An HTTP/1.1 server on POSIX sockets and Dispatch: one shard for every core, any number of listeners.
 package actor HTTPServer {
     private let listeners: [HTTPListener]
-    private let shards: [Shard]
+    nonisolated let shards: [Shard]
     private var isServing = false
 
     /// Makes a server that does not listen yet.
@@ -48,21 +48,11 @@ package actor HTTPServer {
     /// A server that was stopped is not started again.
     package func stop(within grace: Duration) async {
         guard isServing else { return }
-        let shards = shards
-        let deadline = Task {
-            // Cancelled when everything has drained in time.
-            guard (try? await Task.sleep(for: grace)) != nil else { return }
-            for shard in shards { shard.post(.abort) }
+        await withTaskGroup(of: Void.self) { group in
+            for shard in shards {
+                group.addTask { await withCheckedContinuation { shard.post(.drain(within: grace, $0)) } }
+            }
         }
-        await drain()
-        deadline.cancel()
-        for shard in shards { shard.post(.abort) }
-        // Answered when the shard has gone.
-        await drain()
-    }
-
-    private func drain() async {
-        for shard in shards { await withCheckedContinuation { shard.post(.drain($0)) } }
     }
 
     /// Connections open now.

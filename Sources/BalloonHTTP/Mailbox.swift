@@ -11,8 +11,7 @@ final class Mailbox: Sendable {
         case chunk(ExchangeID, [UInt8], CheckedContinuation<Void, any Error>)
         case streamEnd(ExchangeID)
         case pull(ExchangeID, CheckedContinuation<[UInt8]?, any Error>)
-        case drain(CheckedContinuation<Void, Never>)
-        case abort
+        case drain(within: Duration, CheckedContinuation<Void, Never>)
     }
 
     private struct State {

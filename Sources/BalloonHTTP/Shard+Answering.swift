@@ -29,9 +29,7 @@ extension Shard {
 
     private func appendConnectionFields(_ connection: Connection) {
         out += dateField
-        if isStopping || connection.isPeerFinished && connection.input.isEmpty {
-            connection.isPersistent = false
-        }
+        if isStopping { connection.isPersistent = false }
         if !connection.isPersistent {
             out += connectionClose
         } else if connection.minorVersion == 0 {

@@ -83,7 +83,6 @@ extension Shard {
 
     /// Begins to serve a connection that has been counted.
     func adopt(_ descriptor: consuming Descriptor, _ listener: Int) {
-        descriptor.disableDelay()
         let connection = Connection(
             descriptor, token: slots.makeToken(), listener: listeners[listener], number: listener)
         slots.insert(connection)
@@ -93,7 +92,13 @@ extension Shard {
             return close(connection)
         }
         setDeadline(connection, connection.listener.ticks.firstByte)
-        if isStopping { close(connection) }
+        if isStopping { serveOrClose(connection) }
+    }
+
+    /// Serves the request that has arrived, or closes when there is none.
+    func serveOrClose(_ connection: Connection) {
+        receive(connection)
+        if connection.isOpen, connection.isIdle { close(connection) }
     }
 
     /// Brings the epoll set in line with what the connection waits for now.
@@ -121,6 +126,6 @@ extension Shard {
         connection.writer = nil
         connection.pull?.waiting?.resume(throwing: HTTPStreamError.disconnected)
         connection.pull = nil
-        if isStopping { finishDraining() }
+        leaveWhenDrained()
     }
 }

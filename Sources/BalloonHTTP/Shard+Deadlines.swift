@@ -22,9 +22,9 @@ extension Shard {
 
     private func tick() {
         isTicking = false
-        guard !isAborted else { return }
         refreshClock()
-        if wheel.count > 0 || acceptors.values.contains(where: \.isPaused) { startTicking() }
+        guard !isGone else { return }
+        if wheel.count > 0 || isStopping || acceptors.values.contains(where: \.isPaused) { startTicking() }
     }
 
     /// Looks at the clock once for a burst: the `Date` field and the deadlines that have passed.
@@ -47,6 +47,7 @@ extension Shard {
                 expire(connection)
             }
         }
+        if tick >= lastTick { cutOff() }
     }
 
     /// The current phase has lasted too long.

@@ -183,7 +183,7 @@ extension Shard {
         if connection.parser.head.expectsContinue, hasNone { out += continueResponse }
     }
 
-    /// Answers a request that no route takes. Its body is not worth reading: the connection ends with it.
+    /// Answers a request that no route takes; its body is not worth reading, so the connection ends with it.
     private func answerUnrouted(_ connection: Connection, _ response: HTTPResponse, _ cursor: inout Int) {
         cursor += connection.parser.head.length
         if connection.parser.head.framing != .none { connection.isPersistent = false }

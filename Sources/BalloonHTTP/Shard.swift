@@ -31,7 +31,9 @@ actor Shard {
     var dateSecond = 0
     var dateField: [UInt8] = []
     private(set) var isStopping = false
-    private(set) var isAborted = false
+    private(set) var isGone = false
+    /// The tick at which a stop does not wait any longer.
+    var lastTick = UInt64.max
     private var drained: [CheckedContinuation<Void, Never>] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -55,8 +57,10 @@ actor Shard {
         try epoll.add(mailbox.raw, .readable, token: Self.mailboxToken)
     }
 
-    /// Starts serving; the shard lives until it is told to abort.
+    /// Starts serving; the shard lives until it has drained.
     func start() {
+        // Makes Dispatch open the descriptor that its timers need, while there is one.
+        startTicking()
         let source = DispatchSource.makeReadSource(fileDescriptor: epoll.raw, queue: executor.queue)
         source.setEventHandler { @Sendable in self.assumeIsolated { $0.drain() } }
         source.activate()
@@ -70,7 +74,7 @@ actor Shard {
 
     private func drain() {
         var hasServed = false
-        while !isAborted {
+        while !isGone {
             let count = epoll.wait(milliseconds: 0)
             // A burst is seldom alone: a millisecond here saves re-arming the source and waking a thread.
             let ready = count == 0 && hasServed ? epoll.wait(milliseconds: 1) : count
@@ -102,7 +106,7 @@ actor Shard {
     }
 
     private func take(_ post: Mailbox.Post) {
-        if isAborted { return turnAway(post) }
+        if isGone { return turnAway(post) }
         switch post {
         case .accepted(let raw, let listener): adopt(Descriptor(owning: raw), listener)
         case .answer(let exchange, let response): answer(exchange, response)
@@ -110,8 +114,7 @@ actor Shard {
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
         case .streamEnd(let exchange): endStream(exchange)
         case .pull(let exchange, let reader): pull(exchange, reader)
-        case .drain(let continuation): stop(continuation)
-        case .abort: abort()
+        case .drain(let grace, let continuation): stop(within: grace, continuation)
         }
     }
 
@@ -123,8 +126,8 @@ actor Shard {
             uncount(listener)
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
-        case .drain(let continuation): continuation.resume()
-        case .answer, .streamHead, .streamEnd, .abort: break
+        case .drain(_, let continuation): continuation.resume()
+        case .answer, .streamHead, .streamEnd: break
         }
     }
 }
@@ -143,26 +146,30 @@ extension Shard {
 }
 
 extension Shard {
-    private func stop(_ continuation: CheckedContinuation<Void, Never>) {
+    private func stop(within grace: Duration, _ continuation: CheckedContinuation<Void, Never>) {
         isStopping = true
         drained.append(continuation)
+        lastTick = min(lastTick, wheel.now + TimerWheel.ticks(grace))
+        startTicking()
+        // Who has connected and asked is served, even if we have not looked yet.
+        for listener in acceptors.keys { acceptConnections(listener) }
         acceptors = [:]
-        for connection in slots.all where connection.isIdle { close(connection) }
-        finishDraining()
+        for connection in slots.all where connection.isIdle { serveOrClose(connection) }
+        leaveWhenDrained()
     }
 
-    private func abort() {
-        isAborted = true
-        acceptors = [:]
+    /// Closes what has not finished in its time.
+    func cutOff() {
         for connection in slots.all { close(connection) }
-        finishDraining()
-        for post in mailbox.close() { turnAway(post) }
+    }
+
+    /// When nothing is left to do, tells everybody who waits, and goes.
+    func leaveWhenDrained() {
+        guard isStopping, !isGone, slots.isEmpty else { return }
+        isGone = true
         source?.cancel()
         source = nil
-    }
-
-    func finishDraining() {
-        guard slots.isEmpty, !drained.isEmpty else { return }
+        for post in mailbox.close() { turnAway(post) }
         for continuation in drained { continuation.resume() }
         drained = []
     }

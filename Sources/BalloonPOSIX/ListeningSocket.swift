@@ -13,7 +13,11 @@ package struct ListeningSocket: ~Copyable, Sendable {
     package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
         let descriptor = try Descriptor.socket(for: address)
         try descriptor.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
-        if case .unix(let path) = address { try removeStaleSocket(path) }
+        if case .unix(let path) = address {
+            try removeStaleSocket(path)
+        } else {
+            try descriptor.prepareForAnswers()
+        }
         guard let (storage, length) = address.storage else { throw SystemError("inet_pton", code: EINVAL) }
         let raw = descriptor.raw
         try unsafe withSocketAddress(storage) { pointer throws(SystemError) in
@@ -45,6 +49,13 @@ package struct ListeningSocket: ~Copyable, Sendable {
 }
 
 extension Descriptor {
+    /// What every connection takes over from its listener: answers go out at once, and no more than this waits
+    /// unsent in the kernel, so that a slow reader is seen to read.
+    fileprivate borrowing func prepareForAnswers() throws(SystemError) {
+        try setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        try setOption(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 131_072)
+    }
+
     static func socket(for address: SocketAddress) throws(SystemError) -> Descriptor {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         return Descriptor(owning: try uninterrupted("socket") { Glibc.socket(address.family, type, 0) })
@@ -84,8 +95,14 @@ private func boundAddress(_ raw: Int32, _ asked: SocketAddress) throws(SystemErr
     return .tcp(host: host, port: UInt16(bigEndian: port))
 }
 
+/// Removes a socket at `path` that nobody serves; anything else there stays, and binding fails.
 private func removeStaleSocket(_ path: String) throws(SystemError) {
-    guard unsafe access(path, F_OK) == 0 else { return }
-    if (try? Descriptor.connect(to: .unix(path: path))) != nil { throw SystemError("bind", code: EADDRINUSE) }
-    unsafe unlink(path)
+    var status = stat()
+    guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+    do throws(SystemError) {
+        _ = try Descriptor.connect(to: .unix(path: path))
+    } catch {
+        // Only this says that nobody serves: a server that is busy gives EAGAIN.
+        if error.code == ECONNREFUSED { unsafe unlink(path) }
+    }
 }

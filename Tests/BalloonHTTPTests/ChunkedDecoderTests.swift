@@ -60,7 +60,8 @@ import Testing
         #expect(outcome(of: tooMuch, endingAt: [tooMuch.count]) == .refused(.malformedChunk))
         // Each chunk has three: together they are too many.
         let chunks = Array(String(repeating: "1;a=b\r\nx\r\n", count: maximum / 3).utf8)
-        #expect(outcome(of: chunks, endingAt: [chunks.count], maximumBytes: maximum) == .refused(.malformedChunk))
+        #expect(
+            outcome(of: chunks, endingAt: [chunks.count], maximumBytes: maximum) == .refused(.malformedChunk))
     }
 
     private enum Outcome: Hashable {

@@ -1,0 +1,105 @@
+import Glibc
+import Testing
+
+@testable import BalloonHTTP
+
+/// What waits is not waited for without end. Limits here are so short that a test waits a tick or two.
+@Suite struct DeadlineTests {
+    @Test func `a connection that says nothing is closed without an answer`() async throws {
+        try await withServer(sampleRoutes, limit: { $0.firstByteTimeout = .milliseconds(1) }) { server in
+            let received = try await server.exchange("")
+            #expect(received == "")
+        }
+    }
+
+    @Test func `an idle connection is closed without an answer`() async throws {
+        try await withServer(sampleRoutes, limit: { $0.idleTimeout = .milliseconds(1) }) { server in
+            try await server.withConnection { connection in
+                try connection.send(get("/"))
+                #expect(try connection.answer()?.status == 200)
+                #expect(try connection.rest() == "")
+            }
+        }
+    }
+
+    @Test(arguments: ["GET / HT", "GET / HTTP/1.1\r\nHost: a\r\n"])
+    func `a header that does not end gets 408`(_ start: String) async throws {
+        try await withServer(sampleRoutes, limit: { $0.headTimeout = .milliseconds(1) }) { server in
+            let answer = try await server.exchange(start)
+            #expect(answer.hasPrefix("HTTP/1.1 408 "))
+            #expect(answer.contains("Connection: close"))
+        }
+    }
+
+    @Test func `a header that comes slowly does not get more time`() async throws {
+        try await withServer(sampleRoutes, limit: { $0.headTimeout = .milliseconds(300) }) { server in
+            let answer = try await server.withConnection { connection in
+                // More bytes than anyone can send in that time, one by one, as the server takes them.
+                try? connection.send(get("/").prefix(10) + "")
+                for _ in 0..<2_000_000 where (try? connection.send("a")) == nil { break }
+                return (try? connection.rest()) ?? ""
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 4"))
+        }
+    }
+
+    @Test(
+        arguments: ["/echo", "/pull"],
+        ["Content-Length: 5\r\n\r\nhell", "Transfer-Encoding: chunked\r\n\r\n5\r\nh"])
+    func `a body that does not end gets 408`(_ path: String, _ rest: String) async throws {
+        try await withServer(sampleRoutes, limit: { $0.bodyTimeout = .milliseconds(1) }) { server in
+            let answer = try await server.exchange("POST \(path) HTTP/1.1\r\nHost: a\r\n\(rest)")
+            #expect(answer.hasPrefix("HTTP/1.1 408 "))
+        }
+    }
+
+    @Test func `a request that nobody answers gets 503, and its late answer is dropped`() async throws {
+        let (responders, found) = AsyncStream.makeStream(of: HTTPResponder.self)
+        let late = HTTPRoute(.get, "/late") { _, responder in
+            found.yield(responder)
+            return nil
+        }
+        try await withServer([late], limit: { $0.answerTimeout = .milliseconds(1) }) { server in
+            let answer = try await server.exchange(get("/late"))
+            #expect(answer.hasPrefix("HTTP/1.1 503 "))
+            for await responder in responders {
+                responder.respond(HTTPResponse(.ok))
+                responder.respond(HTTPResponse(.ok))
+                break
+            }
+            #expect(try await server.exchange(get("/late")).hasPrefix("HTTP/1.1 503 "))
+        }
+    }
+
+    @Test func `a client that takes nothing is cut off`() async throws {
+        let routes = [
+            HTTPRoute(.get, "/huge") { _, _ in
+                HTTPResponse(.ok, body: [UInt8](repeating: 0x78, count: 30_000_000))
+            }
+        ]
+        try await withServer(routes, limit: { $0.writeTimeout = .milliseconds(1) }) { server in
+            try await server.withConnection { connection in
+                try connection.receiveSlowly()
+                try connection.send(get("/huge"))
+                while server.server.connectionCount == 0 { sched_yield() }
+                while server.server.connectionCount > 0 { sched_yield() }
+                let taken = (try? connection.rest())?.utf8.count ?? 0
+                #expect(taken < 30_000_000)
+            }
+        }
+    }
+
+    @Test func `many short requests leave no entries in the wheel behind`() async throws {
+        // Idle and header waits alternate: each moves the deadline nearer, and then away again.
+        try await withServer(sampleRoutes, limit: { $0.headTimeout = .seconds(1) }) { server in
+            try await server.withConnection { connection in
+                for _ in 0..<50 {
+                    try connection.send("GET / HTTP/1.1\r\n")
+                    try connection.send("Host: a\r\n\r\n")
+                    #expect(try connection.answer()?.status == 200)
+                }
+            }
+            for shard in server.server.shards { #expect(await shard.wheel.count < 10) }
+        }
+    }
+}

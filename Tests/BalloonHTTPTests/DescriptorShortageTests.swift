@@ -1,0 +1,58 @@
+import BalloonPOSIX
+import Glibc
+import TestSupport
+import Testing
+
+@testable import BalloonHTTP
+
+@Suite struct DescriptorShortageTests {
+    @Test func `without descriptors accepting pauses, and goes on when there are some`() async {
+        // In a process of its own, because the limit is the process's.
+        await #expect(processExitsWith: .success) {
+            let server = try await RunningServer(sampleRoutes)
+            try await server.withConnection { first in
+                try first.send(get("/"))
+                try #require(try first.answer()?.status == 200)
+                var fillers = try fillDescriptors(leaving: 1)
+                let second = try RawConnection(server.address)
+                try second.send(get("/"))
+                while !server.log.lines.contains(where: { $0.contains("accepting is paused") }) {
+                    sched_yield()
+                }
+                // Those who are connected are served all the while.
+                for _ in 0..<100 {
+                    try first.send(get("/"))
+                    try #require(try first.answer()?.status == 200)
+                }
+                fillers = []
+                try #require(try second.answer()?.status == 200)
+                try #require(fillers.isEmpty)
+                try #require(server.log.lines.filter { $0.contains("paused") }.count == 1)
+            }
+            await server.stop()
+        }
+    }
+}
+
+/// Lowers the limit and opens descriptors until only `spare` are left.
+private func fillDescriptors(leaving spare: Int) throws -> [OpenDescriptor] {
+    var limit = rlimit(rlim_cur: 200, rlim_max: 200)
+    try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    var fillers: [OpenDescriptor] = []
+    while true {
+        let raw = dup(0)
+        guard raw >= 0 else { break }
+        fillers.append(OpenDescriptor(raw))
+    }
+    fillers.removeLast(spare)
+    return fillers
+}
+
+/// A descriptor that can be put into an array.
+private final class OpenDescriptor {
+    private let raw: Int32
+
+    init(_ raw: Int32) { self.raw = raw }
+
+    deinit { close(raw) }
+}

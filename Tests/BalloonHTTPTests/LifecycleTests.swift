@@ -1,0 +1,163 @@
+import BalloonPOSIX
+import Glibc
+import TestSupport
+import Testing
+
+@testable import BalloonHTTP
+
+@Suite struct LifecycleTests {
+    @Test func `a unix socket is served, kept from others, and removed at the end`() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file("control.sock")
+        let server = try await RunningServer(sampleRoutes, at: .unix(path: path))
+        #expect(try await server.answer(get("/"))?.body == "root")
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        await server.stop()
+        #expect(stat(path, &status) == -1)
+    }
+
+    @Test func `an address in use is an error that says so`() async throws {
+        let first = try await RunningServer(sampleRoutes)
+        let error = await #expect(throws: SystemError.self) {
+            _ = try await RunningServer(sampleRoutes, at: first.address)
+        }
+        #expect(error?.code == EADDRINUSE)
+        await first.stop()
+    }
+
+    @Test func `several listeners serve their own routes`() async throws {
+        let listeners = ["one", "two"].map { name in
+            HTTPListener(
+                .tcp(host: "127.0.0.1", port: 0),
+                routes: [HTTPRoute(.get, "/") { _, _ in HTTPResponse(.ok, text: name) }])
+        }
+        let server = try HTTPServer(listeners: listeners, shards: 2, logger: LogCollector().logger)
+        for (address, name) in zip(try await server.start(), ["one", "two"]) {
+            let body = try await onThread {
+                let connection = try RawConnection(address)
+                try connection.send(get("/"))
+                return try connection.answer()?.body
+            }
+            #expect(body == name)
+        }
+        await server.stop(within: .seconds(1))
+    }
+
+    @Test func `each shard has a handler of its own`() async throws {
+        let route = HTTPRoute(.get, "/") { shard in
+            var served = 0
+            return { _, _ in
+                served += 1
+                return HTTPResponse(.ok, text: "\(shard) \(served)")
+            }
+        }
+        let server = try await RunningServer([route], shards: 2)
+        let address = server.address
+        let bodies = try await onThread {
+            let connections = [try RawConnection(address), try RawConnection(address)]
+            return try connections.map { connection -> String? in
+                try connection.send(get("/") + get("/"))
+                _ = try connection.answer()
+                return try connection.answer()?.body
+            }
+        }
+        #expect(Set(bodies) == ["0 2", "1 2"])
+        await server.stop()
+    }
+
+    @Test func `stopping finishes what is under way and closes what is idle`() async throws {
+        let (responders, found) = AsyncStream.makeStream(of: HTTPResponder.self)
+        let slow = HTTPRoute(.get, "/slow") { _, responder in
+            found.yield(responder)
+            return nil
+        }
+        let server = try await RunningServer([slow])
+        async let idle = server.exchange("")
+        async let answer = server.exchange(get("/slow"))
+        for await responder in responders {
+            while server.server.connectionCount < 2 { await Task.yield() }
+            async let stopped: Void = server.server.stop(within: .seconds(60))
+            // The idle connection is closed by the stop alone; then the answer is given.
+            #expect(try await idle == "")
+            responder.respond(HTTPResponse(.ok, text: "done"))
+            await stopped
+            break
+        }
+        #expect(try await answer.hasSuffix("done"))
+        #expect(server.server.connectionCount == 0)
+    }
+
+    @Test func `what is not done within the grace is cut off`() async throws {
+        let server = try await RunningServer(sampleRoutes)
+        async let answer = server.exchange(get("/never"))
+        while server.server.connectionCount < 1 { await Task.yield() }
+        await server.server.stop(within: .milliseconds(1))
+        #expect(server.server.connectionCount == 0)
+        // Cut off by an end or a reset: no answer in any case.
+        #expect(((try? await answer) ?? "") == "")
+        await server.server.stop(within: .seconds(1))
+    }
+
+    @Test func `who writes or reads after the end is told so`() async throws {
+        let (responders, found) = AsyncStream.makeStream(of: (HTTPResponder, HTTPBodyReader?).self)
+        let route = HTTPRoute(.post, "/", body: .pulled(maximumBytes: 10)) { request, responder in
+            found.yield((responder, request.bodyReader))
+            return nil
+        }
+        let server = try await RunningServer([route])
+        async let answer = server.exchange("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
+        for await (responder, reader) in responders {
+            let reader = try #require(reader)
+            await server.server.stop(within: .zero)
+            let writer = responder.stream(HTTPStreamHead(.ok, contentType: "text/plain"))
+            await #expect(throws: HTTPStreamError.disconnected) { try await writer.write([1]) }
+            await #expect(throws: HTTPStreamError.disconnected) { _ = try await reader.next() }
+            break
+        }
+        _ = try? await answer
+    }
+
+    @Test func `answers come from many threads at once, each to its own client`() async throws {
+        let route = HTTPRoute(.get, "/later/*") { request, responder in
+            let path = Array(request.path)
+            Task.detached { responder.respond(HTTPResponse(.ok, body: path)) }
+            return nil
+        }
+        try await withServer([route]) { server in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for client in 0..<20 {
+                    group.addTask {
+                        try await server.withConnection { connection in
+                            for number in 0..<25 {
+                                try connection.send(get("/later/\(client)/\(number)"))
+                                #expect(try connection.answer()?.body == "/later/\(client)/\(number)")
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func `a full listener lets the next client in when another leaves`() async throws {
+        try await withServer(sampleRoutes, limit: { $0.maximumConnections = 2 }) { server in
+            let address = server.address
+            let answers = try await onThread {
+                var first: RawConnection? = try RawConnection(address)
+                let second = try RawConnection(address)
+                for connection in [first, second] {
+                    try connection?.send(get("/"))
+                    _ = try connection?.answer()
+                }
+                let third = try RawConnection(address)
+                try third.send(get("/"))
+                first = nil
+                return [try third.answer()?.status, first == nil ? 200 : 0]
+            }
+            #expect(answers == [200, 200])
+            #expect(server.log.lines.filter { $0.contains("accepting is paused") }.count == 1)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Testing
+
+@testable import BalloonHTTP
+
+/// Which connections go on, and in which order they are answered.
+@Suite struct PersistenceTests {
+    @Test func `a connection serves one request after the other`() async throws {
+        try await withServer(sampleRoutes) { server in
+            try await server.withConnection { connection in
+                for path in ["/", "/later", "/nothing", "/"] {
+                    try connection.send(get(path))
+                    #expect(try connection.answer()?.field("Connection") == nil)
+                }
+                try connection.send(get("/", "Connection: close\r\n"))
+                #expect(try connection.answer()?.field("Connection") == "close")
+                #expect(try connection.rest() == "")
+            }
+        }
+    }
+
+    @Test func `HTTP 1.0 closes unless it asks to go on`() async throws {
+        try await withServer(sampleRoutes) { server in
+            let closed = try await server.exchange("GET / HTTP/1.0\r\n\r\n")
+            #expect(closed.hasPrefix("HTTP/1.1 200 ") && closed.contains("\r\nConnection: close\r\n"))
+            try await server.withConnection { connection in
+                for _ in 0..<2 {
+                    try connection.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+                    #expect(try connection.answer()?.field("Connection") == "keep-alive")
+                }
+            }
+        }
+    }
+
+    @Test func `the last request that a connection may have closes it`() async throws {
+        try await withServer(sampleRoutes, limit: { $0.maximumRequestsPerConnection = 3 }) { server in
+            let answers = try await server.exchange(String(repeating: get("/"), count: 5))
+            #expect(answers.ranges(of: "200 OK").count == 3)
+            #expect(answers.ranges(of: "Connection: close").count == 1)
+        }
+    }
+
+    @Test func `pipelined requests are answered in order, however they are answered`() async throws {
+        try await withServer(sampleRoutes) { server in
+            try await server.withConnection { connection in
+                let paths = (0..<100).map { ["/", "/later", "/nothing", "/below/\($0)"][$0 % 4] }
+                try connection.send(paths.map { get($0) }.joined())
+                for path in paths {
+                    let body = try connection.answer()?.body
+                    #expect(
+                        body == ["/": "root", "/later": "later", "/nothing": "Not Found\n"][path] ?? path)
+                }
+            }
+        }
+    }
+
+    @Test func `pipelined requests that come in pieces are answered like whole ones`() async throws {
+        try await withServer(sampleRoutes) { server in
+            try await server.withConnection { connection in
+                let post = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+                let chunks = "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                let text = Array((get("/later") + post + chunks + "2\r\nhe\r\n0\r\n\r\n" + get("/")).utf8)
+                for byte in text { try connection.send(String(decoding: [byte], as: UTF8.self)) }
+                for body in ["later", "hello", "he", "root"] {
+                    #expect(try connection.answer()?.body == body)
+                }
+            }
+        }
+    }
+
+    @Test func `a client that has finished sending gets all its answers`() async throws {
+        try await withServer(sampleRoutes) { server in
+            let answers = try await server.withConnection { connection in
+                try connection.send(get("/later") + get("/large") + get("/later") + get("/") + "GET /unfin")
+                connection.finishSending()
+                return try connection.rest()
+            }
+            #expect(answers.ranges(of: "200 OK").count == 4)
+        }
+    }
+
+    @Test func `answers that are too much for one look at the input all come`() async throws {
+        // Half of the limit is left when the input is looked at again, although the client takes everything.
+        try await withServer(sampleRoutes, limit: { $0.maximumPendingOutputBytes = 1000 }) { server in
+            try await server.withConnection { connection in
+                try connection.send(String(repeating: get("/large"), count: 50))
+                for _ in 0..<50 { #expect(try connection.answer()?.body.utf8.count == 100_000) }
+            }
+        }
+    }
+
+    @Test func `a reset while a request is under way harms nobody else`() async throws {
+        try await withServer(sampleRoutes) { server in
+            for request in [
+                "GET / HT", get("/never"), "POST /pull HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx",
+            ] {
+                try await server.withConnection { connection in
+                    try connection.send(request)
+                    connection.resetOnClose()
+                }
+            }
+            #expect(try await server.answer(get("/"))?.status == 200)
+        }
+    }
+}

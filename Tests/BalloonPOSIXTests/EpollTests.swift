@@ -1,0 +1,80 @@
+import BalloonPOSIX
+import Glibc
+import Testing
+
+@Suite struct EpollTests {
+    @Test func `a signalled wake-up is ready until it is cleared`() throws {
+        var epoll = try Epoll()
+        let wakeUp = try WakeUp()
+        try epoll.add(wakeUp.raw, .readable, token: 42)
+        #expect(epoll.wait(milliseconds: 0) == 0)
+        wakeUp.signal()
+        wakeUp.signal()
+        try #require(epoll.wait(milliseconds: 1000) == 1)
+        #expect(epoll.ready(0).token == 42)
+        #expect(epoll.ready(0).events == .readable)
+        wakeUp.clear()
+        #expect(epoll.wait(milliseconds: 0) == 0)
+    }
+
+    @Test func `what is watched for can be changed, and a peer that is gone is always seen`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        let ours = Descriptor(owning: ends[0])
+        var epoll = try Epoll()
+        try epoll.add(ours.raw, .writable, token: 1)
+        #expect(epoll.wait(milliseconds: 0) == 1)
+        try epoll.modify(ours.raw, [], token: 2)
+        #expect(epoll.wait(milliseconds: 0) == 0)
+        do { _ = Descriptor(owning: ends[1]) }
+        try #require(epoll.wait(milliseconds: 1000) == 1)
+        #expect(epoll.ready(0).token == 2)
+        #expect(!epoll.ready(0).events.isDisjoint(with: .gone))
+        try epoll.remove(ours.raw)
+        #expect(epoll.wait(milliseconds: 0) == 0)
+        #expect(throws: SystemError.self) { try epoll.remove(ours.raw) }
+    }
+}
+
+@Suite struct QueueExecutorTests {
+    @Test func `an actor on a queue runs its jobs there, one after the other`() async {
+        actor Counter {
+            let executor = QueueExecutor(label: "test")
+            nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+            var value = 0
+            func add() {
+                executor.checkIsolated()
+                value += 1
+            }
+        }
+        let counter = Counter()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<1000 { group.addTask { await counter.add() } }
+        }
+        #expect(await counter.value == 1000)
+    }
+
+    @Test func `only the first caller is the first`() async {
+        let time = FirstTime()
+        let taken = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<100 { group.addTask { time.take() } }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(taken == 1)
+    }
+}
+
+@Suite struct TerminationSignalsTests {
+    @Test func `the first signal asks and the second ends`() async {
+        await #expect(processExitsWith: .exitCode(128 + SIGTERM)) {
+            let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+            let signals = TerminationSignals { ask.yield() }
+            kill(getpid(), SIGINT)
+            for await _ in asked { break }
+            kill(getpid(), SIGTERM)
+            await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in
+                withExtendedLifetime(signals) {}
+            }
+        }
+    }
+}

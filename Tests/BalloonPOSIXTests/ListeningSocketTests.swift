@@ -1,0 +1,68 @@
+import BalloonPOSIX
+import Glibc
+import TestSupport
+import Testing
+
+@Suite struct ListeningSocketTests {
+    @Test func `port 0 becomes the port that was bound`() throws {
+        let socket = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
+        #expect(socket.address.port ?? 0 > 0)
+        #expect(try socket.accept() == nil)
+    }
+
+    @Test func `a connection is accepted`() throws {
+        let socket = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
+        let client = try Descriptor.connect(to: socket.address)
+        var accepted = try socket.accept()
+        while accepted == nil { accepted = try socket.accept() }
+        #expect(try client.send([1, 2, 3]) == 3)
+    }
+
+    @Test func `an address in use is an error that names it`() throws {
+        let socket = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
+        let error = #expect(throws: SystemError.self) { _ = try ListeningSocket(socket.address) }
+        #expect(error?.code == EADDRINUSE)
+    }
+
+    @Test func `a unix socket that nobody serves is replaced`() throws {
+        let directory = TemporaryDirectory()
+        let stale = directory.file("stale")
+        try leaveSocket(at: stale)
+        let socket = try ListeningSocket(.unix(path: stale))
+        #expect(socket.address == .unix(path: stale))
+    }
+
+    @Test func `a unix socket that is served stays`() throws {
+        let directory = TemporaryDirectory()
+        let address = SocketAddress.unix(path: directory.file("socket"))
+        let socket = try ListeningSocket(address)
+        let error = #expect(throws: SystemError.self) { _ = try ListeningSocket(address) }
+        #expect(error?.code == EADDRINUSE)
+        #expect(access(directory.file("socket"), F_OK) == 0)
+        #expect(socket.address == address)
+    }
+
+    @Test func `a file that is no socket stays`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file("file")
+        let file = Descriptor(owning: open(path, O_CREAT | O_WRONLY, 0o600))
+        try file.writeAll(Array("kept".utf8))
+        let error = #expect(throws: SystemError.self) { _ = try ListeningSocket(.unix(path: path)) }
+        #expect(error?.code == EADDRINUSE)
+        #expect(access(path, F_OK) == 0)
+    }
+
+    /// Binds a socket and leaves it behind, as a process that was killed does.
+    private func leaveSocket(at path: String) throws {
+        let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(raw) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(raw, $0, size) }
+        }
+        try #require(status == 0)
+    }
+}
