@@ -3,7 +3,7 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// What waits is not waited for without end. Limits here are so short that a test waits a tick or two.
+/// What waits is not waited for without end; limits here are so short that a test waits a tick or two.
 @Suite struct DeadlineTests {
     @Test func `a connection that says nothing is closed without an answer`() async throws {
         try await withServer(sampleRoutes, limit: { $0.firstByteTimeout = .milliseconds(1) }) { server in
