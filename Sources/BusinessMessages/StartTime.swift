@@ -63,7 +63,8 @@ extension Substring.UTF8View {
 
 private func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
-private func days(inMonth month: Int, of year: Int) -> Int {
+/// How many days a month of the Gregorian calendar has.
+func days(inMonth month: Int, of year: Int) -> Int {
     switch month {
     case 2: isLeap(year) ? 29 : 28
     case 4, 6, 9, 11: 30

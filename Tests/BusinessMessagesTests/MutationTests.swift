@@ -56,24 +56,24 @@ private func write(
     }
 }
 
-struct MutationTests {
-    /// Every variant of a message in which one value below the root is not what it was.
-    private func variants(of document: JSONDocument) throws -> [JSONDocument] {
-        var variants: [JSONDocument] = []
-        for mutation in Mutation.allCases {
-            var target = 2
-            while true {
-                var count = 0
-                var writer = JSONWriter()
-                write(document.root, name: nil, mutation, at: target, counting: &count, to: &writer)
-                guard count >= target else { break }
-                variants.append(try JSONDocument(writer.finish()))
-                target += 1
-            }
+/// Every variant of a message in which one value below the root is not what it was.
+func variants(of document: JSONDocument) throws -> [JSONDocument] {
+    var variants: [JSONDocument] = []
+    for mutation in Mutation.allCases {
+        var target = 2
+        while true {
+            var count = 0
+            var writer = JSONWriter()
+            write(document.root, name: nil, mutation, at: target, counting: &count, to: &writer)
+            guard count >= target else { break }
+            variants.append(try JSONDocument(writer.finish()))
+            target += 1
         }
-        return variants
     }
+    return variants
+}
 
+struct MutationTests {
     @Test(arguments: sampleNames)
     func `a message with one value changed is still an event with all of its JSON`(name: String) throws {
         let variants = try variants(of: try sample(name))
@@ -110,6 +110,19 @@ struct MutationTests {
                 #expect((1...512).contains(envelope.id.rawValue.utf8.count))
             } catch {
                 #expect(error != .notAnObject)
+            }
+        }
+    }
+}
+
+struct OutboundMutationTests {
+    @Test(arguments: outboundNames)
+    func `a changed message is checked to its end, and every problem has a place in it`(name: String) throws {
+        for variant in try variants(of: try outboundSample(name)) {
+            for problem in OutboundMessage.problems(in: variant.root, needsEnvelope: true, for: []) {
+                #expect(problem.line >= 1 && problem.column >= 1)
+                #expect(problem.pointer.isEmpty || problem.pointer.hasPrefix("/"))
+                #expect(!problem.allowed.isEmpty && !problem.found.isEmpty && !problem.passage.isEmpty)
             }
         }
     }

@@ -1,0 +1,57 @@
+internal import BalloonJSON
+
+extension Checks {
+    /// The most bytes that a redirect address may have.
+    static let maximumRedirectBytes = 8192
+
+    static let authenticate = object(
+        "InteractiveData.Data.Authenticate Dictionary", [.required("oauth2", oauth2)])
+
+    private static let oauth2 = object(
+        "Data.Authenticate.Oauth2 Dictionary",
+        [
+            .required("responseType", oneOf(["code"], .responseType)),
+            .required("scope", list(of: text)), .required("state", words),
+            .optional("responseEncryptionKey", all(words, encryptionKey)), .optional("clientSecret", words),
+            .optional("redirectURI", all(words, redirect)),
+            .optional("additionalParameters", all(text, parameters)), .optional("clientId", text),
+        ],
+        then: { oauth2, inspection in
+            let isFirst = oauth2["responseEncryptionKey"] != nil && oauth2["clientSecret"] != nil
+            guard isFirst == (oauth2["redirectURI"] != nil) else { return }
+            inspection.report(
+                .authenticationProcedure, at: oauth2, found: isFirst ? "both" : "neither",
+                allowed: "responseEncryptionKey with clientSecret, or redirectURI")
+        })
+
+    private static let encryptionKey: Check = { value, inspection in
+        guard value.nonEmptyString != nil else { return }
+        // SEC 1 §2.3.3: 4, then both coordinates of 48 bytes.
+        guard let point = value.base64Bytes, point.count == 97, point[0] == 4 else {
+            return inspection.report(
+                .encryptionKey, at: value, found: "something else",
+                allowed: "97 bytes in Base64, the first is 4")
+        }
+    }
+
+    private static let redirect: Check = { value, inspection in
+        guard let text = value.nonEmptyString else { return }
+        guard text.isWebAddress(schemes: ["https"]), text.utf8.count <= maximumRedirectBytes else {
+            return inspection.report(
+                .redirectAddress, at: value,
+                allowed: "https:// and a host, at most \(maximumRedirectBytes) bytes")
+        }
+    }
+
+    private static let parameters: Check = { value, inspection in
+        guard let text = value.nonEmptyString else { return }
+        let isQuery =
+            text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+            && text.split(separator: "&", omittingEmptySubsequences: false).allSatisfy {
+                !$0.isEmpty && $0.first != "="
+            }
+        if !isQuery {
+            inspection.report(.additionalParameters, at: value, allowed: "a query such as a=1&b=2")
+        }
+    }
+}

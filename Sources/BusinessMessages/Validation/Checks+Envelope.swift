@@ -1,0 +1,95 @@
+internal import BalloonJSON
+
+extension Checks {
+    /// A whole message as a business sends it; what the server adds may be missing.
+    static func message(needsEnvelope: Bool) -> Check {
+        { value, inspection in
+            inspection.inspect(
+                value, as: envelope(isRequired: needsEnvelope), in: "Common Specifications",
+                then: { message, inspection in
+                    content(of: message, &inspection)
+                    addresses(of: message, &inspection)
+                })
+        }
+    }
+
+    static let types = ["text", "interactive", "richLink", "typing_start", "typing_end"]
+
+    private static func envelope(isRequired: Bool) -> [Member] {
+        func envelope(_ name: String, _ check: @escaping Check) -> Member {
+            Member(name: name, isRequired: isRequired, check: check)
+        }
+        return [
+            .required("type", oneOf(types, .messageType)),
+            envelope("id", uuid(.messageIdentifier)),
+            envelope("v", version),
+            envelope("sourceId", words), envelope("destinationId", words),
+            .optional("locale", text), .optional("intent", text), .optional("group", text),
+            .optional("body", text), .optional("subject", text),
+            .optional("attachments", list(of: attachment)),
+            .optional("richLinkData", richLink), .optional("richLinkDataRef", uploadedLink),
+            .optional("interactiveData", interactiveData),
+            .optional("interactiveDataRef", uploadedInteraction),
+        ]
+    }
+
+    private static let version: Check = { value, inspection in
+        guard let number = value.int else {
+            return inspection.report(.type, at: value, allowed: "the number 1")
+        }
+        if number != 1 { inspection.report(.protocolVersion, at: value, allowed: "1") }
+    }
+
+    /// What each type must have.
+    private static func content(of message: JSONValue, _ inspection: inout Inspection) {
+        switch message["type"]?.string {
+        case "text": checkText(of: message, &inspection)
+        case "richLink":
+            either("richLinkData", "richLinkDataRef", of: message, .linkContent, &inspection)
+        case "interactive":
+            either("interactiveData", "interactiveDataRef", of: message, .interactiveContent, &inspection)
+        default: break
+        }
+    }
+
+    private static func checkText(of message: JSONValue, _ inspection: inout Inspection) {
+        guard let body = message["body"] else {
+            return inspection.report(.required, at: message, missing: "body", allowed: "body, always")
+        }
+        guard let text = body.string else { return }
+        if text.isEmpty { inspection.report(.empty, at: body, allowed: "a text that is not empty") }
+        let markers = text.unicodeScalars.count { $0 == "\u{FFFC}" }
+        let attachments = message["attachments"]?.count ?? 0
+        if markers != attachments {
+            inspection.report(
+                .attachmentMarkers, at: body, found: "\(markers) of U+FFFC",
+                allowed: "\(attachments), one per attachment")
+        }
+    }
+
+    private static func either(
+        _ first: String, _ second: String, of message: JSONValue, _ rule: MessageRule,
+        _ inspection: inout Inspection
+    ) {
+        let found = [first, second].filter { message[$0] != nil }
+        guard found.count != 1 else { return }
+        inspection.report(
+            rule, at: message, found: found.isEmpty ? "neither" : "both", allowed: "\(first) or \(second)")
+    }
+
+    private static func addresses(of message: JSONValue, _ inspection: inout Inspection) {
+        if let source = message["sourceId"], source.string?.hasPrefix("urn:biz:") == true {
+            inspection.report(
+                .sourceAddress, at: source, allowed: "the identifier of the business without urn:biz:")
+        }
+        guard let destination = message["destinationId"], let text = destination.string, !text.isEmpty else {
+            return
+        }
+        let isInvitation = message["interactiveData"]?["data"]?["notification"] != nil
+        if isInvitation != text.hasPrefix("tel:+") {
+            inspection.report(
+                .destinationAddress, at: destination,
+                allowed: isInvitation ? "tel:+ and a number" : "the customer's opaque identifier")
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import BalloonJSON
+
+extension Checks {
+    /// The most bytes that an attachment may have.
+    static let maximumAttachmentBytes = 100_000_000
+    /// The most bytes that a rich link's image should have.
+    static let maximumLinkImageBytes = 200_000
+
+    static let attachment = object(
+        "Sending Messages with Attachments",
+        [
+            .required("name", words), .required("mimeType", words), .required("size", attachmentSize),
+            .required("signature-base64", base64), .required("url", secureAddress),
+            .required("owner", words), .required("key", key), .optional("signature", text),
+        ])
+
+    /// A number in a string, as Apple demands; a bare number is seen in its own documents.
+    private static let attachmentSize: Check = { value, inspection in
+        let size = value.kind == .string ? value.string.flatMap { Int($0) } : value.int
+        guard value.kind == .string || value.kind == .number else {
+            return inspection.report(.type, at: value, allowed: "a number in a text")
+        }
+        guard let size, (0...maximumAttachmentBytes).contains(size) else {
+            return inspection.report(
+                .attachmentSize, at: value, allowed: "0 to \(maximumAttachmentBytes) bytes")
+        }
+    }
+
+    private static let key = text(.attachmentKey, allowed: "00 and 64 hexadecimal digits") {
+        $0.hasPrefix("00") && $0.isHexadecimal(digits: 66)
+    }
+
+    private static let size: Check = { value, inspection in
+        if value.int == nil && value.string.flatMap({ Int($0) }) == nil {
+            inspection.report(.type, at: value, allowed: "a number of bytes")
+        }
+    }
+
+    private static let reference: [Member] = [
+        .required("url", secureAddress), .required("owner", words), .required("size", size),
+        .required("signature-base64", base64), .optional("signature", text), .optional("key", key),
+        .optional("title", text), .optional("dataRefSig", text),
+    ]
+
+    static let uploadedLink = object("Rich Links", reference + [.optional("bid", bid)])
+
+    static let uploadedInteraction = object(
+        "Receiving an Interactive Message", reference + [.required("bid", bid)])
+
+    static let richLink = object(
+        "Rich Links",
+        [
+            .required("url", linkAddress), .required("title", words),
+            .optional("assets", object("Rich Links", assets, then: checkAssets)),
+        ])
+
+    private static let linkAddress: Check = { value, inspection in
+        guard let text = value.string else {
+            return inspection.report(.type, at: value, allowed: "a text")
+        }
+        guard !text.isWebAddress(schemes: ["https", "http"]) else { return }
+        if text.firstRange(of: "://") != nil, !text.lowercased().hasPrefix("http") {
+            inspection.report(.linkScheme, at: value, allowed: "https or http")
+        } else {
+            inspection.report(.webAddress, at: value, allowed: "https:// and a host")
+        }
+    }
+
+    private static let assets: [Member] = [
+        .optional(
+            "image",
+            object(
+                "Rich Links", [.required("data", all(base64, linkImage)), .required("mimeType", words)])),
+        .optional(
+            "video", object("Rich Links", [.required("url", webAddress), .required("mimeType", words)])),
+    ]
+
+    private static let linkImage: Check = { value, inspection in
+        guard let bytes = value.base64Bytes, bytes.count > maximumLinkImageBytes else { return }
+        inspection.report(
+            .linkImageBytes, at: value, found: "\(bytes.count) bytes",
+            allowed: "at most \(maximumLinkImageBytes) bytes")
+    }
+
+    private static let checkAssets: Check = { assets, inspection in
+        if assets["video"] != nil, assets["image"] == nil {
+            inspection.report(
+                .linkVideoImage, at: assets, missing: "image", allowed: "an image beside the video")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import BalloonJSON
+
+extension Checks {
+    static let datePage: [Member] = [
+        .optional("hintText", text),
+        .optional(
+            "options",
+            object(
+                "Types of Pages",
+                [
+                    .optional("dateFormat", text), .optional("startDate", text),
+                    .optional("maximumDate", text), .optional("minimumDate", text),
+                    .optional("labelText", text),
+                ], then: checkDates)),
+    ]
+
+    private static func checkDates(of options: JSONValue, _ inspection: inout Inspection) {
+        var pattern = DatePattern.standard
+        if let format = options["dateFormat"], let text = format.nonEmptyString {
+            guard let read = DatePattern(text) else {
+                return inspection.report(
+                    .dateFormat, at: format, allowed: "a year, a month and a day, such as MM/dd/yyyy")
+            }
+            pattern = read
+        }
+        var earlier: (name: String, date: CalendarDate)?
+        for name in ["minimumDate", "startDate", "maximumDate"] {
+            guard let member = options[name], let date = date(in: member, pattern, &inspection) else {
+                continue
+            }
+            if let earlier, date < earlier.date {
+                inspection.report(.dateOrder, at: member, allowed: "\(earlier.name) or later")
+            }
+            earlier = (name, date)
+        }
+    }
+
+    private static func date(
+        in member: JSONValue, _ pattern: DatePattern, _ inspection: inout Inspection
+    ) -> CalendarDate? {
+        guard let text = member.nonEmptyString else { return nil }
+        if let date = pattern.date(in: text) { return date }
+        guard let date = DatePattern.iso.date(in: text) else {
+            inspection.report(.dateValue, at: member, allowed: "a date in the form \(pattern.text)")
+            return nil
+        }
+        inspection.report(.dateSpelling, at: member, allowed: "a date in the form \(pattern.text)")
+        return date
+    }
+
+    // Input fields.
+
+    static let inputPage: [Member] = [
+        .optional("hintText", text),
+        .optional(
+            "options",
+            object(
+                "Types of Pages",
+                [
+                    .optional("regex", all(text, regex)), .optional("placeholder", text),
+                    .optional("required", boolean),
+                    .optional("inputType", oneOf(["singleline", "multiline"], .inputType)),
+                    .optional("labelText", text), .optional("prefixText", text),
+                    .optional("maximumCharacterCount", integer(from: 1, .characterCount)),
+                    .optional("keyboardType", oneOf(keyboards + uikitKeyboards, .keyboardType)),
+                    .optional(
+                        "textContentType",
+                        oneOf(FormRequest.Page.TextContentType.allCases.map(\.rawValue), .textContentType)),
+                ],
+                then: { options, inspection in
+                    guard options["inputType"]?.string == "multiline" else { return }
+                    for name in ["labelText", "prefixText"] {
+                        guard let member = options[name], member.nonEmptyString != nil else { continue }
+                        inspection.report(
+                            .singleLineOnly, at: member, found: "\(name) on several lines",
+                            allowed: "\(name) on a single line")
+                    }
+                })),
+    ]
+
+    static let keyboards = FormRequest.Page.Keyboard.allCases.map(\.rawValue)
+
+    /// The same keyboards as Apple's sample spells them: `UIKeyboardTypeEmailAddress`.
+    static let uikitKeyboards = keyboards.filter { !$0.hasPrefix("UI") }.map {
+        "UIKeyboardType" + $0.prefix(1).uppercased() + $0.dropFirst()
+    }
+
+    private static let regex: Check = { value, inspection in
+        guard let text = value.nonEmptyString else { return }
+        do {
+            _ = try Regex(text)
+        } catch {
+            inspection.report(.regex, at: value, allowed: "a regular expression")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import BalloonJSON
+
+extension Checks {
+    /// A UUID in either case.
+    static func uuid(_ rule: MessageRule) -> Check {
+        text(rule, allowed: "a UUID", \.isUUID)
+    }
+
+    /// Bytes in Base64, at least one.
+    static let base64: Check = { value, inspection in
+        words(value, &inspection)
+        guard let text = value.string, !text.isEmpty, value.base64Bytes == nil else { return }
+        inspection.report(.base64, at: value, allowed: "Base64 with padding")
+    }
+
+    /// An absolute web address.
+    static let webAddress = text(.webAddress, allowed: "https:// and a host") {
+        $0.isWebAddress(schemes: ["https", "http"])
+    }
+
+    /// An absolute web address whose transport is encrypted.
+    static let secureAddress = text(.webAddress, allowed: "https:// and a host") {
+        $0.isWebAddress(schemes: ["https"])
+    }
+}
+
+extension JSONValue {
+    /// The bytes that a string holds in Base64.
+    var base64Bytes: [UInt8]? {
+        if let plain = stringBytes { return Base64.decode(plain) }
+        return string.flatMap { Base64.decode($0.utf8) }
+    }
+}
+
+extension StringProtocol {
+    /// Whether it is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562 §4).
+    var isUUID: Bool {
+        let groups = utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(\.isHexadecimal)
+    }
+
+    /// Whether it is an absolute address with a host, in printable ASCII (RFC 3986 §4.3).
+    func isWebAddress(schemes: Set<String>) -> Bool {
+        guard let separator = firstRange(of: "://"),
+            schemes.contains(self[..<separator.lowerBound].lowercased())
+        else { return false }
+        let rest = self[separator.upperBound...]
+        let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        return !host.isEmpty && rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexadecimal: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+}
+
+extension StringProtocol {
+    /// Whether it is `count` hexadecimal digits.
+    func isHexadecimal(digits count: Int) -> Bool {
+        utf8.count == count && utf8.allSatisfy(\.isHexadecimal)
+    }
+}

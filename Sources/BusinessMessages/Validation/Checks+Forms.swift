@@ -1,0 +1,113 @@
+internal import BalloonJSON
+
+extension Checks {
+    /// How many characters a page's identifier may have: fewer than 20.
+    static let maximumPageIdentifierCharacters = 19
+
+    static let dynamic = object(
+        "Form Message, request payload",
+        [
+            .required("version", all(words, formVersion)),
+            .required("template", oneOf(["messageForms"], .formTemplate)), .required("data", form),
+        ])
+
+    private static let formVersion: Check = { value, inspection in
+        guard let version = value.string, !version.isEmpty, !["1.1", "1.2"].contains(version) else { return }
+        inspection.report(.formVersion, at: value, allowed: "1.1 or 1.2")
+    }
+
+    private static let form = object(
+        "Data Dictionary Objects",
+        [
+            .required("startPageIdentifier", words), .required("pages", list(of: page, minimum: 1)),
+            .optional("private", boolean), .optional("showSummary", boolean), .optional("splash", splash),
+        ], then: checkPageGraph)
+
+    private static let splash = object(
+        "Data Dictionary Objects",
+        [
+            .optional("header", text), .optional("splashtext", text), .optional("buttonTitle", text),
+            .optional("imageIdentifier", looseIdentifier),
+        ],
+        then: { splash, inspection in
+            guard splash["buttonTitle"]?.nonEmptyString == nil else { return }
+            inspection.report(
+                .splashButton, at: splash, missing: "buttonTitle", allowed: "a text; else it is left out")
+        })
+
+    // Pages.
+
+    static let pageTypes = ["select", "picker", "datePicker", "input"]
+
+    private static let commonPage: [Member] = [
+        .required(
+            "pageIdentifier",
+            text(atMost: maximumPageIdentifierCharacters, .pageIdentifier, mayBeEmpty: false)),
+        .required("type", oneOf(pageTypes, .pageType)),
+        .optional("title", text), .optional("subtitle", text), .optional("nextPageIdentifier", text),
+        .optional("submitForm", boolean),
+    ]
+
+    private static let page: Check = { value, inspection in
+        let type = value["type"]?.string ?? ""
+        let particular: [Member] =
+            switch type {
+            case "select": selectPage
+            case "picker": pickerPage
+            case "datePicker": datePage
+            case "input": inputPage
+            default: []
+            }
+        inspection.inspect(value, as: commonPage + particular, in: "Types of Pages") { page, inspection in
+            checkQuestion(of: page, type, &inspection)
+            unique(page["items"]?.objects ?? [], "identifier", .pageItemIdentifiers, &inspection)
+            if type == "select" { checkItemPages(of: page, &inspection) }
+            if type == "picker" { checkSelectedItem(of: page, &inspection) }
+        }
+    }
+
+    /// The picker page of Apple's own sample has none, so wheels may do without.
+    private static func checkQuestion(
+        of page: JSONValue, _ type: String, _ inspection: inout Inspection
+    ) {
+        guard type != "picker", page["subtitle"]?.nonEmptyString == nil else { return }
+        inspection.report(.pageQuestion, at: page, missing: "subtitle", allowed: "the page's question")
+    }
+
+    private static let selectPage: [Member] = [
+        .optional("multipleSelection", boolean),
+        .required(
+            "items",
+            list(
+                of: object(
+                    "Types of Pages",
+                    formItem + [
+                        .optional("imageIdentifier", looseIdentifier), .optional("nextPageIdentifier", text),
+                    ]),
+                minimum: 1)),
+    ]
+
+    private static let pickerPage: [Member] = [
+        .optional("pickerTitle", text), .optional("selectedItemIndex", integer),
+        .required("items", list(of: object("Types of Pages", formItem), minimum: 1)),
+    ]
+
+    private static let formItem: [Member] = [
+        .required("identifier", words), .required("title", words), .required("value", text),
+    ]
+
+    private static func checkItemPages(of page: JSONValue, _ inspection: inout Inspection) {
+        guard page["multipleSelection"]?.bool == true else { return }
+        for item in page["items"]?.objects ?? [] {
+            guard let next = item["nextPageIdentifier"] else { continue }
+            inspection.report(.itemNextPage, at: next, allowed: "nothing, since several can be chosen")
+        }
+    }
+
+    private static func checkSelectedItem(of page: JSONValue, _ inspection: inout Inspection) {
+        guard let selected = page["selectedItemIndex"], let index = selected.int,
+            let count = page["items"]?.count, !(0..<count).contains(index)
+        else { return }
+        inspection.report(.selectedItem, at: selected, allowed: "0 to \(count - 1)")
+    }
+}

@@ -1,0 +1,80 @@
+internal import BalloonJSON
+
+extension Checks {
+    static let image = object(
+        "ImageItem Dictionary",
+        [
+            .required("identifier", looseIdentifier), .required("data", all(base64, imageFormat)),
+            .optional("description", description),
+        ])
+
+    /// A text, or null, which VoiceOver passes over.
+    private static let description: Check = { value, inspection in
+        if !value.isNull { text(value, &inspection) }
+    }
+
+    private static let imageFormat: Check = { value, inspection in
+        guard let bytes = value.base64Bytes, !bytes.isEmpty, ImageSize(header: bytes) == nil else { return }
+        inspection.report(.imageFormat, at: value, found: "another file", allowed: "a PNG or JPEG file")
+    }
+
+    /// Checks that images are unique, used and of the right size, and that every reference names one.
+    static func checkImages(of interactiveData: JSONValue, _ inspection: inout Inspection) {
+        let images = interactiveData["data"]?["images"]?.elements.filter { $0.kind == .object } ?? []
+        unique(images, "identifier", .imageIdentifiers, &inspection)
+        var byName: [String: JSONValue] = [:]
+        for image in images {
+            if let name = image["identifier"]?.scalarString { byName[name] = image }
+        }
+        var used: Set<String> = []
+        for (reference, size) in imageReferences(in: interactiveData) {
+            guard let name = reference.scalarString else { continue }
+            used.insert(name)
+            guard let image = byName[name] else {
+                inspection.report(
+                    .imageReference, at: reference,
+                    allowed: byName.isEmpty
+                        ? "an image in data.images" : byName.keys.sorted().joined(separator: " "))
+                continue
+            }
+            checkPixels(of: image, expected: size, &inspection)
+        }
+        for image in images {
+            guard let identifier = image["identifier"], let name = identifier.scalarString,
+                !used.contains(name)
+            else { continue }
+            inspection.report(.unusedImage, at: identifier, allowed: "an imageIdentifier that names it")
+        }
+    }
+
+    private static func checkPixels(
+        of image: JSONValue, expected: ImageSize?, _ inspection: inout Inspection
+    ) {
+        guard let expected, let data = image["data"], let bytes = data.base64Bytes,
+            let size = ImageSize(header: bytes), size != expected
+        else { return }
+        inspection.report(.imagePixels, at: data, found: "\(size) pixels", allowed: "\(expected) pixels")
+    }
+
+    /// Every `imageIdentifier` of a built-in message, with the size that its place shows.
+    private static func imageReferences(in value: JSONValue) -> [(JSONValue, ImageSize?)] {
+        var found: [(JSONValue, ImageSize?)] = []
+        func add(_ owner: JSONValue?, _ size: ImageSize?) {
+            if let reference = owner?["imageIdentifier"] { found.append((reference, size)) }
+        }
+        for name in ["receivedMessage", "replyMessage"] {
+            add(value[name], .of(style: value[name]?["style"]?.string))
+        }
+        let data = value["data"]
+        for section in data?["listPicker"]?["sections"]?.objects ?? [] {
+            for item in section["items"]?.objects ?? [] { add(item, .listItem) }
+        }
+        add(data?["event"], .event)
+        let form = data?["dynamic"]?["data"]
+        add(form?["splash"], nil)
+        for page in form?["pages"]?.objects ?? [] {
+            for item in page["items"]?.objects ?? [] { add(item, nil) }
+        }
+        return found
+    }
+}

@@ -1,0 +1,129 @@
+internal import BalloonJSON
+
+extension Checks {
+    /// The most characters that a bubble's text may have.
+    static let maximumBubbleCharacters = 512
+
+    private static let plugin = "com.apple.messages.MSMessageExtensionBalloonPlugin:"
+
+    static let bid = text(.bid, allowed: plugin + "TEAM:EXTENSION") { text in
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count == 3 && text.hasPrefix(plugin) && parts.allSatisfy { !$0.isEmpty }
+    }
+
+    /// The members of `data` that make a kind; the first three columns of Apple's tables.
+    private static let payloads: [(name: String, check: Check)] = [
+        ("quick-reply", quickReply), ("listPicker", listPicker), ("event", event), ("dynamic", dynamic),
+        ("payment", payment), ("authenticate", authenticate), ("notification", notification),
+    ]
+
+    /// The kinds that have no bubbles: the one draws itself, the other is a template.
+    private static let bubbleless: Set = ["quick-reply", "notification"]
+
+    static let interactiveData: Check = { value, inspection in
+        let isApps = value["bid"]?.string.map { $0 != Interaction.businessExtension } ?? false
+        let (members, section) =
+            isApps ? (app, "iMessage App") : (builtin, "BaseInteractiveMessage Dictionary")
+        inspection.inspect(value, as: members, in: section) { value, inspection in
+            guard isApps else { return checkBuiltin(value, &inspection) }
+            checkApp(value, &inspection)
+        }
+    }
+
+    /// What every interactive message has; the names of ``app`` are known too, so that they are not misspelled.
+    static let common: [Member] = [
+        .required("bid", bid), .optional("sessionIdentifier", uuid(.sessionIdentifier)),
+        .optional("receivedMessage", bubble), .optional("replyMessage", bubble),
+    ]
+
+    private static let builtin: [Member] =
+        common + [
+            .required("data", data), .optional("appId", builtinMember), .optional("appName", builtinMember),
+            .optional("appIcon", builtinMember),
+        ]
+
+    private static let builtinMember: Check = { value, inspection in
+        inspection.report(.builtinMember, at: value, allowed: "nothing; it is for iMessage apps")
+    }
+
+    private static let data = object(
+        "InteractiveMessageData Dictionary",
+        [
+            .optional("version", dataVersion), .optional("mspVersion", dataVersion),
+            .required("requestIdentifier", all(words, requestIdentifier)),
+            .optional("images", list(of: image)),
+        ] + payloads.map { .optional($0.name, $0.check) },
+        then: { data, inspection in
+            // Apple's own samples have either name.
+            if data["version"] == nil, data["mspVersion"] == nil {
+                inspection.report(.required, at: data, missing: "version", allowed: "version, always")
+            }
+            let found = payloads.filter { data[$0.name] != nil }
+            guard found.count != 1 else { return }
+            inspection.report(
+                .interactiveKind, at: data,
+                found: found.isEmpty ? "none" : found.map(\.name).joined(separator: " "),
+                allowed: "one of " + payloads.map(\.name).joined(separator: " "))
+        })
+
+    private static let dataVersion: Check = { value, inspection in
+        words(value, &inspection)
+        guard let version = value.string, !version.isEmpty, !["1.0", "2.0"].contains(version) else { return }
+        inspection.report(.dataVersion, at: value, allowed: "1.0, or 2.0 for the newer authentication")
+    }
+
+    private static let requestIdentifier: Check = { value, inspection in
+        guard let text = value.string, !text.isEmpty, !text.isUUID else { return }
+        inspection.report(.requestIdentifier, at: value, allowed: "a UUID, by recommendation")
+    }
+
+    private static func checkBuiltin(_ value: JSONValue, _ inspection: inout Inspection) {
+        guard let data = value["data"] else { return }
+        let kinds = payloads.map(\.name).filter { data[$0] != nil }
+        let isBubbleless = kinds.allSatisfy(bubbleless.contains)
+        if !isBubbleless, value["receivedMessage"] == nil {
+            inspection.report(
+                .required, at: value, missing: "receivedMessage", allowed: "receivedMessage, always")
+        }
+        for name in ["receivedMessage", "replyMessage"] {
+            guard let bubble = value[name] else { continue }
+            if kinds == ["quick-reply"] {
+                inspection.report(.quickReplyBubbles, at: bubble, allowed: "no bubbles")
+            }
+            checkBubbleMembers(bubble, ofApp: false, &inspection)
+        }
+        if let style = value["receivedMessage"]?["style"], data["payment"] != nil, style.string != "large" {
+            inspection.report(.paymentStyle, at: style, allowed: "large")
+        }
+        checkImages(of: value, &inspection)
+    }
+
+    // Bubbles.
+
+    private static let bubbleText = text(atMost: maximumBubbleCharacters, .bubbleText)
+
+    static let bubble = object(
+        "InteractiveResponse Dictionary",
+        [
+            .required("title", text(atMost: maximumBubbleCharacters, .bubbleText, mayBeEmpty: false)),
+            .optional("subtitle", bubbleText), .optional("imageTitle", bubbleText),
+            .optional("imageSubtitle", bubbleText), .optional("secondarySubtitle", bubbleText),
+            .optional("tertiarySubtitle", bubbleText), .optional("imageIdentifier", looseIdentifier),
+            .optional("style", oneOf(OutboundBubble.Style.allCases.map(\.rawValue), .bubbleStyle)),
+        ])
+
+    static func checkBubbleMembers(
+        _ bubble: JSONValue, ofApp isApps: Bool, _ inspection: inout Inspection
+    ) {
+        let unseen =
+            isApps
+            ? ["imageIdentifier", "style"]
+            : ["imageTitle", "imageSubtitle", "secondarySubtitle", "tertiarySubtitle"]
+        for name in unseen {
+            guard let member = bubble[name] else { continue }
+            inspection.report(
+                .bubbleMember, at: member, found: name,
+                allowed: isApps ? "nothing; apps ignore it" : "nothing; it is for iMessage apps")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+internal import BalloonJSON
+
+extension Checks {
+    private static let money = text(.money, allowed: "a decimal number such as 59.00") {
+        Money($0) != nil
+    }
+
+    static let lineItem = object(
+        "ApplePay.lineItems Dictionary",
+        [
+            .required("amount", money), .required("label", words),
+            .optional("type", text(.lineItemType, allowed: "final or pending", isFinality)),
+        ])
+
+    /// Apple spells it both `final` and `Final`.
+    private static let isFinality: @Sendable (String) -> Bool = {
+        ["final", "pending", "Final", "Pending"].contains($0)
+    }
+
+    static let total: Check = { item, inspection in
+        guard let amount = item["amount"], let money = amount.string.flatMap(Money.init), !money.isPositive
+        else { return }
+        inspection.report(.total, at: amount, allowed: "more than zero")
+    }
+
+    static let shippingMethod = object(
+        "PaymentRequest.shippingMethodItem Dictionary",
+        [
+            .required("amount", all(money, notNegative)), .required("detail", words),
+            .required("identifier", words), .required("label", words), .optional("type", text),
+        ])
+
+    private static let notNegative: Check = { value, inspection in
+        guard value.string.flatMap(Money.init)?.isNegative == true else { return }
+        inspection.report(.shippingAmount, at: value, allowed: "zero or more")
+    }
+
+    /// Checks that no amount of a payment request is finer than its currency.
+    static func checkDecimals(in request: JSONValue, _ inspection: inout Inspection) {
+        guard let currency = request["currencyCode"]?.string,
+            let decimals = ISO.decimals(ofCurrency: currency)
+        else { return }
+        var items = (request["lineItems"]?.objects ?? []) + (request["shippingMethods"]?.objects ?? [])
+        if let total = request["total"]?.object { items.append(total) }
+        for item in items {
+            guard let amount = item["amount"], let money = amount.string.flatMap(Money.init),
+                money.decimals > decimals
+            else { continue }
+            inspection.report(.moneyDecimals, at: amount, allowed: "\(decimals) decimals in \(currency)")
+        }
+    }
+}
+
+/// An amount as Apple Pay writes it: digits, maybe with a minus sign before them and a point among them.
+struct Money {
+    let isNegative: Bool
+    let isPositive: Bool
+    /// How many digits stand after the point.
+    let decimals: Int
+
+    /// Reads an amount; `nil` when it is not one.
+    init?(_ text: String) {
+        let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
+        let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }),
+            parts.joined().allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        let isZero = parts.joined().allSatisfy { $0 == UInt8(ascii: "0") }
+        isNegative = !isZero && digits.count < text.utf8.count
+        isPositive = !isZero && !isNegative
+        decimals = parts.count == 2 ? parts[1].count : 0
+    }
+}

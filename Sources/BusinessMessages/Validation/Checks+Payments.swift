@@ -1,0 +1,121 @@
+internal import BalloonJSON
+
+extension Checks {
+    /// The most bytes that the name of a store may have.
+    static let maximumDisplayNameBytes = 64
+
+    static let payment = object(
+        "Data.Payment Dictionary",
+        [
+            .required("endpoints", endpoints), .required("merchantSession", merchantSession),
+            .required("paymentRequest", paymentRequest),
+        ],
+        then: { payment, inspection in
+            checkInitiativeContext(of: payment, &inspection)
+            guard let methods = payment["paymentRequest"]?["shippingMethods"],
+                payment["endpoints"]?["shippingMethodUpdateUrl"] == nil
+            else { return }
+            inspection.report(
+                .shippingUpdate, at: methods, found: "no shippingMethodUpdateUrl",
+                allowed: "endpoints.shippingMethodUpdateUrl beside them")
+        })
+
+    private static func checkInitiativeContext(of payment: JSONValue, _ inspection: inout Inspection) {
+        guard let context = payment["merchantSession"]?["initiativeContext"], let text = context.string,
+            let gateway = payment["endpoints"]?["paymentGatewayUrl"]?.nonEmptyString,
+            !text.utf8.elementsEqual(gateway.utf8)
+        else { return }
+        inspection.report(.initiativeContext, at: context, allowed: gateway)
+    }
+
+    private static let endpoints = object(
+        "Payment.ApplePayEndpoints Dictionary",
+        [
+            .required("paymentGatewayUrl", secureAddress), .optional("fallbackUrl", secureAddress),
+            .optional("orderTrackingUrl", secureAddress), .optional("paymentMethodUpdateUrl", secureAddress),
+            .optional("shippingContactUpdateUrl", secureAddress),
+            .optional("shippingMethodUpdateUrl", secureAddress),
+        ])
+
+    private static let merchantSession = object(
+        "Payment.MerchantSession Dictionary",
+        [
+            .required("displayName", all(words, displayName)), .required("epochTimestamp", timestamp),
+            .required("expiresAt", timestamp), .required("initiative", oneOf(["messaging"], .initiative)),
+            .required("initiativeContext", text), .required("merchantIdentifier", words),
+            .required("merchantSessionIdentifier", words), .optional("nonce", text),
+            .optional("signature", text), .optional("signedFields", list(of: text)),
+            .optional("domainName", text), .optional("operationalAnalyticsIdentifier", any),
+            .optional("retries", any), .optional("pspId", any),
+        ])
+
+    private static let displayName: Check = { value, inspection in
+        guard let bytes = value.string?.utf8.count, bytes > maximumDisplayNameBytes else { return }
+        inspection.report(
+            .displayName, at: value, found: "\(bytes) bytes",
+            allowed: "at most \(maximumDisplayNameBytes) bytes")
+    }
+
+    /// The table says a string of seconds, Apple Pay sends a number of milliseconds.
+    private static let timestamp: Check = { value, inspection in
+        guard value.int == nil, value.string.flatMap({ Int($0) }) == nil else { return }
+        inspection.report(.type, at: value, allowed: "a whole number, maybe in a text")
+    }
+
+    private static let paymentRequest = object(
+        "ApplePayPaymentRequest Dictionary",
+        [
+            .required("applePay", applePay), .required("countryCode", country),
+            .required("currencyCode", currency), .optional("lineItems", list(of: lineItem, minimum: 1)),
+            .optional("requiredBillingContactFields", list(of: contactField)),
+            .optional("requiredShippingContactFields", list(of: contactField)),
+            .optional("shippingMethods", list(of: shippingMethod)),
+            .optional("supportedCountries", list(of: country)), .required("total", all(lineItem, total)),
+        ],
+        then: { request, inspection in
+            unique(
+                request["shippingMethods"]?.objects ?? [], "identifier", .shippingIdentifiers, &inspection)
+            checkDecimals(in: request, &inspection)
+        })
+
+    private static let country = text(.countryCode, allowed: "two letters of ISO 3166, such as US") {
+        ISO.countries.contains($0)
+    }
+
+    private static let currency = text(.currencyCode, allowed: "three letters of ISO 4217, such as USD") {
+        ISO.decimals(ofCurrency: $0) != nil
+    }
+
+    private static let contactField = oneOf(
+        ApplePayRequest.ContactField.allCases.map(\.rawValue), .contactField)
+
+    private static let applePay = object(
+        "ApplePayItem Dictionary",
+        [
+            .required("merchantIdentifier", words),
+            .required(
+                "merchantCapabilities", all(list(of: merchantCapability, minimum: 1), threeDSecure)),
+            .required("supportedNetworks", list(of: network, minimum: 1)),
+        ])
+
+    private static let merchantCapability = oneOf(
+        ApplePayRequest.Capability.allCases.map(\.rawValue), .merchantCapability)
+
+    private static let threeDSecure: Check = { value, inspection in
+        guard value.kind == .array, value.count > 0,
+            !value.elements.contains(where: { $0.string == "supports3DS" })
+        else { return }
+        inspection.report(.threeDSecure, at: value, allowed: "supports3DS among them")
+    }
+
+    /// The documents' six, and two that Apple's own tutorial uses.
+    private static let networks: Set = [
+        "amex", "discover", "jcb", "masterCard", "privateLabel", "visa", "chinaUnionPay", "interac",
+    ]
+
+    private static let network: Check = { value, inspection in
+        words(value, &inspection)
+        guard let name = value.nonEmptyString, !networks.contains(name) else { return }
+        inspection.report(.paymentNetwork, at: value, allowed: networks.sorted().joined(separator: " "))
+    }
+}

@@ -1,0 +1,111 @@
+internal import BalloonJSON
+
+extension Checks {
+    // Quick replies.
+
+    static let quickReply = object(
+        "Data.Quick-Reply Dictionary",
+        [
+            .required("summaryText", words),
+            .required("items", all(list(of: quickReplyItem), quickReplyCount)),
+        ],
+        then: { reply, inspection in
+            unique(
+                reply["items"]?.objects ?? [], "identifier", .quickReplyIdentifiers, &inspection)
+        })
+
+    private static let quickReplyItem = object(
+        "Quick-Reply.Items Dictionary",
+        [.required("identifier", words), .required("title", all(words, oneLine))])
+
+    private static let oneLine: Check = { value, inspection in
+        guard let text = value.string, text.contains(where: \.isNewline) else { return }
+        inspection.report(.quickReplyLines, at: value, allowed: "one line")
+    }
+
+    private static let quickReplyCount: Check = { items, inspection in
+        guard items.kind == .array, !QuickReplyRequest.itemCounts.contains(items.count) else { return }
+        inspection.report(.quickReplyCount, at: items, found: "\(items.count) items", allowed: "2 to 5 items")
+    }
+
+    // List pickers.
+
+    static let listPicker = object(
+        "List Picker Message",
+        [
+            .required("sections", list(of: section, minimum: 1)),
+            // Devices send it back, so Apple knows it.
+            .optional("multipleSelection", boolean),
+        ],
+        then: { picker, inspection in
+            let items = (picker["sections"]?.objects ?? []).flatMap { $0["items"]?.objects ?? [] }
+            unique(items, "identifier", .listItemIdentifiers, &inspection)
+        })
+
+    private static let section = object(
+        "Data.ListPickerSection Dictionary",
+        [
+            .required("title", words), .optional("order", integer), .optional("multipleSelection", boolean),
+            .required("items", list(of: listItem, minimum: 1)),
+        ])
+
+    private static let listItem = object(
+        "ListPickerSection.ListPickerItem Dictionary",
+        [
+            .required("identifier", words), .required("title", words), .optional("subtitle", text),
+            .optional("order", integer), .optional("style", text),
+            .optional("imageIdentifier", looseIdentifier),
+        ])
+
+    // Time pickers.
+
+    static let event = object(
+        "Data.Event Dictionary",
+        [
+            .required("identifier", words), .optional("title", text),
+            .optional("imageIdentifier", looseIdentifier), .optional("location", location),
+            .optional("timezoneOffset", all(integer, timezoneOffset)),
+            .required("timeslots", list(of: timeslot, minimum: 1)),
+        ],
+        then: { event, inspection in
+            unique(event["timeslots"]?.objects ?? [], "identifier", .slotIdentifiers, &inspection)
+        })
+
+    private static let timezoneOffset: Check = { value, inspection in
+        guard let minutes = value.int, !(-720...840).contains(minutes) else { return }
+        inspection.report(.timezoneOffset, at: value, allowed: "-720 to 840 minutes")
+    }
+
+    private static let timeslot = object(
+        "Location.TimeItem Dictionary",
+        [
+            .required("identifier", words), .required("duration", integer(from: 1, .slotDuration)),
+            .required("startTime", startTime),
+        ])
+
+    private static let startTime = text(.startTime, allowed: "2026-07-10T17:00+0000, always in GMT") {
+        let isGreenwich = ["Z", "+0000", "+00:00"].contains(where: $0.hasSuffix)
+        return isGreenwich && $0.contains("T") && secondsSinceEpoch(parsing: $0) != nil
+    }
+
+    private static let location = object(
+        "EventItem.LocationItem Dictionary",
+        [
+            .optional("title", text), .optional("radius", number),
+            .optional("latitude", all(number, coordinate(within: 90))),
+            .optional("longitude", all(number, coordinate(within: 180))),
+        ],
+        then: { location, inspection in
+            guard let radius = location["radius"] else { return }
+            if location["latitude"] == nil || location["longitude"] == nil {
+                inspection.report(.radius, at: radius, allowed: "latitude and longitude beside it")
+            }
+        })
+
+    private static func coordinate(within limit: Double) -> Check {
+        { value, inspection in
+            guard let degrees = value.double, abs(degrees) > limit else { return }
+            inspection.report(.coordinates, at: value, allowed: "-\(Int(limit)) to \(Int(limit)) degrees")
+        }
+    }
+}

@@ -1,0 +1,140 @@
+/// A date of the Gregorian calendar.
+struct CalendarDate: Equatable, Comparable, Sendable {
+    let year: Int
+    let month: Int
+    let day: Int
+
+    static func < (left: CalendarDate, right: CalendarDate) -> Bool {
+        (left.year, left.month, left.day) < (right.year, right.month, right.day)
+    }
+}
+
+/// A pattern for dates in numbers, the documented subset of Unicode's (UTS 35, "Date Format Patterns").
+///
+/// `yyyy` or `y`, `yy`, `MM` or `M`, `dd` or `d`, each once, with punctuation and blanks between them, and text in
+/// apostrophes. Names of months and days depend on the device's language and are accepted nowhere.
+struct DatePattern: Sendable {
+    fileprivate enum Part: Equatable, Sendable {
+        case year(digits: Int?)
+        case month(digits: Int?)
+        case day(digits: Int?)
+        case literal(Character)
+    }
+
+    /// The pattern that Apple takes when none is given.
+    static let standard = DatePattern(
+        [.month(digits: 2), .slash, .day(digits: 2), .slash, .year(digits: 4)], "MM/dd/yyyy")
+    /// The pattern of Apple's own sample.
+    static let iso = DatePattern(
+        [.year(digits: 4), .dash, .month(digits: 2), .dash, .day(digits: 2)], "yyyy-MM-dd")
+
+    /// The pattern as it was given.
+    let text: String
+    private let parts: [Part]
+
+    private init(_ parts: [Part], _ text: String) {
+        self.parts = parts
+        self.text = text
+    }
+
+    /// Reads a pattern; `nil` when it has other parts, a part twice, or not all three.
+    init?(_ text: String) {
+        var parts: [Part] = []
+        var rest = text[...]
+        while let character = rest.first {
+            if character == "'" {
+                guard let literal = Self.quoted(&rest) else { return nil }
+                parts += literal.map(Part.literal)
+            } else if character.isLetter {
+                let run = rest.prefix { $0 == character }
+                rest = rest.dropFirst(run.count)
+                guard let part = Part(character, count: run.count) else { return nil }
+                parts.append(part)
+            } else {
+                parts.append(.literal(rest.removeFirst()))
+            }
+        }
+        guard parts.count(where: \.isYear) == 1, parts.count(where: \.isMonth) == 1,
+            parts.count(where: \.isDay) == 1
+        else { return nil }
+        self.init(parts, text)
+    }
+
+    /// Takes a text in apostrophes, two of which stand for one.
+    private static func quoted(_ rest: inout Substring) -> String? {
+        rest.removeFirst()
+        if rest.first == "'" {
+            rest.removeFirst()
+            return "'"
+        }
+        var literal = ""
+        while let character = rest.popFirst() {
+            guard character == "'" else {
+                literal.append(character)
+                continue
+            }
+            guard rest.first == "'" else { return literal }
+            literal.append(rest.removeFirst())
+        }
+        return nil
+    }
+
+    /// Reads a date; `nil` when it is not written like this or does not exist.
+    func date(in text: String) -> CalendarDate? {
+        var rest = text[...]
+        var (year, month, day) = (0, 0, 0)
+        for part in parts {
+            switch part {
+            case .literal(let character):
+                guard rest.popFirst() == character else { return nil }
+            case .year(let digits):
+                guard let number = rest.takeNumber(digits, atMost: 4) else { return nil }
+                // Two digits mean this century, as on the devices that forms run on.
+                year = digits == 2 ? 2000 + number : number
+            case .month(let digits):
+                guard let number = rest.takeNumber(digits, atMost: 2) else { return nil }
+                month = number
+            case .day(let digits):
+                guard let number = rest.takeNumber(digits, atMost: 2) else { return nil }
+                day = number
+            }
+        }
+        guard rest.isEmpty, (1...12).contains(month), (1...days(inMonth: month, of: year)).contains(day)
+        else {
+            return nil
+        }
+        return CalendarDate(year: year, month: month, day: day)
+    }
+}
+
+extension DatePattern.Part {
+    fileprivate static let slash = DatePattern.Part.literal("/")
+    fileprivate static let dash = DatePattern.Part.literal("-")
+
+    fileprivate init?(_ letter: Character, count: Int) {
+        switch (letter, count) {
+        case ("y", 4): self = .year(digits: 4)
+        case ("y", 2): self = .year(digits: 2)
+        case ("y", 1): self = .year(digits: nil)
+        case ("M", 2): self = .month(digits: 2)
+        case ("M", 1): self = .month(digits: nil)
+        case ("d", 2): self = .day(digits: 2)
+        case ("d", 1): self = .day(digits: nil)
+        default: return nil
+        }
+    }
+
+    fileprivate var isYear: Bool { if case .year = self { true } else { false } }
+    fileprivate var isMonth: Bool { if case .month = self { true } else { false } }
+    fileprivate var isDay: Bool { if case .day = self { true } else { false } }
+}
+
+extension Substring {
+    /// Takes a number of exactly so many ASCII digits, or of any up to a maximum.
+    fileprivate mutating func takeNumber(_ digits: Int?, atMost maximum: Int) -> Int? {
+        let run = prefix(digits ?? maximum).prefix { $0.isASCII && $0.isNumber }
+        guard !run.isEmpty, digits == nil || run.count == digits else { return nil }
+        self = dropFirst(run.count)
+        return Int(run)
+    }
+}

@@ -1,0 +1,72 @@
+/// The width and height of an image in pixels.
+struct ImageSize: Equatable, Sendable {
+    let width: Int
+    let height: Int
+
+    /// A list item's image, 60 points at @3x.
+    static let listItem = ImageSize(width: 180, height: 180)
+    /// A time picker's image, 375 x 208 points at @3x.
+    static let event = ImageSize(width: 1125, height: 624)
+
+    /// The image of a bubble in a style, which is `icon` unless one is given.
+    static func of(style: String?) -> ImageSize? {
+        switch style ?? "icon" {
+        case "icon": ImageSize(width: 120, height: 120)
+        case "small": ImageSize(width: 180, height: 180)
+        case "large": ImageSize(width: 789, height: 450)
+        default: nil
+        }
+    }
+
+    init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+    }
+
+    /// Reads the header of a PNG or JPEG file; `nil` for any other.
+    init?(header bytes: [UInt8]) {
+        guard let size = ImageSize(png: bytes) ?? ImageSize(jpeg: bytes) else { return nil }
+        self = size
+    }
+
+    /// The first chunk of a PNG is `IHDR` (W3C PNG §11.2.1).
+    private init?(png bytes: [UInt8]) {
+        let start: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        guard bytes.count >= 24, bytes.starts(with: start), bytes[12..<16].elementsEqual("IHDR".utf8) else {
+            return nil
+        }
+        width = bytes.number(at: 16, bytes: 4)
+        height = bytes.number(at: 20, bytes: 4)
+    }
+
+    /// The size of a JPEG is in its frame header, after any number of other segments (ITU T.81 §B.2.2).
+    private init?(jpeg bytes: [UInt8]) {
+        guard bytes.starts(with: [0xFF, 0xD8]) else { return nil }
+        var position = 2
+        while position + 9 <= bytes.count, bytes[position] == 0xFF {
+            let marker = bytes[position + 1]
+            if marker == 0xFF {
+                position += 1
+                continue
+            }
+            let isFrame = (0xC0...0xCF).contains(marker) && ![0xC4, 0xC8, 0xCC].contains(marker)
+            if isFrame {
+                height = bytes.number(at: position + 5, bytes: 2)
+                width = bytes.number(at: position + 7, bytes: 2)
+                return
+            }
+            position += 2 + bytes.number(at: position + 2, bytes: 2)
+        }
+        return nil
+    }
+}
+
+extension ImageSize: CustomStringConvertible {
+    var description: String { "\(width) x \(height)" }
+}
+
+extension [UInt8] {
+    fileprivate func number(at position: Int, bytes count: Int) -> Int {
+        self[position..<(position + count)].reduce(0) { $0 << 8 | Int($1) }
+    }
+}

@@ -1,0 +1,113 @@
+extension MessageRule {
+    /// What becomes of a message that breaks the rule.
+    public var severity: MessageProblem.Severity {
+        switch self {
+        case .json, .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier,
+            .destinationAddress, .attachmentSize, .attachmentKey, .base64, .webAddress, .linkContent,
+            .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle, .imageIdentifiers,
+            .imageReference, .quickReplyCount, .quickReplyIdentifiers, .listItemIdentifiers, .startTime,
+            .slotDuration, .slotIdentifiers, .formTemplate, .pageIdentifier, .pageIdentifiers, .pageType,
+            .startPage, .nextPage, .pageItemIdentifiers, .dateValue, .inputType, .characterCount,
+            .keyboardType, .textContentType, .initiative, .initiativeContext, .displayName,
+            .merchantCapability, .threeDSecure, .countryCode, .currencyCode, .money, .total,
+            .shippingAmount, .lineItemType, .contactField, .shippingIdentifiers, .responseType,
+            .authenticationProcedure, .encryptionKey, .redirectAddress, .appData, .appURL, .invitationLogo,
+            .capability:
+            .error
+        case .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers, .linkScheme,
+            .linkImageBytes, .linkVideoImage, .dataVersion, .requestIdentifier, .sessionIdentifier,
+            .bubbleMember, .builtinMember, .unusedImage, .imageFormat, .imagePixels, .quickReplyLines,
+            .quickReplyBubbles, .timezoneOffset, .coordinates, .radius, .formVersion, .unreachablePage,
+            .pageCycle, .pageQuestion, .itemNextPage, .selectedItem, .dateFormat, .dateSpelling,
+            .dateOrder, .regex, .singleLineOnly, .splashButton, .paymentNetwork, .moneyDecimals,
+            .shippingUpdate, .paymentStyle, .additionalParameters, .appDescription, .appIconBytes:
+            .warning
+        }
+    }
+
+    /// Whether the JSON Schema of outbound messages says the same, so that both refuse the same messages.
+    ///
+    /// The others compare values with each other or look inside a string.
+    public var isInSchema: Bool {
+        switch self {
+        case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .attachmentKey,
+            .linkContent, .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle,
+            .quickReplyCount, .slotDuration, .formTemplate, .pageIdentifier, .pageType, .inputType,
+            .characterCount, .keyboardType, .textContentType, .initiative, .merchantCapability,
+            .threeDSecure, .money, .lineItemType, .contactField, .responseType, .authenticationProcedure,
+            .appData:
+            true
+        case .json, .unknownMember, .repeatedMember, .sourceAddress, .destinationAddress,
+            .attachmentMarkers, .attachmentSize, .base64, .webAddress, .linkScheme, .linkImageBytes,
+            .linkVideoImage, .dataVersion, .requestIdentifier, .sessionIdentifier, .bubbleMember,
+            .builtinMember, .imageIdentifiers, .imageReference, .unusedImage, .imageFormat, .imagePixels,
+            .quickReplyIdentifiers, .quickReplyLines, .quickReplyBubbles, .listItemIdentifiers, .startTime,
+            .slotIdentifiers, .timezoneOffset, .coordinates, .radius, .formVersion, .pageIdentifiers,
+            .startPage, .nextPage, .unreachablePage, .pageCycle, .pageQuestion, .pageItemIdentifiers,
+            .itemNextPage, .selectedItem, .dateFormat, .dateValue, .dateSpelling, .dateOrder, .regex,
+            .singleLineOnly, .splashButton, .initiativeContext, .displayName, .paymentNetwork,
+            .countryCode, .currencyCode, .moneyDecimals, .total, .shippingAmount, .shippingIdentifiers,
+            .shippingUpdate, .paymentStyle, .encryptionKey, .redirectAddress, .additionalParameters,
+            .appURL, .appDescription, .appIconBytes, .invitationLogo, .capability:
+            false
+        }
+    }
+
+    /// The passage that says so; `nil` where it is the section that describes the object in question.
+    public var passage: String? {
+        switch self {
+        case .json: "RFC 8259"
+        case .repeatedMember: "RFC 8259 §4"
+        case .type, .required, .empty, .unknownMember: nil
+        case .messageType, .protocolVersion, .messageIdentifier, .sourceAddress:
+            "Apple MSP API, \"Common Specifications\""
+        case .destinationAddress, .invitationLogo: "Apple MSP API, invitations"
+        case .attachmentMarkers: "Apple MSP API, \"Text\""
+        case .attachmentSize, .attachmentKey: "Apple MSP API, \"Sending Messages with Attachments\""
+        case .base64: "RFC 4648 §4"
+        case .webAddress: "RFC 3986 §4.3"
+        case .linkContent, .linkScheme, .linkImageBytes, .linkVideoImage: "Apple MSP API, \"Rich Links\""
+        case .interactiveContent: "Apple MSP API, \"Sending Interactive Messages\""
+        case .bid: "Apple MSP API, \"BaseInteractiveMessage Dictionary\""
+        case .dataVersion, .requestIdentifier, .interactiveKind:
+            "Apple MSP API, \"InteractiveMessageData Dictionary\""
+        case .sessionIdentifier: "Apple MSP API, \"Sending Interactive Messages\""
+        case .bubbleText, .bubbleMember: "Apple MSP API, \"InteractiveResponse Dictionary\""
+        case .bubbleStyle, .imagePixels: "Apple MSP API, \"ReceivedMessage Dictionary\""
+        case .imageIdentifiers, .imageReference, .unusedImage, .imageFormat:
+            "Apple MSP API, \"ImageItem Dictionary\""
+        case .quickReplyCount, .quickReplyIdentifiers, .quickReplyLines, .quickReplyBubbles:
+            "Apple MSP API, \"Quick Reply Message\""
+        case .listItemIdentifiers: "Apple MSP API, \"ListPickerSection.ListPickerItem Dictionary\""
+        case .startTime, .slotDuration, .slotIdentifiers: "Apple MSP API, \"Location.TimeItem Dictionary\""
+        case .timezoneOffset: "Apple MSP API, \"Data.Event Dictionary\""
+        case .coordinates, .radius: "Apple MSP API, \"EventItem.LocationItem Dictionary\""
+        case .formTemplate, .formVersion: "Apple MSP API, \"Form Message\", request payload"
+        case .pageIdentifier, .pageIdentifiers, .pageType, .startPage, .nextPage, .unreachablePage,
+            .pageCycle, .pageQuestion, .splashButton:
+            "Apple MSP API, \"Data Dictionary Objects\""
+        case .pageItemIdentifiers, .itemNextPage, .selectedItem, .dateFormat, .dateValue, .dateSpelling,
+            .dateOrder, .inputType, .characterCount, .keyboardType, .textContentType, .regex,
+            .singleLineOnly:
+            "Apple MSP API, \"Types of Pages\""
+        case .initiative, .displayName: "Apple MSP API, \"Payment.MerchantSession Dictionary\""
+        case .initiativeContext: "Apple MSP API, \"Payment.ApplePayEndpoints Dictionary\""
+        case .merchantCapability, .threeDSecure, .paymentNetwork: "Apple MSP API, \"ApplePayItem Dictionary\""
+        case .countryCode, .currencyCode, .total: "Apple MSP API, \"ApplePayPaymentRequest Dictionary\""
+        case .money, .lineItemType: "Apple MSP API, \"ApplePay.lineItems Dictionary\""
+        case .moneyDecimals: "ISO 4217"
+        case .shippingAmount, .shippingIdentifiers:
+            "Apple MSP API, \"PaymentRequest.shippingMethodItem Dictionary\""
+        case .contactField: "Apple MSP API, \"PaymentRequest.requiredBillingContactFields Dictionary\""
+        case .shippingUpdate: "Apple MSP API, \"Updating Shipping Methods\""
+        case .paymentStyle: "Apple MSP API, \"ReceivedMessage Dictionary\""
+        case .responseType, .redirectAddress: "Apple MSP API, \"Data.Authenticate.Oauth2 Dictionary\""
+        case .authenticationProcedure: "Apple MSP API, \"Authentication Message\""
+        case .encryptionKey: "Apple MSP API, \"Sending an Authentication Message\""
+        case .additionalParameters: "Apple MSP API, \"Additional Parameters\""
+        case .appData: "Apple MSP API, \"InteractiveMessageData Dictionary\""
+        case .appURL, .appDescription, .appIconBytes, .builtinMember: "Apple MSP API, \"iMessage App\""
+        case .capability: "Apple MSP API, \"HTTP Headers\", capability-list"
+        }
+    }
+}

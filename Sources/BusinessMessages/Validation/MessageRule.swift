@@ -1,0 +1,216 @@
+/// A rule of Apple's documents for what a business sends.
+///
+/// The name stands in every problem; ``passage`` is where the rule comes from. Lengths of texts count Unicode
+/// scalars unless they are said to be bytes.
+public enum MessageRule: String, CaseIterable, Sendable {
+    /// The message is JSON.
+    case json
+    /// A value has the type that its name asks for.
+    case type
+    /// A member that must be there is there.
+    case required
+    /// A text that must say something, or a list that must hold something, is not empty.
+    case empty
+    /// Every member is one that the documents name; others are usually misspelled.
+    case unknownMember
+    /// No object has the same member twice; the last one counts.
+    case repeatedMember
+
+    /// `type` is one that a business may send; `close` never is.
+    case messageType
+    /// `v` is 1.
+    case protocolVersion
+    /// `id` is a UUID.
+    case messageIdentifier
+    /// `sourceId` is the bare identifier of the business, not `urn:biz:…`.
+    case sourceAddress
+    /// An invitation goes to `tel:+…`, everything else to an opaque identifier.
+    case destinationAddress
+
+    /// The body has one U+FFFC per attachment.
+    case attachmentMarkers
+    /// An attachment's `size` is a whole number of bytes, at most 100 MB.
+    case attachmentSize
+    /// An attachment's key is `00` and 64 hexadecimal digits.
+    case attachmentKey
+    /// Bytes are written in Base64 with padding.
+    case base64
+    /// A web address is absolute: `https://…`.
+    case webAddress
+
+    /// A rich link has either `richLinkData` or `richLinkDataRef`.
+    case linkContent
+    /// A rich link opens `http` or `https`; an app's own scheme does not open.
+    case linkScheme
+    /// A rich link's image has at most 200 kB.
+    case linkImageBytes
+    /// A rich link with a video has an image too, to be shown until it plays.
+    case linkVideoImage
+
+    /// An interactive message has either `interactiveData` or `interactiveDataRef`.
+    case interactiveContent
+    /// `bid` is `com.apple.messages.MSMessageExtensionBalloonPlugin:` with a team and an extension.
+    case bid
+    /// `version` is 1.0, or 2.0 for the newer authentication.
+    case dataVersion
+    /// `requestIdentifier` is a UUID, as Apple recommends.
+    case requestIdentifier
+    /// `sessionIdentifier` is a UUID.
+    case sessionIdentifier
+    /// `data` has exactly one of the members that make a kind.
+    case interactiveKind
+    /// A bubble's text has at most 512 characters.
+    case bubbleText
+    /// A bubble's style is `icon`, `small` or `large`.
+    case bubbleStyle
+    /// A bubble has only members that are shown: some are for iMessage apps only, some never for them.
+    case bubbleMember
+    /// `appId`, `appName` and `appIcon` are for iMessage apps only.
+    case builtinMember
+
+    /// No two images have the same identifier.
+    case imageIdentifiers
+    /// An `imageIdentifier` names one of the message's images.
+    case imageReference
+    /// An image is used somewhere.
+    case unusedImage
+    /// An image is a PNG or a JPEG file.
+    case imageFormat
+    /// An image has as many pixels as its place shows.
+    case imagePixels
+
+    /// A quick reply has two to five items.
+    case quickReplyCount
+    /// No two items of a quick reply have the same identifier.
+    case quickReplyIdentifiers
+    /// An item's title is one line.
+    case quickReplyLines
+    /// A quick reply has no bubbles.
+    case quickReplyBubbles
+
+    /// No two items of a list have the same identifier.
+    case listItemIdentifiers
+
+    /// A start is a date in GMT.
+    case startTime
+    /// A slot takes at least a second.
+    case slotDuration
+    /// No two slots have the same identifier.
+    case slotIdentifiers
+    /// The offset from GMT is one that some zone has: -720 to 840 minutes.
+    case timezoneOffset
+    /// Latitude is -90 to 90 degrees, longitude -180 to 180.
+    case coordinates
+    /// A radius has a latitude and a longitude; else it is ignored.
+    case radius
+
+    /// A form's template is `messageForms`.
+    case formTemplate
+    /// A form's version is 1.1 or 1.2.
+    case formVersion
+    /// A page's identifier has fewer than 20 characters.
+    case pageIdentifier
+    /// No two pages have the same identifier.
+    case pageIdentifiers
+    /// A page is a `select`, `picker`, `datePicker` or `input`.
+    case pageType
+    /// `startPageIdentifier` names a page.
+    case startPage
+    /// Every `nextPageIdentifier` names a page.
+    case nextPage
+    /// A page can be reached from the first.
+    case unreachablePage
+    /// No page leads back to itself.
+    case pageCycle
+    /// A page asks something: it has a `subtitle`.
+    case pageQuestion
+    /// No two items of a page have the same identifier.
+    case pageItemIdentifiers
+    /// An item leads to a page only where a single one can be chosen.
+    case itemNextPage
+    /// `selectedItemIndex` is that of an item.
+    case selectedItem
+    /// `dateFormat` consists of parts that are documented.
+    case dateFormat
+    /// A date is one, in `dateFormat` or as `yyyy-MM-dd`.
+    case dateValue
+    /// A date is written in `dateFormat`, though Apple's own sample has `yyyy-MM-dd`.
+    case dateSpelling
+    /// The earliest date is not after the first shown, and that not after the latest.
+    case dateOrder
+    /// An input is `singleline` or `multiline`.
+    case inputType
+    /// An input has room for at least one character.
+    case characterCount
+    /// A keyboard is one that the documents name, with or without `UIKeyboardType` before it.
+    case keyboardType
+    /// A content type is one that the documents name.
+    case textContentType
+    /// A regular expression can be read; devices speak another dialect than this check.
+    case regex
+    /// `labelText` and `prefixText` belong to a single line.
+    case singleLineOnly
+    /// A splash screen has a button; without it the screen is left out.
+    case splashButton
+
+    /// A merchant session's `initiative` is `messaging`.
+    case initiative
+    /// A merchant session's `initiativeContext` is `paymentGatewayUrl`, to the letter.
+    case initiativeContext
+    /// A merchant session's `displayName` has at most 64 bytes.
+    case displayName
+    /// A merchant capability is one that the documents name.
+    case merchantCapability
+    /// The merchant's capabilities have `supports3DS`.
+    case threeDSecure
+    /// A payment network is one that the documents name.
+    case paymentNetwork
+    /// A country is two letters of ISO 3166.
+    case countryCode
+    /// A currency is three letters of ISO 4217.
+    case currencyCode
+    /// An amount is a decimal number in a string.
+    case money
+    /// An amount has no more decimals than its currency.
+    case moneyDecimals
+    /// The total is more than zero.
+    case total
+    /// Shipping costs nothing or something, never less.
+    case shippingAmount
+    /// An amount is `final` or `pending`.
+    case lineItemType
+    /// A contact field is one that the documents name.
+    case contactField
+    /// No two ways of delivery have the same identifier.
+    case shippingIdentifiers
+    /// Ways of delivery come with `shippingMethodUpdateUrl`.
+    case shippingUpdate
+    /// A payment's bubble is large.
+    case paymentStyle
+
+    /// An authentication asks for a `code`.
+    case responseType
+    /// An authentication is of version 1 (key and secret) or of version 2 (redirect address).
+    case authenticationProcedure
+    /// An encryption key is the uncompressed point of a P-384 key: 97 bytes in Base64.
+    case encryptionKey
+    /// An address to be led back to is `https`, in printable ASCII, at most 8,192 bytes.
+    case redirectAddress
+    /// Additional parameters are a query: `a=1&b=2`.
+    case additionalParameters
+
+    /// An iMessage app's message has no `data`.
+    case appData
+    /// An iMessage app's `URL` has at most 64 KB.
+    case appURL
+    /// An iMessage app is named, with number and icon, for devices that do not have it.
+    case appDescription
+    /// An iMessage app's icon has less than 15 KB.
+    case appIconBytes
+
+    /// An invitation by a template without image has no logo.
+    case invitationLogo
+
+    /// The customer's device announces what the message needs.
+    case capability
+}

@@ -1,0 +1,55 @@
+public import BalloonJSON
+
+extension OutboundMessage {
+    /// Finds everything that is wrong with a message as a business sends it.
+    ///
+    /// What the server adds (`id`, `v`, `sourceId`, `destinationId`) may be missing unless `needsEnvelope`. With
+    /// capabilities, what the customer's device cannot show is a problem too. In the order of the message.
+    public static func problems(
+        in message: JSONValue, needsEnvelope: Bool = false, for capabilities: Capabilities? = nil
+    ) -> [MessageProblem] {
+        var inspection = Inspection()
+        Checks.message(needsEnvelope: needsEnvelope)(message, &inspection)
+        if let capabilities, let needed = message.neededCapability, !capabilities.contains(needed) {
+            inspection.report(
+                .capability, at: message, found: capabilities.tokens.isEmpty ? "nothing" : "\(capabilities)",
+                allowed: "\(needed.rawValue) in capability-list")
+        }
+        return inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+    }
+
+    /// Finds everything that is wrong with a message in bytes; what is not JSON is one problem.
+    public static func problems(
+        inJSON bytes: [UInt8], needsEnvelope: Bool = false, for capabilities: Capabilities? = nil
+    ) -> [MessageProblem] {
+        do {
+            let document = try JSONDocument(bytes)
+            return problems(in: document.root, needsEnvelope: needsEnvelope, for: capabilities)
+        } catch {
+            let position = error.position(in: bytes)
+            return [
+                MessageProblem(
+                    rule: .json, pointer: "", line: position.line, column: position.column,
+                    found: error.reason, allowed: "one JSON value", passage: "RFC 8259")
+            ]
+        }
+    }
+
+    /// Finds everything that is wrong with this message, whoever it goes to.
+    public func problems(for capabilities: Capabilities? = nil) -> [MessageProblem] {
+        let bytes = encode(
+            id: MessageID("00000000-0000-4000-8000-000000000000"), from: BusinessID("business"),
+            to: CustomerID(isNotification ? "tel:+0" : "urn:mbid:customer"))
+        return Self.problems(inJSON: bytes, needsEnvelope: true, for: capabilities)
+    }
+
+    /// Refuses a message that the customer's device cannot show; the error says what to write instead.
+    ///
+    /// A business must not send what `capability-list` does not announce (Apple MSP API, "HTTP Headers").
+    public func require(_ capabilities: Capabilities) throws(UnsupportedMessage) {
+        let bytes = encode(id: MessageID(""), from: BusinessID(""), to: CustomerID(""))
+        // What a writer wrote is JSON.
+        guard let message = try? JSONDocument(bytes).root else { return }
+        try UnsupportedMessage.check(message, for: capabilities)
+    }
+}

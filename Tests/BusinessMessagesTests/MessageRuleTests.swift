@@ -1,0 +1,94 @@
+import BalloonJSON
+import BusinessMessages
+import Testing
+
+struct MessageRuleTests {
+    private func problems(_ document: JSONDocument) -> [MessageProblem] {
+        OutboundMessage.problems(in: document.root, needsEnvelope: true)
+    }
+
+    @Test(arguments: outboundNames)
+    func `no fixture breaks a rule`(name: String) throws {
+        #expect(problems(try outboundSample(name)).map(\.description) == [])
+    }
+
+    @Test(arguments: outboundMessages)
+    func `no message of the fixtures breaks a rule`(name: String, message: OutboundMessage) {
+        #expect(message.problems().map(\.description) == [])
+    }
+
+    @Test(arguments: ruleCases)
+    func `a rule is kept at n and broken at n + 1`(example: RuleCase) throws {
+        let fixture = try outboundSample(example.fixture)
+        let sound = problems(try fixture.replacing(example.pointer, by: example.sound))
+        #expect(!sound.contains { $0.rule == example.rule }, "\(sound.map(\.description))")
+        let broken = problems(try fixture.replacing(example.pointer, by: example.broken))
+        let found = broken.filter { $0.rule == example.rule }.map(\.pointer)
+        #expect(found == [example.place], "\(broken.map(\.description))")
+    }
+
+    @Test func `every rule is tried`() {
+        // What no change of a fixture can show has a test of its own.
+        let elsewhere: Set<MessageRule> = [.json, .repeatedMember, .capability]
+        let tried = Set(ruleCases.map(\.rule)).union(elsewhere)
+        #expect(Set(MessageRule.allCases).subtracting(tried) == [])
+    }
+
+    @Test func `what is not JSON is one problem with its place`() {
+        let problems = OutboundMessage.problems(inJSON: Array("{\n \"type\": }".utf8))
+        #expect(problems.map(\.rule) == [.json])
+        #expect(problems.first?.line == 2)
+        #expect(problems.first?.column == 10)
+    }
+
+    @Test func `a member that stands twice is found`() {
+        let bytes = Array(#"{"type":"typing_end","type":"typing_start"}"#.utf8)
+        let problems = OutboundMessage.problems(inJSON: bytes)
+        #expect(problems.map(\.rule) == [.repeatedMember])
+        #expect(problems.map(\.column) == [29])
+    }
+
+    @Test func `all problems are found at once, in the order of the text`() {
+        let message = """
+            {"type": "interactive", "id": "1",
+             "interactiveData": {"bid": "\(Interaction.businessExtension)",
+              "data": {"version": 1,
+               "quick-reply": {"items": [{"identifier": "a"}]}}}}
+            """
+        let problems = OutboundMessage.problems(inJSON: Array(message.utf8))
+        #expect(
+            problems.map { "\($0.line):\($0.column) \($0.rule) \($0.pointer)" }
+                == [
+                    "1:31 messageIdentifier /id",
+                    "3:11 required /interactiveData/data/requestIdentifier",
+                    "3:23 type /interactiveData/data/version",
+                    "4:19 required /interactiveData/data/quick-reply/summaryText",
+                    "4:29 quickReplyCount /interactiveData/data/quick-reply/items",
+                    "4:30 required /interactiveData/data/quick-reply/items/0/title",
+                ])
+        #expect(problems.hasErrors)
+    }
+
+    @Test func `a draft needs no envelope, a message does`() throws {
+        let draft = try json(#"{"type":"text","body":"a"}"#)
+        #expect(OutboundMessage.problems(in: draft.root) == [])
+        #expect(
+            problems(draft).map(\.pointer).sorted() == ["/destinationId", "/id", "/sourceId", "/v"])
+    }
+
+    @Test func `a problem says what, where, why and from where`() throws {
+        let message = try json(#"{"type":"text","body":7}"#)
+        let problem = try #require(OutboundMessage.problems(in: message.root).first)
+        #expect(
+            problem.description
+                == #"error: /body: type: found 7, allowed a text (Apple MSP API, "Common Specifications")"#)
+        #expect(problem.severity == .error)
+    }
+
+    @Test(arguments: MessageRule.allCases)
+    func `a warning is never in the schema, and every error names its passage`(rule: MessageRule) {
+        #expect(!(rule.isInSchema && rule.severity == .warning))
+        let isGeneric = [.type, .required, .empty, .unknownMember].contains(rule)
+        #expect((rule.passage == nil) == isGeneric)
+    }
+}

@@ -1,0 +1,78 @@
+import TestSupport
+import Testing
+
+@testable import BusinessMessages
+
+struct ValidationPartsTests {
+    @Test(arguments: [
+        ("MM/dd/yyyy", "02/29/2024", CalendarDate(year: 2024, month: 2, day: 29)),
+        ("MM/dd/yyyy", "2/29/2024", nil), ("MM/dd/yyyy", "02/30/2024", nil),
+        ("MM/dd/yyyy", "02/29/2023", nil),
+        ("MM/dd/yyyy", "02/29/2024 ", nil),
+        ("d.M.y", "1.12.2026", CalendarDate(year: 2026, month: 12, day: 1)),
+        ("yyMMdd", "260710", CalendarDate(year: 2026, month: 7, day: 10)), ("dd/MM/yyyy", "12/13/2026", nil),
+        ("d 'of' M y", "1 of 2 2026", CalendarDate(year: 2026, month: 2, day: 1)),
+        ("d''M''y", "1'2'2026", CalendarDate(year: 2026, month: 2, day: 1)), ("yyyy-MM-dd", "", nil),
+        ("MM/dd/yyyy", "٠٢/٢٩/٢٠٢٤", nil),
+    ])
+    func `a date is read by its pattern`(pattern: String, text: String, expected: CalendarDate?) throws {
+        #expect(try #require(DatePattern(pattern)).date(in: text) == expected)
+    }
+
+    @Test(arguments: [
+        "", "yyyy", "MMM d, yyyy", "EEEE", "dd/dd/yyyy/MM", "yyyyy-MM-dd", "'MM/dd/yyyy", "HH:mm",
+    ])
+    func `a pattern that depends on language or lacks a part is not read`(pattern: String) {
+        #expect(DatePattern(pattern) == nil)
+    }
+
+    @Test(arguments: [
+        ("0", false, false, 0), ("0.00", false, false, 2), ("-0", false, false, 0), ("59.00", true, false, 2),
+        ("-4.5", false, true, 1), ("007", true, false, 0),
+    ])
+    func `an amount is read`(text: String, isPositive: Bool, isNegative: Bool, decimals: Int) throws {
+        let money = try #require(Money(text))
+        #expect(money.isPositive == isPositive)
+        #expect(money.isNegative == isNegative)
+        #expect(money.decimals == decimals)
+    }
+
+    @Test(arguments: ["", "-", ".5", "5.", "1.2.3", "1,000.00", "+5", " 5", "5e2", "$5", "--5", "٥"])
+    func `what is not an amount is refused`(text: String) {
+        #expect(Money(text) == nil)
+    }
+
+    @Test func `currencies have the decimals of ISO 4217, and old ones are gone`() {
+        #expect(ISO.decimals(ofCurrency: "USD") == 2)
+        #expect(ISO.decimals(ofCurrency: "JPY") == 0)
+        #expect(ISO.decimals(ofCurrency: "KWD") == 3)
+        #expect(ISO.decimals(ofCurrency: "DEM") == nil)
+        #expect(ISO.decimals(ofCurrency: "usd") == nil)
+        #expect(ISO.countries.count == 249)
+        #expect(ISO.countries.isSuperset(of: ["US", "DE", "CN", "SS"]))
+        #expect(ISO.countries.isDisjoint(with: ["UK", "EU", "XK", "us"]))
+    }
+
+    @Test func `a PNG's size is in its header`() {
+        #expect(ImageSize(header: image("789x450")) == ImageSize(width: 789, height: 450))
+        #expect(ImageSize(header: Array(image("789x450").prefix(23))) == nil)
+    }
+
+    @Test func `a JPEG's size is in its frame, after other segments`() {
+        let jpeg: [UInt8] = [
+            0xFF, 0xD8, 0xFF, 0xE1, 0, 4, 0xFF, 0xC0, 0xFF, 0xFF, 0xC4, 0, 3, 9, 0xFF, 0xC2, 0, 11, 8, 1,
+            0xC2,
+            3, 0x15,
+        ]
+        #expect(ImageSize(header: jpeg) == ImageSize(width: 789, height: 450))
+        for length in 0..<jpeg.count { #expect(ImageSize(header: Array(jpeg.prefix(length))) == nil) }
+    }
+
+    @Test(arguments: [
+        ("https://a", true), ("HTTPS://a/b?c#d", true), ("https://", false), ("https:///a", false),
+        ("https://a b", false), ("https://ä", false), ("a", false), ("ftp://a", false), ("https://?a", false),
+    ])
+    func `a web address has a scheme and a host`(text: String, expected: Bool) {
+        #expect(text.isWebAddress(schemes: ["https"]) == expected)
+    }
+}
