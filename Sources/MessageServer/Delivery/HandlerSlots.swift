@@ -11,6 +11,7 @@ final class HandlerSlots: Sendable {
     private let permits: Permits
     private let idle = Mutex<[QueueExecutor]>([])
     private let stuck = Atomic(0)
+    private let deadlines = CallDeadlines()
 
     init(label: String, maximumCount: Int) {
         self.label = label
@@ -31,9 +32,11 @@ final class HandlerSlots: Sendable {
         let executor = idle.withLock { $0.popLast() } ?? QueueExecutor(label: label)
         let isDecided = FirstTime()
         return await withCheckedContinuation { continuation in
+            let ticket = deadlines.nextTicket()
             let task = Task(executorPreference: executor) {
                 let value = await call()
                 if isDecided.take() {
+                    self.deadlines.remove(ticket)
                     continuation.resume(returning: value)
                 } else {
                     self.stuck.subtract(1, ordering: .relaxed)
@@ -41,7 +44,7 @@ final class HandlerSlots: Sendable {
                 self.idle.withLock { $0.append(executor) }
                 self.permits.giveBack()
             }
-            after(time) {
+            deadlines.add(ticket, after: time) {
                 guard isDecided.take() else { return }
                 self.stuck.add(1, ordering: .relaxed)
                 task.cancel()

@@ -1,0 +1,67 @@
+import BalloonPOSIX
+import Dispatch
+import Synchronization
+
+/// The deadlines of calls under way, with one timer for all of them.
+///
+/// A call that ends in time leaves nothing behind: a timer of its own would stay in Dispatch's heap until it is due,
+/// which at thousands of calls a second is a heap of what is long done.
+final class CallDeadlines: Sendable {
+    private struct State {
+        var pending: [UInt64: (due: UInt64, expire: @Sendable () -> Void)] = [:]
+        /// Calls that ended before their deadline was added.
+        var ended: Set<UInt64> = []
+        var nextTicket: UInt64 = 0
+        /// When the timer goes off next; a later one that is on its way already finds nothing to do.
+        var armedFor = UInt64.max
+    }
+
+    private let state = Mutex(State())
+
+    /// A name for a call that is about to begin.
+    func nextTicket() -> UInt64 {
+        state.withLock { state in
+            state.nextTicket += 1
+            return state.nextTicket
+        }
+    }
+
+    /// Calls `expire` when `time` has passed, unless the call's ticket was or is removed first.
+    func add(_ ticket: UInt64, after time: Duration, _ expire: @escaping @Sendable () -> Void) {
+        let nanoseconds =
+            time.components.seconds * 1_000_000_000 + time.components.attoseconds / 1_000_000_000
+        let due = SystemClock.nanoseconds() + UInt64(max(0, nanoseconds))
+        let mustArm = state.withLock { state in
+            guard state.ended.remove(ticket) == nil else { return false }
+            state.pending[ticket] = (due, expire)
+            guard due < state.armedFor else { return false }
+            state.armedFor = due
+            return true
+        }
+        if mustArm { arm(for: due) }
+    }
+
+    /// Forgets a call that has ended.
+    func remove(_ ticket: UInt64) {
+        state.withLock { state in
+            if state.pending.removeValue(forKey: ticket) == nil { state.ended.insert(ticket) }
+        }
+    }
+
+    private func arm(for due: UInt64) {
+        DispatchQueue.global().asyncAfter(deadline: DispatchTime(uptimeNanoseconds: due)) { self.fire() }
+    }
+
+    private func fire() {
+        let now = SystemClock.nanoseconds()
+        let (expired, next) = state.withLock { state in
+            let expired = state.pending.filter { $0.value.due <= now }.sorted { $0.value.due < $1.value.due }
+            for (ticket, _) in expired { state.pending[ticket] = nil }
+            let next = state.pending.values.map(\.due).min()
+            state.armedFor = next ?? .max
+            return (expired.map(\.value.expire), next)
+        }
+        for expire in expired { expire() }
+        if let next { arm(for: next) }
+    }
+}
