@@ -121,6 +121,21 @@ public struct OutboundMessage: Hashable, Sendable {
         return writer.finish()
     }
 
+    /// Writes the message without what the server adds: `id`, `v`, `sourceId` and `destinationId`.
+    ///
+    /// A request without an identifier of its own has an empty one.
+    public func draft() -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("type", type)
+            writer.field("locale", attributes.locale)
+            writer.field("intent", attributes.intent)
+            writer.field("group", attributes.group)
+            writeBody(to: &writer, id: MessageID(""))
+        }
+        return writer.finish()
+    }
+
     private func writeBody(to writer: inout JSONWriter, id: MessageID) {
         switch body {
         case .text(let text, let attachments):

@@ -29,7 +29,9 @@ struct MessageRuleTests {
 
     @Test func `every rule is tried`() {
         // What no change of a fixture can show has a test of its own.
-        let elsewhere: Set<MessageRule> = [.json, .repeatedMember, .capability]
+        let elsewhere: Set<MessageRule> = [
+            .json, .repeatedMember, .capability, .livePersonType, .livePersonImage,
+        ]
         let tried = Set(ruleCases.map(\.rule)).union(elsewhere)
         #expect(Set(MessageRule.allCases).subtracting(tried) == [])
     }

@@ -12,14 +12,14 @@ public struct AppRequest: Hashable, Sendable {
     /// The app in the App Store, which the customer is offered when it is not installed.
     public struct Description: Hashable, Sendable {
         /// The App Store's number.
-        public let appID: Int
+        public let appID: Int?
         /// The name.
-        public let name: String
+        public let name: String?
         /// The icon's file, smaller than 15 KB; written as Base64.
         public let icon: [UInt8]?
 
         /// Makes a description.
-        public init(appID: Int, name: String, icon: [UInt8]? = nil) {
+        public init(appID: Int?, name: String?, icon: [UInt8]? = nil) {
             self.appID = appID
             self.name = name
             self.icon = icon

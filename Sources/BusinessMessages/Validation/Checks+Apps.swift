@@ -8,7 +8,7 @@ extension Checks {
 
     static let app: [Member] =
         common.filter { $0.name != "receivedMessage" } + [
-            .required("receivedMessage", bubble), .required("URL", all(words, appURL)),
+            .required("receivedMessage", bubble), .required("URL", appURL),
             .optional("appId", looseIdentifier), .optional("appName", text),
             .optional("appIcon", all(base64, appIcon)), .optional("useLiveLayout", boolean),
             .optional("data", noData),
@@ -18,7 +18,8 @@ extension Checks {
         inspection.report(.appData, at: value, allowed: "no data; Apple refuses it for apps")
     }
 
-    private static let appURL: Check = { value, inspection in
+    static let appURL: Check = { value, inspection in
+        words(value, &inspection)
         guard let bytes = value.string?.utf8.count, bytes > maximumAppURLBytes else { return }
         inspection.report(
             .appURL, at: value, found: "\(bytes) bytes", allowed: "at most \(maximumAppURLBytes) bytes")

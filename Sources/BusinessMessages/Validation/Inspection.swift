@@ -6,8 +6,12 @@ typealias Check = @Sendable (JSONValue, inout Inspection) -> Void
 /// What was found so far in one message.
 struct Inspection {
     private(set) var problems: [MessageProblem] = []
+    /// Who wrote the documents that the sections belong to.
+    private let author: String
     /// The section of the documents that describes the object being checked.
     private var section = ""
+
+    init(author: String = "Apple MSP API") { self.author = author }
 
     /// Notes that `value` breaks a rule, or that it lacks the member `missing`.
     mutating func report(
@@ -19,7 +23,7 @@ struct Inspection {
             MessageProblem(
                 rule: rule, pointer: value.pointer + (name.map { "/" + $0 } ?? ""), line: position.line,
                 column: position.column, found: found ?? (name == nil ? value.shortened : "nothing"),
-                allowed: allowed, passage: rule.passage ?? "Apple MSP API, \"\(section)\""))
+                allowed: allowed, passage: rule.passage ?? "\(author), \"\(section)\""))
     }
 
     /// Checks the members of an object that `section` describes, then the object as a whole.

@@ -12,7 +12,7 @@ extension MessageRule {
             .merchantCapability, .threeDSecure, .countryCode, .currencyCode, .money, .total,
             .shippingAmount, .lineItemType, .contactField, .shippingIdentifiers, .responseType,
             .authenticationProcedure, .encryptionKey, .redirectAddress, .appData, .appURL, .invitationLogo,
-            .capability:
+            .livePersonType, .livePersonImage, .capability:
             .error
         case .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers, .linkScheme,
             .linkImageBytes, .linkVideoImage, .dataVersion, .requestIdentifier, .sessionIdentifier,
@@ -48,7 +48,8 @@ extension MessageRule {
             .singleLineOnly, .splashButton, .initiativeContext, .displayName, .paymentNetwork,
             .countryCode, .currencyCode, .moneyDecimals, .total, .shippingAmount, .shippingIdentifiers,
             .shippingUpdate, .paymentStyle, .encryptionKey, .redirectAddress, .additionalParameters,
-            .appURL, .appDescription, .appIconBytes, .invitationLogo, .capability:
+            .appURL, .appDescription, .appIconBytes, .invitationLogo,
+            .livePersonType, .livePersonImage, .capability:
             false
         }
     }
@@ -107,6 +108,8 @@ extension MessageRule {
         case .additionalParameters: "Apple MSP API, \"Additional Parameters\""
         case .appData: "Apple MSP API, \"InteractiveMessageData Dictionary\""
         case .appURL, .appDescription, .appIconBytes, .builtinMember: "Apple MSP API, \"iMessage App\""
+        case .livePersonType: "LivePerson, \"Custom iMessage App Metadata Properties\""
+        case .livePersonImage: "LivePerson, \"messaging.rich.content.valid.urls\""
         case .capability: "Apple MSP API, \"HTTP Headers\", capability-list"
         }
     }

@@ -211,6 +211,11 @@ public enum MessageRule: String, CaseIterable, Sendable {
     /// An invitation by a template without image has no logo.
     case invitationLogo
 
+    /// LivePerson's metadata is of the type `BusinessChatCustomMessage`.
+    case livePersonType
+    /// An image in LivePerson's metadata comes from a host on the list of those allowed.
+    case livePersonImage
+
     /// The customer's device announces what the message needs.
     case capability
 }

@@ -1,0 +1,158 @@
+public import BalloonJSON
+
+/// An iMessage app's bubble as LivePerson's structured content describes it in its metadata.
+///
+/// ```json
+/// {"type": "BusinessChatCustomMessage", "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:EXTENSION",
+///  "URL": "?data=%7B…%7D", "appId": 1471612309, "appName": "…", "sessionIdentifier": "…", "useLiveLayout": false,
+///  "receivedMessage": {"title": "…", "subtitle": "…", "imageURL": "https://…"}}
+/// ```
+/// LivePerson, "Structured Content Schema for Custom iMessage Apps".
+public struct LivePersonMessage: Hashable, Sendable {
+    /// What reading gave: a message, unless there are errors.
+    public struct Reading: Sendable {
+        /// The message.
+        public let message: LivePersonMessage?
+        /// Everything that is wrong with the metadata.
+        public let problems: [MessageProblem]
+    }
+
+    /// The message for Apple.
+    public let request: AppRequest
+    /// LivePerson's own: where the bubble's image is.
+    ///
+    /// Apple takes no address; the image is uploaded and sent as an attachment.
+    public let imageURL: String?
+
+    /// Reads metadata: the object itself, a list that holds it, or an object with such a list as `metadata`.
+    ///
+    /// Images must come from one of `imageHosts` or from a host below one. Where Live Layout is not mentioned it is
+    /// off, LivePerson's default and not Apple's. What must not stand in a query is percent-encoded.
+    public static func read(_ value: JSONValue, imageHosts: [String]) -> Reading {
+        let metadata = metadata(in: value)
+        var inspection = Inspection(author: "LivePerson")
+        check(imageHosts: imageHosts)(metadata, &inspection)
+        let problems = inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+        return Reading(message: problems.hasErrors ? nil : LivePersonMessage(metadata), problems: problems)
+    }
+
+    /// The query by which an app tells its reply in words, as ``App/replyText`` reads it.
+    ///
+    /// `?data={"lpData<BRAND>":{"interactive":{"response":{"text":"…"}}}}`, percent-encoded.
+    public static func replyURL(_ text: String, brand: String = "") -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.object("lpData" + brand) { writer in
+                writer.object("interactive") { writer in
+                    writer.object("response") { $0.field("text", text) }
+                }
+            }
+        }
+        return "?data=" + writer.finish().percentEncoded(keeping: \.isUnreserved)
+    }
+
+    private static func metadata(in value: JSONValue) -> JSONValue {
+        let list = value["metadata"] ?? value
+        guard list.kind == .array else { return list }
+        return list.elements.first { $0["type"]?.string == type } ?? list.elements.first { _ in true } ?? list
+    }
+
+    /// Reads metadata that was found sound.
+    private init(_ metadata: JSONValue) {
+        let bubble = metadata["receivedMessage"]
+        func text(_ name: String) -> String? { bubble?[name]?.string }
+        let hasApp = metadata["appId"] != nil || metadata["appName"] != nil
+        request = AppRequest(
+            bid: metadata["bid"]?.string ?? "",
+            app: hasApp
+                ? .init(appID: metadata["appId"]?.scalarInt, name: metadata["appName"]?.string) : nil,
+            url: Array((metadata["URL"]?.string ?? "").utf8).percentEncoded(keeping: \.isOfURL),
+            received: OutboundBubble(
+                text("title") ?? "", subtitle: text("subtitle"), imageTitle: text("imageTitle"),
+                imageSubtitle: text("imageSubtitle"), secondarySubtitle: text("secondarySubtitle"),
+                tertiarySubtitle: text("tertiarySubtitle")),
+            sessionIdentifier: metadata["sessionIdentifier"]?.string,
+            usesLiveLayout: metadata["useLiveLayout"]?.bool ?? false)
+        imageURL = bubble?["imageURL"]?.nonEmptyString
+    }
+}
+
+extension LivePersonMessage {
+    private static let type = "BusinessChatCustomMessage"
+
+    private static func check(imageHosts: [String]) -> Check {
+        Checks.object(
+            "Custom iMessage App Metadata Properties",
+            [
+                .required("type", Checks.oneOf([type], .livePersonType)),
+                .required("bid", Checks.bid), .required("URL", Checks.appURL),
+                .required("receivedMessage", bubble(imageHosts)),
+                .optional("appId", Checks.integer), .optional("appName", Checks.text),
+                .optional("sessionIdentifier", Checks.uuid(.sessionIdentifier)),
+                .optional("useLiveLayout", Checks.boolean),
+            ])
+    }
+
+    private static func bubble(_ imageHosts: [String]) -> Check {
+        let text = Checks.text(atMost: Checks.maximumBubbleCharacters, .bubbleText)
+        return Checks.object(
+            "Received Message Object Properties",
+            [
+                .required(
+                    "title",
+                    Checks.text(atMost: Checks.maximumBubbleCharacters, .bubbleText, mayBeEmpty: false)),
+                .optional("subtitle", text), .optional("secondarySubtitle", text),
+                .optional("tertiarySubtitle", text), .optional("imageTitle", text),
+                .optional("imageSubtitle", text),
+                .optional(
+                    "imageURL",
+                    Checks.text(
+                        .livePersonImage, allowed: "https from " + imageHosts.joined(separator: " ")
+                    ) { $0.isSecureAddress(onOneOf: imageHosts) }),
+            ])
+    }
+}
+
+extension String {
+    /// Whether it is an `https` address whose host is one of these or below one, without a user before it.
+    fileprivate func isSecureAddress(onOneOf hosts: [String]) -> Bool {
+        guard isWebAddress(schemes: ["https"]), let separator = firstRange(of: "://") else { return false }
+        let authority = self[separator.upperBound...].prefix { !"/?#\\".contains($0) }.lowercased()
+        guard !authority.contains("@") else { return false }
+        let host = authority.prefix { $0 != ":" }
+        return hosts.map { $0.lowercased() }.contains { host == $0 || host.hasSuffix("." + $0) }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes as text, each that is not kept as `%41` (RFC 3986 §2.1).
+    fileprivate func percentEncoded(keeping isKept: (UInt8) -> Bool) -> String {
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(count)
+        let digits = Array("0123456789ABCDEF".utf8)
+        for byte in self {
+            if isKept(byte) {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// Whether it stands for itself everywhere in an address (RFC 3986 §2.3).
+    fileprivate var isUnreserved: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// Whether it may stand in an address, the percent sign of what is encoded already included.
+    fileprivate var isOfURL: Bool { isUnreserved || "%:/?#[]@!$&'()*+,;=".utf8.contains(self) }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+
+/// `balloon convert …`: messages in the forms of others.
+struct Convert: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Convert messages from the forms of others.", subcommands: [FromLivePerson.self])
+
+    /// `balloon convert liveperson`: an iMessage app's bubble from structured content.
+    struct FromLivePerson: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "liveperson",
+            abstract: "Print the message that LivePerson's metadata BusinessChatCustomMessage stands for.",
+            discussion: """
+                A customer's reply by LivePerson's convention, given as a whole message, is printed as its text. \
+                Exits with 65 when the metadata lacks something; every problem is told.
+                """)
+
+        @Argument(help: "The file; - is standard input.")
+        var file: String
+
+        @Option(
+            name: .customLong("image-host"),
+            help: ArgumentHelp("A host from which images may come; can be repeated.", valueName: "host"))
+        var imageHosts: [String] = []
+
+        func run() async throws {
+            let document = try CommandFile.json(file)
+            if case .app(let app) = InboundEvent.decode(message: document).content {
+                guard let text = app.replyText else {
+                    throw CommandFailure.malformed(path: file, reason: "is a reply without LivePerson's text")
+                }
+                return StandardStream.output.write(terminalText(text) + "\n")
+            }
+            let conversion = LivePersonMessage.read(document.root, imageHosts: imageHosts)
+            for problem in conversion.problems {
+                StandardStream.error.write(ProblemRendering.text(problem, in: file))
+            }
+            guard let message = conversion.message else {
+                throw ExitCode(CommandStatus.badData.rawValue)
+            }
+            if let imageURL = message.imageURL {
+                StandardStream.error.write(
+                    "note: \(terminalText(imageURL)) is an image to upload and to send as attachment\n")
+            }
+            StandardStream.output.write(OutboundMessage.app(message.request).draft() + [UInt8(ascii: "\n")])
+        }
+    }
+}
