@@ -5,6 +5,7 @@ package import BusinessMessages
 /// One line of a conversation's file.
 ///
 ///
+///
 /// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`;
 /// outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `failed`) and, when the
 /// gateway answered, `"status":200`.

@@ -47,11 +47,10 @@ final class SegmentReader: Sendable {
 }
 
 extension JSONLimits {
-    /// Room for a message at its limits inside a record.
+    /// Room for whatever was accepted, and the record around it.
     static var journal: JSONLimits {
-        var limits = JSONLimits()
-        limits.maximumDepth += 8
-        limits.maximumBytes = Int(Int32.max)
-        return limits
+        JSONLimits(
+            maximumDepth: 1 << 20, maximumBytes: JSONLimits.addressableBytes,
+            maximumNodes: JSONLimits.addressableBytes)
     }
 }
