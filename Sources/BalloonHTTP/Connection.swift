@@ -24,6 +24,7 @@ final class Connection {
     let token: UInt64
     let listener: ServedListener
     let listenerNumber: Int
+    let peer: PeerAddress
 
     var phase = Phase.head
     var parser = RequestParser()
@@ -51,15 +52,23 @@ final class Connection {
     var pull: PulledBody?
     var writer: CheckedContinuation<Void, any Error>?
 
+    /// The ticks of the request's first byte and of its header's end, and the bytes of its body so far.
+    var requestStart: UInt64 = 0
+    var bodyStart: UInt64 = 0
+    var bodyBytes = 0
     /// The tick at which the current phase has lasted too long, and the one at which the wheel looks.
     var deadline: UInt64 = .max
     var scheduled: UInt64 = .max
 
-    init(_ descriptor: consuming Descriptor, token: UInt64, listener: ServedListener, number: Int) {
+    init(
+        _ descriptor: consuming Descriptor, token: UInt64, listener: ServedListener, number: Int,
+        peer: PeerAddress
+    ) {
         self.descriptor = descriptor
         self.token = token
         self.listener = listener
         listenerNumber = number
+        self.peer = peer
     }
 
     var pendingOutputBytes: Int { output.count - outputStart }

@@ -1,10 +1,37 @@
+import BalloonPOSIX
 import Synchronization
 
-/// How many connections of one listener are open, on all shards together.
+/// How many connections of one listener are open, on all shards together, and how many of each peer.
 final class ConnectionCounter: Sendable {
-    private let count = Atomic<Int>(0)
+    private let total = Atomic<Int>(0)
+    private let perPeer = Mutex<[PeerAddress: Int]>([:])
+    private let maximumPerPeer: Int?
 
-    var value: Int { count.load(ordering: .relaxed) }
-    func increment() { count.add(1, ordering: .relaxed) }
-    func decrement() { count.subtract(1, ordering: .relaxed) }
+    init(maximumPerPeer: Int?) { self.maximumPerPeer = maximumPerPeer }
+
+    var value: Int { total.load(ordering: .relaxed) }
+
+    /// Counts a connection of `peer`; false, and not counted, when that has all it may have.
+    func add(_ peer: PeerAddress) -> Bool {
+        if let maximumPerPeer {
+            let isAllowed = perPeer.withLock { counts in
+                let count = counts[peer.group, default: 0]
+                if count < maximumPerPeer { counts[peer.group] = count + 1 }
+                return count < maximumPerPeer
+            }
+            guard isAllowed else { return false }
+        }
+        total.add(1, ordering: .relaxed)
+        return true
+    }
+
+    func remove(_ peer: PeerAddress) {
+        total.subtract(1, ordering: .relaxed)
+        guard maximumPerPeer != nil else { return }
+        perPeer.withLock { counts in
+            // A peer without connections leaves nothing behind.
+            guard let count = counts[peer.group] else { return }
+            counts[peer.group] = count > 1 ? count - 1 : nil
+        }
+    }
 }

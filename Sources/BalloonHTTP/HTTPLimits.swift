@@ -12,6 +12,10 @@ package struct HTTPLimits: Sendable {
     package var maximumRequestsPerConnection = 1_000_000
     /// Connections of the listener; over it no more are accepted until one closes.
     package var maximumConnections = 65536
+    /// Connections of the listener from one address, or from one /64 network; over it they are closed at once.
+    ///
+    /// Nil, for any number, is right behind a proxy; a listener that faces the internet should have one.
+    package var maximumConnectionsPerPeer: Int?
     /// Bytes of answers that wait for a slow reader before its next pipelined request is looked at.
     package var maximumPendingOutputBytes = 262_144
 
@@ -19,8 +23,14 @@ package struct HTTPLimits: Sendable {
     package var firstByteTimeout = Duration.seconds(30)
     /// From the first byte of a request to the end of its header; over it 408.
     package var headTimeout = Duration.seconds(30)
-    /// From the end of the header to the end of the body; over it 408.
+    /// From the end of the header to the end of the body, or to the next piece that a pulled body waits for; over it 408.
     package var bodyTimeout = Duration.seconds(60)
+    /// The rate that a collected body must keep on average, after ``bodyGrace``; under it 408.
+    package var minimumBodyBytesPerSecond = 500
+    /// How long a body may take before its rate counts.
+    package var bodyGrace = Duration.seconds(10)
+    /// From the first byte of a request to the last one of its body; over it 408.
+    package var requestTimeout = Duration.seconds(300)
     /// Between two requests on one connection.
     package var idleTimeout = Duration.seconds(75)
     /// From the whole request to its answer; over it 503.

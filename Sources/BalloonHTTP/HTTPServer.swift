@@ -17,7 +17,9 @@ package actor HTTPServer {
         describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) }
     ) throws {
         self.listeners = listeners
-        let counters = listeners.map { _ in ConnectionCounter() }
+        let counters = listeners.map {
+            ConnectionCounter(maximumPerPeer: $0.limits.maximumConnectionsPerPeer)
+        }
         self.shards = try (0..<max(1, shards)).map { number in
             try Shard(
                 number: number, listeners: listeners, counters: counters, logger: logger,

@@ -5,7 +5,7 @@ import Synchronization
 final class Mailbox: Sendable {
     /// One request of another thread.
     enum Post: Sendable {
-        case accepted(raw: Int32, listener: Int)
+        case accepted(raw: Int32, from: PeerAddress, listener: Int)
         case answer(ExchangeID, HTTPResponse)
         case streamHead(ExchangeID, HTTPStreamHead)
         case chunk(ExchangeID, [UInt8], CheckedContinuation<Void, any Error>)

@@ -59,6 +59,9 @@ struct DeadlineTicks: Sendable {
     let firstByte: UInt64
     let head: UInt64
     let body: UInt64
+    let bodyGrace: UInt64
+    let request: UInt64
+    private let minimumBodyBytesPerSecond: Int
     let idle: UInt64
     let answer: UInt64
     let write: UInt64
@@ -68,9 +71,18 @@ struct DeadlineTicks: Sendable {
         firstByte = TimerWheel.ticks(limits.firstByteTimeout)
         head = TimerWheel.ticks(limits.headTimeout)
         body = TimerWheel.ticks(limits.bodyTimeout)
+        bodyGrace = TimerWheel.ticks(limits.bodyGrace)
+        request = TimerWheel.ticks(limits.requestTimeout)
+        minimumBodyBytesPerSecond = max(1, limits.minimumBodyBytesPerSecond)
         idle = TimerWheel.ticks(limits.idleTimeout)
         answer = TimerWheel.ticks(limits.answerTimeout)
         write = TimerWheel.ticks(limits.writeTimeout)
         linger = TimerWheel.ticks(limits.lingerTimeout)
+    }
+
+    /// How long after its header a body of which `bytes` have come may still take.
+    func body(after bytes: Int) -> UInt64 {
+        let earned = TimerWheel.ticks(.seconds(bytes / minimumBodyBytesPerSecond))
+        return min(body, bodyGrace + earned)
     }
 }

@@ -128,7 +128,7 @@ extension Shard {
         switch connection.phase {
         case .head where connection.parser.isAtStart: setDeadline(connection, ticks.idle)
         case .head: setDeadline(connection, ticks.head)
-        case .collecting, .collectingChunks: setDeadline(connection, ticks.body)
+        case .collecting, .collectingChunks: setBodyDeadline(connection)
         case .answering, .streaming: setDeadline(connection, ticks.answer)
         case .lingering: break
         }

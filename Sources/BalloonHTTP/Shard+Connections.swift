@@ -44,16 +44,18 @@ extension Shard {
                 return pause(acceptor, "the listener has all the connections it may have")
             }
             do throws(SystemError) {
-                guard let descriptor = try acceptor.socket.accept() else {
+                var peer = PeerAddress()
+                guard let descriptor = try acceptor.socket.accept(from: &peer) else {
                     acceptor.hasWarned = false
                     return
                 }
-                guard let shard = acceptor.leastLoaded else { return }
-                shard.count(listener)
+                // Who has too many is not worth an answer.
+                guard served.connections.add(peer), let shard = acceptor.leastLoaded else { continue }
+                shard.connectionCount.add(1, ordering: .relaxed)
                 if shard === self {
-                    adopt(descriptor, listener)
+                    adopt(descriptor, peer, listener)
                 } else {
-                    shard.post(.accepted(raw: descriptor.release(), listener: listener))
+                    shard.post(.accepted(raw: descriptor.release(), from: peer, listener: listener))
                 }
             } catch {
                 // Out of descriptors or memory: the connection waits in the kernel's queue until there are some.
@@ -82,9 +84,10 @@ extension Shard {
     }
 
     /// Begins to serve a connection that has been counted.
-    func adopt(_ descriptor: consuming Descriptor, _ listener: Int) {
+    func adopt(_ descriptor: consuming Descriptor, _ peer: PeerAddress, _ listener: Int) {
         let connection = Connection(
-            descriptor, token: slots.makeToken(), listener: listeners[listener], number: listener)
+            descriptor, token: slots.makeToken(), listener: listeners[listener], number: listener,
+            peer: peer)
         slots.insert(connection)
         do {
             try epoll.add(connection.descriptor.raw, .readable, token: connection.token)
@@ -118,7 +121,7 @@ extension Shard {
         guard connection.isOpen else { return }
         connection.isOpen = false
         slots.remove(connection)
-        uncount(connection.listenerNumber)
+        uncount(connection.peer, connection.listenerNumber)
         // Removed by hand, because what is left of this burst may still hold the connection, and with it the
         // descriptor. Fails only when it never came into the set.
         try? epoll.remove(connection.descriptor.raw)

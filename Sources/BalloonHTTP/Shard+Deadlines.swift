@@ -11,6 +11,15 @@ extension Shard {
         }
     }
 
+    /// Gives a collected body the time that it has earned by coming.
+    func setBodyDeadline(_ connection: Connection) {
+        let ticks = connection.listener.ticks
+        let end = min(
+            connection.bodyStart + ticks.body(after: connection.bodyBytes),
+            connection.requestStart + ticks.request)
+        setDeadline(connection, end > wheel.now ? end - wheel.now : 0)
+    }
+
     func startTicking() {
         guard !isTicking else { return }
         isTicking = true

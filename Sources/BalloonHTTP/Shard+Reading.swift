@@ -17,13 +17,25 @@ extension Shard {
         } else if connection.isClosing {
             return
         } else if connection.input.isEmpty {
+            noteBody(connection, received)
             let used = process(connection, scratch, received)
             if used < received { connection.input = Array(scratch[used..<received]) }
         } else {
+            noteBody(connection, received)
             connection.input += scratch[..<received]
             processInput(connection)
         }
         settle(connection)
+    }
+
+    /// More of a collected body has come, which may take that much longer now.
+    private func noteBody(_ connection: Connection, _ count: Int) {
+        switch connection.phase {
+        case .collecting, .collectingChunks:
+            connection.bodyBytes += count
+            setBodyDeadline(connection)
+        case .head, .answering, .streaming, .lingering: break
+        }
     }
 
     /// Serves what waits in the connection's own buffer.
@@ -82,9 +94,13 @@ extension Shard {
             }
             let wasAtStart = connection.parser.isAtStart
             guard try connection.parser.parse(bytes, from: cursor, to: end, limits) else {
-                if wasAtStart { setDeadline(connection, connection.listener.ticks.head) }
+                if wasAtStart {
+                    connection.requestStart = wheel.now
+                    setDeadline(connection, connection.listener.ticks.head)
+                }
                 return false
             }
+            if wasAtStart { connection.requestStart = wheel.now }
             try begin(connection, bytes, &cursor, end)
             return true
         case .collecting(let length):
@@ -178,7 +194,9 @@ extension Shard {
     }
 
     private func waitForBody(_ connection: Connection, hasNone: Bool) {
-        setDeadline(connection, connection.listener.ticks.body)
+        connection.bodyStart = wheel.now
+        connection.bodyBytes = 0
+        setBodyDeadline(connection)
         // RFC 9110 §10.1.1: may be left out once the body has begun to arrive.
         if connection.parser.head.expectsContinue, hasNone { out += continueResponse }
     }
@@ -194,18 +212,31 @@ extension Shard {
     /// Hands a request to its handler, inline.
     private func dispatch(_ connection: Connection, _ bytes: [UInt8], _ base: Int, _ body: ArraySlice<UInt8>)
     {
-        guard let route = connection.route else { return close(connection) }
         connection.phase = .answering
+        if let response = response(connection, bytes, base, body) {
+            finish(connection, response)
+        } else if connection.isOpen {
+            setDeadline(connection, connection.listener.ticks.answer)
+        }
+    }
+
+    /// What the handler answers at once.
+    ///
+    /// Not inlined: the request must be gone before the parser is reset, which would allocate otherwise.
+    @inline(never)
+    private func response(
+        _ connection: Connection, _ bytes: [UInt8], _ base: Int, _ body: ArraySlice<UInt8>
+    ) -> HTTPResponse? {
+        guard let route = connection.route else {
+            close(connection)
+            return nil
+        }
         let exchange = connection.exchange
         let request = HTTPRequest(
             body: body,
             bodyReader: connection.pull == nil ? nil : HTTPBodyReader(shard: self, exchange: exchange),
             bytes: bytes, base: base, head: connection.parser.head)
-        if let response = route.handler(request, HTTPResponder(shard: self, exchange: exchange)) {
-            finish(connection, response)
-        } else {
-            setDeadline(connection, connection.listener.ticks.answer)
-        }
+        return route.handler(request, HTTPResponder(shard: self, exchange: exchange))
     }
 }
 
@@ -233,7 +264,9 @@ extension Shard {
         _ = connection.pull?.give()
         guard case .answering = connection.phase else { return }
         let ticks = connection.listener.ticks
-        setDeadline(connection, connection.pull?.waiting == nil ? ticks.answer : ticks.body)
+        guard connection.pull?.waiting != nil else { return setDeadline(connection, ticks.answer) }
+        let end = min(wheel.now + ticks.body, connection.requestStart + ticks.request)
+        setDeadline(connection, end > wheel.now ? end - wheel.now : 0)
     }
 
     /// Moves body bytes to where the handler pulls them from; false when it must pull first, or the body has ended.

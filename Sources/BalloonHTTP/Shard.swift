@@ -108,7 +108,7 @@ actor Shard {
     private func take(_ post: Mailbox.Post) {
         if isGone { return turnAway(post) }
         switch post {
-        case .accepted(let raw, let listener): adopt(Descriptor(owning: raw), listener)
+        case .accepted(let raw, let peer, let listener): adopt(Descriptor(owning: raw), peer, listener)
         case .answer(let exchange, let response): answer(exchange, response)
         case .streamHead(let exchange, let head): startStream(exchange, head)
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
@@ -121,9 +121,9 @@ actor Shard {
     /// Tells whoever waits for `post` that the shard is no more.
     private nonisolated func turnAway(_ post: Mailbox.Post) {
         switch post {
-        case .accepted(let raw, let listener):
+        case .accepted(let raw, let peer, let listener):
             _ = Descriptor(owning: raw)
-            uncount(listener)
+            uncount(peer, listener)
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
         case .drain(_, let continuation): continuation.resume()
@@ -133,15 +133,9 @@ actor Shard {
 }
 
 extension Shard {
-    /// Counts a connection as this shard's, before it is handed over.
-    nonisolated func count(_ listener: Int) {
-        connectionCount.add(1, ordering: .relaxed)
-        counters[listener].increment()
-    }
-
-    nonisolated func uncount(_ listener: Int) {
+    nonisolated func uncount(_ peer: PeerAddress, _ listener: Int) {
         connectionCount.subtract(1, ordering: .relaxed)
-        counters[listener].decrement()
+        counters[listener].remove(peer)
     }
 }
 

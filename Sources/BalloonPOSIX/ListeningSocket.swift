@@ -36,15 +36,29 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// The descriptor's number, for an ``Epoll``.
     package var raw: Int32 { descriptor.raw }
 
-    /// The next connection, non-blocking; nil when none waits.
-    package func accept() throws(SystemError) -> Descriptor? {
+    /// The next connection, non-blocking, and into `peer` who made it; nil when none waits.
+    package func accept(from peer: inout PeerAddress) throws(SystemError) -> Descriptor? {
+        let raw = descriptor.raw
         do throws(SystemError) {
-            return Descriptor(owning: try uninterrupted("accept4") { balloon_accept(descriptor.raw) })
+            // Sound: the call writes 16 bytes, which is what the value has.
+            let accepted = try unsafe withUnsafeMutableBytes(of: &peer) { bytes throws(SystemError) in
+                guard let base = bytes.baseAddress else { throw SystemError("accept4", code: EINVAL) }
+                return try uninterrupted("accept4") {
+                    unsafe balloon_accept_from(raw, base.assumingMemoryBound(to: UInt8.self))
+                }
+            }
+            return Descriptor(owning: accepted)
         } catch {
             // ECONNABORTED: the peer went away between its SYN and now; the next one may be fine.
             if error.wouldBlock || error.code == ECONNABORTED { return nil }
             throw error
         }
+    }
+
+    /// The next connection, non-blocking; nil when none waits.
+    package func accept() throws(SystemError) -> Descriptor? {
+        var peer = PeerAddress()
+        return try accept(from: &peer)
     }
 }
 

@@ -53,6 +53,45 @@ import Testing
         }
     }
 
+    @Test func `a body that comes too slowly gets 408 although it comes`() async throws {
+        let limit = { (limits: inout HTTPLimits) in
+            limits.bodyGrace = .milliseconds(1)
+            limits.minimumBodyBytesPerSecond = 1_000_000_000
+        }
+        let post = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 30)) { _, _ in HTTPResponse(.ok)
+        }
+        try await withServer([post], limit: limit) { server in
+            let answer = try await server.withConnection { connection in
+                try connection.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n")
+                while (try? connection.send("x")) != nil, server.server.connectionCount > 0,
+                    !connection.hasAnswer
+                {}
+                return (try? connection.rest()) ?? ""
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 408 "))
+        }
+    }
+
+    @Test func `a request that takes too long as a whole gets 408`() async throws {
+        let limit = { (limits: inout HTTPLimits) in limits.requestTimeout = .milliseconds(1) }
+        try await withServer(sampleRoutes, limit: limit) { server in
+            let answer = try await server.exchange(
+                "POST /pull HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nh")
+            #expect(answer.hasPrefix("HTTP/1.1 408 "))
+        }
+    }
+
+    @Test func `a body earns time by coming, up to its limit`() {
+        var limits = HTTPLimits()
+        limits.bodyGrace = .seconds(10)
+        limits.bodyTimeout = .seconds(60)
+        limits.minimumBodyBytesPerSecond = 100
+        let ticks = DeadlineTicks(limits)
+        #expect(ticks.body(after: 0) < TimerWheel.ticks(.seconds(11)))
+        #expect(ticks.body(after: 1000) >= TimerWheel.ticks(.seconds(20)))
+        #expect(ticks.body(after: 1_000_000) == TimerWheel.ticks(.seconds(60)))
+    }
+
     @Test func `a request that nobody answers gets 503, and its late answer is dropped`() async throws {
         let (responders, found) = AsyncStream.makeStream(of: HTTPResponder.self)
         let late = HTTPRoute(.get, "/late") { _, responder in

@@ -160,4 +160,26 @@ import Testing
             #expect(server.log.lines.filter { $0.contains("accepting is paused") }.count == 1)
         }
     }
+
+    @Test func `one peer cannot take more connections than it may`() async throws {
+        try await withServer(sampleRoutes, limit: { $0.maximumConnectionsPerPeer = 2 }) { server in
+            let address = server.address
+            try await onThread {
+                var first: RawConnection? = try RawConnection(address)
+                let second = try RawConnection(address)
+                for connection in [first, second] {
+                    try connection?.send(get("/"))
+                    #expect(try connection?.answer()?.status == 200)
+                }
+                #expect(((try? RawConnection(address).rest()) ?? "") == "")
+                #expect(first != nil)
+                first = nil
+                // The server learns of the end in its own time.
+                while server.server.connectionCount > 1 { sched_yield() }
+                let third = try RawConnection(address)
+                try third.send(get("/"))
+                #expect(try third.answer()?.status == 200)
+            }
+        }
+    }
 }

@@ -40,6 +40,12 @@ final class RawConnection {
             0, Glibc.send(descriptor.raw, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))
     }
 
+    /// Whether something has come that has not been received.
+    var hasAnswer: Bool {
+        var readable = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
+        return poll(&readable, 1, 0) == 1
+    }
+
     /// Sends nothing more, and goes on receiving.
     func finishSending() { descriptor.finishSending() }
 

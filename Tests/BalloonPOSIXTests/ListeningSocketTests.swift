@@ -18,6 +18,22 @@ import Testing
         #expect(try client.send([1, 2, 3]) == 3)
     }
 
+    @Test func `a listener learns who connects`() throws {
+        var peers: [PeerAddress] = []
+        for host in ["127.0.0.1", "127.0.0.1", "::1"] {
+            let socket = try ListeningSocket(.tcp(host: host, port: 0))
+            let client = try Descriptor.connect(to: socket.address)
+            var peer = PeerAddress()
+            var accepted = try socket.accept(from: &peer)
+            while accepted == nil { accepted = try socket.accept(from: &peer) }
+            peers.append(peer)
+            #expect(client.raw >= 0)
+        }
+        #expect(peers[0] == peers[1])
+        #expect(peers[0] != peers[2])
+        #expect(peers[0].group == peers[0])
+    }
+
     @Test func `an address in use is an error that names it`() throws {
         let socket = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
         let error = #expect(throws: SystemError.self) { _ = try ListeningSocket(socket.address) }

@@ -2,8 +2,10 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -17,8 +19,20 @@ extern int syncfs(int);
 extern void *memrchr(const void *, int, size_t);
 extern int sched_getaffinity(int, size_t, void *);
 
-static inline int balloon_accept(int listener) {
-    return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+// The next connection, and who connected: an IPv4 address as ::ffff:a.b.c.d, an IPv6 address, or zeroes for a unix socket.
+static inline int balloon_accept_from(int listener, uint8_t peer[16]) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    int descriptor = accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    memset(peer, 0, 16);
+    if (descriptor < 0) return descriptor;
+    if (address.ss_family == AF_INET) {
+        peer[10] = peer[11] = 0xff;
+        memcpy(peer + 12, &((struct sockaddr_in *)&address)->sin_addr, 4);
+    } else if (address.ss_family == AF_INET6) {
+        memcpy(peer, &((struct sockaddr_in6 *)&address)->sin6_addr, 16);
+    }
+    return descriptor;
 }
 
 // epoll_event is packed on x86-64, which Swift cannot take apart: two plain arrays instead.
