@@ -3,7 +3,7 @@ import BusinessMessages
 import Testing
 
 /// What is done to one value of a message.
-private enum Mutation: CaseIterable {
+enum Mutation: CaseIterable {
     case drop, double, null, number, negative, huge, text, empty, boolean, list, object, wrap
 
     /// The members or elements that take the value's place; `name` is nil inside a list.
@@ -57,9 +57,11 @@ private func write(
 }
 
 /// Every variant of a message in which one value below the root is not what it was.
-func variants(of document: JSONDocument) throws -> [JSONDocument] {
+func variants(
+    of document: JSONDocument, by mutations: [Mutation] = Mutation.allCases
+) throws -> [JSONDocument] {
     var variants: [JSONDocument] = []
-    for mutation in Mutation.allCases {
+    for mutation in mutations {
         var target = 2
         while true {
             var count = 0
