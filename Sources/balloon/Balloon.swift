@@ -17,6 +17,8 @@ import BalloonPOSIX
         ])
 
     static func main() async {
+        // Whatever a command logged comes before what is said about its end.
+        defer { LogStream.standardError.flush() }
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -25,6 +27,7 @@ import BalloonPOSIX
                 try command.run()
             }
         } catch {
+            LogStream.standardError.flush()
             // What the parser threw, a call for help included, is its own to word.
             guard let report = FailureReport(error) else { exit(withError: error) }
             StandardStream.error.write(report.text)

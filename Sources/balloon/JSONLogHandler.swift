@@ -19,8 +19,10 @@ struct JSONLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }
-        StandardStream.error.write(
-            Self.line(at: .now(), event.level, "\(event.message)", facts))
+        LogStream.standardError.write(Self.line(at: .now(), event.level, "\(event.message)", facts)) {
+            count in
+            Self.line(at: .now(), .warning, "log lines dropped", ["count": "\(count)"])
+        }
     }
 
     static func line(

@@ -15,8 +15,10 @@ struct TextLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }
-        StandardStream.error.write(
-            Self.line(at: .now(), event.level, "\(event.message)", facts))
+        let line = Self.line(at: .now(), event.level, "\(event.message)", facts)
+        LogStream.standardError.write(Array(line.utf8)) { count in
+            Array(Self.line(at: .now(), .warning, "log lines dropped", ["count": "\(count)"]).utf8)
+        }
     }
 
     static func line(

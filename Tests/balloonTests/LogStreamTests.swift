@@ -1,0 +1,42 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import balloon
+
+@Suite struct LogStreamTests {
+    @Test func `lines come out whole and in order, in fewer writes`() {
+        let written = Mutex<[[UInt8]]>([])
+        let stream = LogStream { bytes in written.withLock { $0.append(bytes) } }
+        for number in 0..<1000 { stream.write(Array("\(number)\n".utf8)) { _ in [] } }
+        stream.flush()
+        let text = String(decoding: written.withLock { $0.flatMap(\.self) }, as: UTF8.self)
+        #expect(text == (0..<1000).map { "\($0)\n" }.joined())
+    }
+
+    @Test func `a reader that is too slow costs lines, which are counted, and never the writer's time`() {
+        let gate = DispatchSemaphore(value: 0)
+        let hasBegun = DispatchSemaphore(value: 0)
+        let written = Mutex<[UInt8]>([])
+        let stream = LogStream(maximumPendingBytes: 10) { bytes in
+            hasBegun.signal()
+            gate.wait()
+            written.withLock { $0 += bytes }
+        }
+        let write = { (text: String) in stream.write(Array(text.utf8)) { Array("lost \($0)\n".utf8) } }
+        write("first\n")
+        hasBegun.wait()
+        // The reader holds the first; ten bytes fit behind it, no more.
+        write("12345678\n")
+        write("too much\n")
+        write("again\n")
+        gate.signal()
+        hasBegun.wait()
+        write("last\n")
+        gate.signal()
+        hasBegun.wait()
+        gate.signal()
+        stream.flush()
+        #expect(String(decoding: written.withLock { $0 }, as: UTF8.self) == "first\n12345678\nlost 2\nlast\n")
+    }
+}
