@@ -17,7 +17,7 @@ package struct HTTPLimits: Sendable {
     /// Nil, for any number, is right behind a proxy; a listener that faces the internet should have one.
     package var maximumConnectionsPerPeer: Int?
     /// Bytes of answers that wait for a slow reader before its next pipelined request is looked at.
-    package var maximumPendingOutputBytes = 262_144
+    package var maximumPendingOutputBytes = 65536
 
     /// From the connection to its first byte.
     package var firstByteTimeout = Duration.seconds(30)
