@@ -1,0 +1,26 @@
+// A gzip body: never more than the maximum, and the same from a decompressor that was used before.
+@testable import BalloonWire
+
+let used = GzipDecompressor()
+
+func outcome(_ decompressor: GzipDecompressor, _ bytes: [UInt8]) -> [UInt8]? {
+    var inflated: [UInt8] = []
+    do {
+        try decompressor.decompress(bytes, into: &inflated, maximumBytes: 10_000, maximumRatio: 100)
+    } catch {
+        return nil
+    }
+    return inflated
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+    let bytes = Array(UnsafeBufferPointer(start: start, count: count))
+    let inflated = outcome(used, bytes)
+    precondition(inflated == outcome(GzipDecompressor(), bytes), "what came before changed the result")
+    precondition(inflated?.count ?? 0 <= 10_000)
+    #if PLANTED
+    precondition(inflated == nil || bytes[3] & 0x08 == 0, "planted")
+    #endif
+    return 0
+}
