@@ -22,6 +22,7 @@ final class Journal: Sendable {
         var urgent = 0
         var isScheduled = false
         var isFlushArmed = false
+        var isProbeArmed = false
         var isClosed = false
         var lastFailure: SystemError?
         /// The number of the last record that is on disk.
@@ -33,6 +34,7 @@ final class Journal: Sendable {
     private let writer: Mutex<JournalWriter>
     private let maximumWaitingBytes: Int
     private let lazyDelay: Duration
+    private let probeInterval: Duration
     private let settle: @Sendable ([JournalEntry], BatchResult) -> Void
 
     /// Takes a writer; `settle` is called on the journal's queue for every batch.
@@ -44,6 +46,7 @@ final class Journal: Sendable {
         self.writer = Mutex(writer)
         maximumWaitingBytes = configuration.maximumWaitingBytes
         lazyDelay = configuration.lazyDelay
+        probeInterval = configuration.probeInterval
         self.settle = settle
     }
 
@@ -151,6 +154,18 @@ final class Journal: Sendable {
         }
     }
 
+    /// Finds out whether the disk takes records again, with what waits or with a segment's first lines alone: a server
+    /// that is not ready is sent nothing that would.
+    private func probe() {
+        let entries = waiting.withLock { waiting -> [JournalEntry]? in
+            waiting.isProbeArmed = false
+            // A drain that is scheduled finds out as well.
+            guard waiting.lastFailure != nil, !waiting.isScheduled, !waiting.isClosed else { return nil }
+            return waiting.take()
+        }
+        if let entries { commit(entries) }
+    }
+
     private func commit(_ entries: [JournalEntry]) {
         let result: BatchResult
         do throws(SystemError) {
@@ -161,7 +176,16 @@ final class Journal: Sendable {
             }
             result = .durable(records)
         } catch {
-            waiting.withLock { $0.settled(entries, failure: error) }
+            let arms = waiting.withLock { waiting -> Bool in
+                waiting.settled(entries, failure: error)
+                defer { waiting.isProbeArmed = true }
+                return !waiting.isProbeArmed
+            }
+            if arms {
+                queue.asyncAfter(deadline: .now() + probeInterval.dispatchInterval) { [weak self] in
+                    self?.probe()
+                }
+            }
             result = .failed(.notDurable(error))
         }
         settle(entries, result)

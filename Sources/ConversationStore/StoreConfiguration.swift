@@ -10,6 +10,8 @@ package struct StoreConfiguration: Sendable {
     package var checkpointInterval = Duration.seconds(5)
     /// How long a record that nobody waits for may wait for company before it is written.
     package var lazyDelay = Duration.milliseconds(50)
+    /// How long after a failed sync the store tries by itself whether the disk is well again.
+    package var probeInterval = Duration.seconds(1)
     /// The disk that the journal is written to.
     package var disk: any JournalDisk = SystemDisk()
 

@@ -7,6 +7,28 @@ import Testing
 struct JournalFailureTests {
     let directory = StoreDirectory()
 
+    @Test func `after a failed sync the store tries by itself until the disk is well again`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open {
+            $0.disk = disk
+            $0.probeInterval = .milliseconds(1)
+        }
+        #expect(await store.append(message("a")) == .stored)
+        disk.fail(.synchronize)
+        #expect(await store.append(message("b")) != .stored)
+        #expect(store.statistics.lastSyncFailure != nil)
+        disk.recover()
+        let deadline = ContinuousClock.now + .seconds(30)
+        while store.statistics.lastSyncFailure != nil, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(store.statistics.lastSyncFailure == nil)
+        let restarted = try directory.copy()
+        let copy = try restarted.open()
+        #expect(await copy.append(message("a")) == .duplicate)
+        #expect(await copy.append(message("b")) == .stored)
+        await copy.close()
+        await store.close()
+    }
+
     @Test func `after a failed sync the next segment abandons what failed, and no restart believes it`()
         async throws
     {

@@ -45,6 +45,23 @@ import Testing
         #expect(try await webhook.customer.post(message).status == 200)
         await webhook.stop()
     }
+
+    @Test func `a server that is not ready finds out by itself that the disk is well again`() async throws {
+        let disk = HeldDisk()
+        let webhook = try await Webhook(disk: disk)
+        #expect(try await webhook.readiness() == 200)
+        let refused = Task { try await webhook.customer.post(webhook.customer.message(.text)) }
+        await disk.waitForSync()
+        disk.release(failing: true)
+        #expect(try await refused.value.status == 503)
+        #expect(try await webhook.readiness() == 503)
+        disk.stopHolding()
+        // Nothing is sent to a server that is not ready: nothing is posted here.
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await webhook.readiness() != 200, ContinuousClock.now < deadline {}
+        #expect(try await webhook.readiness() == 200)
+        await webhook.stop()
+    }
 }
 
 /// The ingest path alone: a socket, the pipeline and a store on a disk of the test's choosing.
@@ -53,23 +70,36 @@ private struct Webhook {
     let store: ConversationStore
     let http: HTTPServer
     let customer: SimulatedCustomer
+    private let address: String
+    private let transport: CurlTransport
 
     init(disk: any JournalDisk) async throws {
         let secret = Secret.random(byteCount: 32)
         var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
         storeConfiguration.disk = disk
+        storeConfiguration.probeInterval = .milliseconds(10)
         store = try ConversationStore.open(storeConfiguration, logger: LogCollector().logger)
         let business = ServerUnderTest.business
         let route = WebhookRoute.make(
             ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: []),
             businesses: [business], store: store, observer: StageCollector())
         http = try HTTPServer(
-            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [route])], shards: 1,
+            listeners: [
+                HTTPListener(
+                    .tcp(host: "127.0.0.1", port: 0),
+                    routes: [route] + HealthRoutes.make(store: store) { false })
+            ], shards: 1,
             logger: LogCollector().logger)
-        let address = try await http.start()[0]
+        address = "http://\(try await http.start()[0])"
+        transport = try CurlTransport()
         customer = SimulatedCustomer(
-            id: CustomerID("urn:mbid:test"), business: business, server: "http://\(address)",
-            mspID: ServerUnderTest.mspID, secret: secret, gateway: nil, transport: try CurlTransport())
+            id: CustomerID("urn:mbid:test"), business: business, server: address,
+            mspID: ServerUnderTest.mspID, secret: secret, gateway: nil, transport: transport)
+    }
+
+    /// The status of `/readyz`.
+    func readiness() async throws -> Int {
+        try await transport.send(TransportRequest(url: address + "/readyz", allowsPlainHTTP: true)).status
     }
 
     func stop() async {
@@ -104,8 +134,8 @@ private final class HeldDisk: JournalDisk {
         if isMessage, isHolding.load(ordering: .relaxed) {
             arrived.yield()
             gate.wait()
-            if isFailing.load(ordering: .relaxed) { throw SystemError("fdatasync", code: 5) }
         }
+        if isFailing.load(ordering: .relaxed) { throw SystemError("fdatasync", code: 5) }
         try system.synchronize(file)
     }
 
@@ -116,5 +146,8 @@ private final class HeldDisk: JournalDisk {
         gate.signal()
     }
 
-    func stopHolding() { isHolding.store(false, ordering: .relaxed) }
+    func stopHolding() {
+        isHolding.store(false, ordering: .relaxed)
+        isFailing.store(false, ordering: .relaxed)
+    }
 }
