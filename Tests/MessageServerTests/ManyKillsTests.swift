@@ -1,0 +1,173 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import ConversationStore
+import Simulator
+import Synchronization
+import Testing
+
+/// `kill -9` at moments that a seed chooses, again and again, while many customers write; `scripts/crash-test` is its
+/// long form.
+@Suite struct ManyKillsTests {
+    @Test func `whenever the server is killed, what it acknowledged is kept, delivered and answered once`()
+        async throws
+    {
+        let variables = ProcessEnvironment.variables()
+        let kills = variables["CRASH_TEST_KILLS"].flatMap(Int.init) ?? 4
+        let seed = variables["CRASH_TEST_SEED"].flatMap(UInt64.init) ?? 1
+        let rig = try await CrashRig()
+        let crowd = Crowd(connections: 16)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<kills {
+            try await crowd.write(to: rig, until: Moment(using: &random))
+        }
+        let server = try rig.launch()
+        try await server.waitForListening()
+        try await crowd.insist(rig, server)
+        _ = await rig.gateway.waitForMessages(count: crowd.texts.count, within: .seconds(120))
+        try await rig.finish(server)
+        try crowd.check(rig)
+    }
+}
+
+/// When a server is killed: behind so many answers to customers, or so many messages that the gateway took.
+private enum Moment {
+    case answers(Int)
+    case replies(Int)
+    /// The gateway has taken a message and never says so.
+    case acceptance
+
+    init(using random: inout SeededGenerator) {
+        self =
+            switch UInt64.random(in: 0..<3, using: &random) {
+            case 0: .answers(Int.random(in: 1...150, using: &random))
+            case 1: .replies(Int.random(in: 1...100, using: &random))
+            default: .acceptance
+            }
+    }
+}
+
+/// Customers who write on connections of their own, and repeat what was not acknowledged.
+private final class Crowd: Sendable {
+    private struct State {
+        /// Every text that was posted, and whether it was acknowledged.
+        var texts: [String: Bool] = [:]
+        var answers = 0
+        /// What each connection posted last without getting a 200.
+        var open: [Int: String] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let connections: Int
+    private let customersPerConnection = 3
+
+    init(connections: Int) { self.connections = connections }
+
+    var texts: [String] { state.withLock { Array($0.texts.keys) } }
+
+    /// Starts a server, writes to it on all connections, and kills it at the moment.
+    func write(to rig: CrashRig, until moment: Moment) async throws {
+        let server = try rig.launch()
+        try await server.waitForListening()
+        let taken = rig.gateway.messages().count
+        state.withLock { $0.answers = 0 }
+        if case .acceptance = moment { rig.gateway.misbehave(at: .message, .silence) }
+        await withTaskGroup { group in
+            for connection in 0..<connections {
+                group.addTask { await self.write(on: connection, rig, server, moment) }
+            }
+            switch moment {
+            case .answers: break
+            case .replies(let count):
+                _ = await rig.gateway.waitForMessages(count: count, after: taken)
+                await server.kill()
+            case .acceptance:
+                _ = await rig.gateway.waitForMessages(after: taken)
+                await server.kill()
+            }
+        }
+        await server.kill()
+    }
+
+    /// Posts until the server is gone.
+    private func write(on connection: Int, _ rig: CrashRig, _ server: ServerProcess, _ moment: Moment) async {
+        while let answers = try? await post(on: connection, rig, server) {
+            if case .answers(let last) = moment, answers == last { await server.kill() }
+        }
+    }
+
+    /// Posts what is open, or a new text; returns how many answers this life has given.
+    private func post(on connection: Int, _ rig: CrashRig, _ server: ServerProcess) async throws -> Int {
+        let text = state.withLock { state -> String in
+            if let open = state.open[connection] { return open }
+            let text = "\(connection)-\(state.texts.count)"
+            state.texts[text] = false
+            state.open[connection] = text
+            return text
+        }
+        let customer = rig.customer(server, id: customer(of: text, on: connection))
+        // The same id every time, as Apple repeats what it got no 200 for.
+        let message = customer.message(.text, id: MessageID("id-" + text), text: text)
+        guard try await customer.post(message).status == 200 else { return 0 }
+        return state.withLock { state in
+            state.texts[text] = true
+            state.open[connection] = nil
+            state.answers += 1
+            return state.answers
+        }
+    }
+
+    /// Repeats what is still open until it is acknowledged.
+    func insist(_ rig: CrashRig, _ server: ServerProcess) async throws {
+        while let connection = state.withLock({ $0.open.keys.first }) {
+            _ = try await post(on: connection, rig, server)
+        }
+    }
+
+    private func customer(of text: String, on connection: Int) -> CustomerID {
+        let number = text.split(separator: "-").last.flatMap { Int($0) } ?? 0
+        return CustomerID("urn:mbid:\(connection)-\(number % customersPerConnection)")
+    }
+
+    /// Every text once in its conversation, in the order in which it was sent, and answered by one attempt only.
+    func check(_ rig: CrashRig) throws {
+        var found: Set<String> = []
+        let files = ConversationFiles(dataDirectory: rig.data)
+        for summary in try files.list() {
+            var last = -1
+            for line in try files.lines(of: summary.business, summary.customer) {
+                guard line.direction == .inbound else {
+                    #expect(line.outcome == "accepted")
+                    continue
+                }
+                let text = try #require(line.message["body"]?.string)
+                let number = try #require(text.split(separator: "-").last.flatMap { Int($0) })
+                #expect(found.insert(text).inserted, "twice in its conversation: \(text)")
+                #expect(number > last, "out of order: \(text)")
+                last = number
+            }
+            #expect(try rig.endsWithLineFeed(summary))
+        }
+        #expect(found == Set(texts))
+        let replies = rig.gateway.messages().compactMap { $0.message.root["body"]?.string }
+        let answered = replies.compactMap { $0.split(separator: " ").last.map(String.init) }
+        // A second attempt's token would be a second message.
+        #expect(answered.sorted() == texts.sorted())
+    }
+}
+
+private struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &+ 0x9E37_79B9_7F4A_7C15 }
+
+    // SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
