@@ -20,7 +20,7 @@ public enum Server {
     /// the address, before anything is served.
     public static func run(configurationFile: String, handlers: [any HandlerFactory]) async throws {
         let configuration = try ConfigurationLoader.load(
-            file: configurationFile, environment: ProcessEnvironment.variables())
+            file: configurationFile, environment: ProcessEnvironment.variables(), handlers: handlers)
         try await run(configuration, handlers: handlers, logger: Logger(label: "balloon")) { _ in }
     }
 

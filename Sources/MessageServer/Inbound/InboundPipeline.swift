@@ -35,8 +35,9 @@ final class InboundPipeline {
         do throws(InboundRefusal) {
             try authenticate(request, &clock)
             try inflate(request, &clock)
-            let (envelope, document) = try readEnvelope(request, &clock)
-            journal(envelope, document, request, responder, clock)
+            let headers = request.envelopeHeaders
+            let (envelope, document) = try readEnvelope(headers, &clock)
+            journal(envelope, document, headers, responder, clock)
             return nil
         } catch {
             return refuse(error, clock)
@@ -68,7 +69,7 @@ final class InboundPipeline {
     }
 
     private func readEnvelope(
-        _ request: HTTPRequest, _ clock: inout StageClock
+        _ headers: EnvelopeHeaders, _ clock: inout StageClock
     ) throws(InboundRefusal) -> (InboundEnvelope, JSONDocument) {
         clock.begin(.envelope)
         let document: JSONDocument
@@ -79,7 +80,7 @@ final class InboundPipeline {
         }
         let envelope: InboundEnvelope
         do throws(EnvelopeError) {
-            envelope = try InboundEnvelope.read(document: document, headers: request.envelopeHeaders)
+            envelope = try InboundEnvelope.read(document: document, headers: headers)
         } catch {
             throw .badEnvelope(error)
         }
@@ -89,13 +90,13 @@ final class InboundPipeline {
     }
 
     private func journal(
-        _ envelope: InboundEnvelope, _ document: JSONDocument, _ request: HTTPRequest,
+        _ envelope: InboundEnvelope, _ document: JSONDocument, _ headers: EnvelopeHeaders,
         _ responder: HTTPResponder,
         _ clock: StageClock
     ) {
         let message = ReceivedMessage(
             business: envelope.business, customer: envelope.customer, id: envelope.id,
-            attributes: ReceivedAttributes(document, request.envelopeHeaders), message: document.bytes,
+            attributes: ReceivedAttributes(document, headers), message: document.bytes,
             hasPayloadReference: envelope.hasPayloadReference)
         let observer = observer
         let reference = references.next()
