@@ -11,6 +11,8 @@ package final class File: Sendable {
         case appending
         /// Reading and appending a file that must not exist yet; made with mode 0600.
         case creating
+        /// Reading, and writing in place; made with mode 0600 if absent.
+        case overwriting
     }
 
     private let descriptor: Descriptor
@@ -22,6 +24,7 @@ package final class File: Sendable {
             case .reading: O_RDONLY
             case .appending: O_RDWR | O_APPEND | O_CREAT
             case .creating: O_RDWR | O_APPEND | O_CREAT | O_EXCL
+            case .overwriting: O_RDWR | O_CREAT
             }
         // Sound: the string lives for the call.
         let raw = try uninterrupted("open") { unsafe open(path, flags | O_CLOEXEC, 0o600) }
@@ -30,6 +33,23 @@ package final class File: Sendable {
 
     /// Appends all of `bytes`.
     package func append(_ bytes: [UInt8]) throws(SystemError) { try descriptor.writeAll(bytes) }
+
+    /// Writes all of `bytes` at `offset`; only for a file that was opened for overwriting.
+    package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+        let raw = descriptor.raw
+        var written = 0
+        while written < bytes.count {
+            let start = written
+            written += try uninterrupted("pwrite") {
+                // Sound: the write stays inside the array, which lives for the call.
+                unsafe bytes.withUnsafeBytes { buffer in
+                    unsafe pwrite(
+                        raw, buffer.baseAddress.map { unsafe $0 + start }, bytes.count - start, offset + start
+                    )
+                }
+            }
+        }
+    }
 
     /// Waits until the file's content is on disk (`fdatasync`).
     package func synchronizeData() throws(SystemError) {

@@ -91,6 +91,7 @@ extension ConversationStore {
             return isFirst
         }
         guard isFirst else { throw StoreError.alreadyDecided(record: delivery.record) }
+        calls.end(delivery.record)
         do {
             let record = try await journal.append(
                 JournalBody.outcome(
@@ -130,16 +131,32 @@ extension ConversationStore {
         _ = decided.withLock { $0[delivery.record]?.written.insert(index) }
     }
 
-    /// Gives the lease back; the delivery stays first in its conversation and is leased again after the
-    /// delay.
-    package func postpone(_ delivery: Delivery, after delay: Duration) {
+    /// Gives the lease back; the delivery is leased again after the delay.
+    ///
+    /// It stays first in its conversation, unless it `parks` or did before: then the others go on without it, and the
+    /// next of them is told so.
+    package func postpone(_ delivery: Delivery, after delay: Duration, parks: Bool = false) {
         let key = delivery.conversation
-        guard scheduler.postpone(delivery.record, of: key, after: delay) else { return }
+        let isParked = parks || delivery.isParked
+        let now = Timestamp.now()
+        calls.end(delivery.record)
+        guard
+            isParked
+                ? scheduler.park(delivery.record, of: key, after: delay)
+                : scheduler.postpone(delivery.record, of: key, after: delay)
+        else { return }
         decided.withLock { $0[delivery.record] = nil }
         // Only a count of attempts is lost when the store is closed.
         try? journal.append(
-            JournalBody.attempt(of: delivery.record, delivery.attempt, at: .now()), for: .nobody)
+            JournalBody.attempt(
+                of: delivery.record, delivery.attempt, at: now, next: now.advanced(by: delay),
+                isParked: isParked),
+            for: .nobody)
     }
+
+    /// Notes that a handler is given the delivery: should the process end before the delivery is decided, postponed or
+    /// finished, the next life counts a crash.
+    package func beginHandling(_ delivery: Delivery) { calls.begin(delivery.record) }
 
     /// Ends a delivery; the next one of its conversation can be leased.
     ///
@@ -150,6 +167,7 @@ extension ConversationStore {
             throw StoreError.notLeased(record: delivery.record)
         }
         decided.withLock { $0[delivery.record] = nil }
+        calls.end(delivery.record)
         try journal.append(
             JournalBody.finished(of: delivery.record, kind: finished.recordedKind, result, at: .now()),
             for: .nobody)

@@ -14,6 +14,7 @@ package final class ConversationStore: Sendable {
     let reader: SegmentReader
     let conversations: ConversationWriter
     let checkpointer: Checkpointer
+    let calls: CallsUnderWay
     let logger: Logger
     /// What is known of the decided deliveries that are leased, by their records.
     let decided = Mutex<[UInt64: DecidedDelivery]>([:])
@@ -24,12 +25,13 @@ package final class ConversationStore: Sendable {
     )
         throws(StoreError)
     {
-        let recovered = try JournalRecovery.run(directory: directory.journal, logger: logger)
+        var recovered = try JournalRecovery.run(directory: directory.journal, logger: logger)
         let scheduler = DeliveryScheduler()
         let intake = Intake(index: recovered.index, scheduler: scheduler)
         reader = SegmentReader(directory: directory.journal)
-        let writer = JournalWriter(
+        var writer = JournalWriter(
             configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
+        calls = try countCrashes(directory, &recovered, &writer, logger)
         journal = Journal(writer, configuration: configuration) { intake.settle($0, $1) }
         conversations = ConversationWriter(directory: directory.conversations)
         checkpointer = Checkpointer(
@@ -78,6 +80,7 @@ package final class ConversationStore: Sendable {
         // Nothing in it can fail.
         try? await conversations.close()
         await journal.close()
+        calls.close()
         lock.withLock { $0 = nil }
     }
 
@@ -85,7 +88,8 @@ package final class ConversationStore: Sendable {
     package var statistics: StoreStatistics {
         let deliveries = scheduler.counts
         return StoreStatistics(
-            pendingDeliveries: deliveries.pending, unreadableDeliveries: deliveries.unreadable,
+            pendingDeliveries: deliveries.pending, parkedDeliveries: deliveries.parked,
+            unreadableDeliveries: deliveries.unreadable,
             pendingReferences: scheduler.referenceCount, waitingBytes: journal.waitingBytes,
             lastSyncFailure: journal.lastFailure, indexedMessages: intake.count)
     }
@@ -108,4 +112,23 @@ package final class ConversationStore: Sendable {
             }
         }
     }
+}
+
+/// Counts a crash for each delivery that a handler had when the last process ended.
+///
+/// In the journal before the file forgets it, so that no number of crashes goes uncounted.
+private func countCrashes(
+    _ directory: DataDirectory, _ recovered: inout RecoveredJournal, _ writer: inout JournalWriter,
+    _ logger: Logger
+) throws(StoreError) -> CallsUnderWay {
+    let (calls, left) = try CallsUnderWay.open(directory.calls)
+    let crashed = recovered.countCrashes(of: left)
+    do throws(SystemError) {
+        if !crashed.isEmpty { _ = try writer.commit(crashed) }
+        try calls.clear()
+    } catch {
+        // The next start counts them again.
+        logger.error("crashes of handlers could not be noted", metadata: ["error": "\(error)"])
+    }
+    return calls
 }

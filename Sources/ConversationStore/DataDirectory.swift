@@ -6,6 +6,8 @@ struct DataDirectory: Sendable {
 
     var journal: String { path + "/journal" }
     var conversations: String { path + "/conversations" }
+    /// Which deliveries handlers are at work on.
+    var calls: String { path + "/calls" }
     private var lockFile: String { path + "/lock" }
     private var versionFile: String { path + "/VERSION" }
     private static let version = "1\n"

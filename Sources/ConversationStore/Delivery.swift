@@ -27,6 +27,12 @@ package struct Delivery: Sendable {
     package let receivedAt: Timestamp
     /// Whether the message came in before the store was opened.
     package let isRecovered: Bool
+    /// Whether it waits outside its conversation's order, so that others do not wait for it.
+    package let isParked: Bool
+    /// Whether one that came before it in its conversation was parked and may come later.
+    package let isAfterGap: Bool
+    /// How often the process ended while a handler had it.
+    package let crashes: Int
 }
 
 /// What became of a payload reference.

@@ -14,6 +14,8 @@ struct DeliveryQueues: Sendable {
     private var isClosed = false
     /// How many deliveries are not finished.
     private(set) var count = 0
+    /// How many of them are parked.
+    private(set) var parked = 0
     /// How many deliveries cannot be read back.
     private(set) var unreadable = 0
 
@@ -21,7 +23,13 @@ struct DeliveryQueues: Sendable {
         /// The position of its business's lane.
         let lane: Int
         var pending = FIFO<PendingDelivery>()
+        /// Deliveries outside the order, waiting for their time.
+        var parked: [PendingDelivery] = []
+        /// Deliveries outside the order whose time has come while another one was out.
+        var due = FIFO<PendingDelivery>()
         var head = Head.idle
+        /// Whether the next one in the order comes after one that was parked.
+        var hasGap = false
     }
 
     fileprivate enum Head {
@@ -46,12 +54,13 @@ struct DeliveryQueues: Sendable {
     /// Adds a delivery behind those of its conversation.
     mutating func add(_ pending: PendingDelivery, to key: ConversationKey) -> Handover? {
         count += 1
+        if pending.isParked { parked += 1 }
         if let index = conversations.index(forKey: key) {
-            conversations.values[index].pending.append(pending)
+            conversations.values[index].add(pending)
             return advance(key, at: index)
         }
         var conversation = Conversation(lane: lanePosition(of: key.business))
-        conversation.pending.append(pending)
+        conversation.add(pending)
         return start(&conversation, key)
     }
 
@@ -124,8 +133,19 @@ struct DeliveryQueues: Sendable {
         return true
     }
 
+    /// Takes a leased delivery out of its conversation's order until ``resume(_:of:)``; nil when it is not leased.
+    mutating func park(_ record: UInt64, of key: ConversationKey) -> (
+        parked: PendingDelivery, next: Handover?
+    )? {
+        guard let delivery = leased(record, of: key) else { return nil }
+        let parked = withConversation(key) { $0.park() }.flatMap { $0 }
+        if !delivery.isParked { self.parked += 1 }
+        return parked.map { ($0, advance(key)) }
+    }
+
     /// Lets a postponed delivery be leased again.
     mutating func resume(_ record: UInt64, of key: ConversationKey) -> Handover? {
+        if withConversation(key, { $0.makeDue(record) }) ?? false { return advance(key) }
         guard let conversation = conversations[key], conversation.head == .postponed,
             conversation.pending.first?.record == record
         else { return nil }
@@ -149,8 +169,9 @@ struct DeliveryQueues: Sendable {
         let isEmpty = withConversation(key) { conversation in
             _ = conversation.pending.popFirst()
             conversation.head = .idle
-            return conversation.pending.isEmpty
+            return conversation.isEmpty
         }
+        if finished.isParked { parked -= 1 }
         if isEmpty ?? true {
             conversations[key] = nil
             return (finished, nil)
@@ -205,9 +226,42 @@ struct DeliveryQueues: Sendable {
 }
 
 extension DeliveryQueues.Conversation {
+    /// Whether nothing is left, so that nobody needs to remember a gap either.
+    fileprivate var isEmpty: Bool { pending.isEmpty && parked.isEmpty && due.isEmpty }
+
+    /// Takes a delivery in, behind the others or outside their order.
+    fileprivate mutating func add(_ delivery: PendingDelivery) {
+        guard delivery.isParked else { return pending.append(delivery) }
+        parked.append(delivery)
+        hasGap = true
+    }
+
+    /// Takes the delivery that is out outside the order.
+    fileprivate mutating func park() -> PendingDelivery? {
+        guard var delivery = pending.popFirst() else { return nil }
+        if !delivery.isParked { hasGap = true }
+        delivery.isParked = true
+        parked.append(delivery)
+        head = .idle
+        return delivery
+    }
+
+    /// Notes that the time of a parked delivery has come; false when it is none.
+    ///
+    /// It goes before the others as soon as none of them is out or waits for another attempt.
+    fileprivate mutating func makeDue(_ record: UInt64) -> Bool {
+        guard let index = parked.firstIndex(where: { $0.record == record }) else { return false }
+        let delivery = parked.remove(at: index)
+        // Who is ready is taken from the front when somebody asks.
+        if case .ready = head { pending.prepend(delivery) } else { due.append(delivery) }
+        return true
+    }
+
     /// Makes the first delivery of an idle conversation ready; whether it did.
     fileprivate mutating func makeReady() -> Bool {
-        guard head == .idle, let first = pending.first, !first.awaitsReference else { return false }
+        guard head == .idle else { return false }
+        if let delivery = due.popFirst() { pending.prepend(delivery) }
+        guard let first = pending.first, !first.awaitsReference else { return false }
         head = .ready
         return true
     }
@@ -218,6 +272,10 @@ extension DeliveryQueues.Conversation {
         head = .leased
         let first = pending.indices.lowerBound
         pending[first].attempt += 1
+        if hasGap, !pending[first].isParked {
+            pending[first].isAfterGap = true
+            hasGap = false
+        }
         return Lease(conversation: key, pending: pending[first])
     }
 }

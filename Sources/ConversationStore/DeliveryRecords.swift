@@ -56,7 +56,8 @@ struct DeliveryRecords: Sendable {
             customer: lease.conversation.customer, id: id, attributes: attributes, message: message,
             reference: reference, attempt: Int(lease.pending.attempt), decided: decided,
             replyResults: replies.mapValues(\.result), receivedAt: receivedAt,
-            isRecovered: lease.pending.isRecovered)
+            isRecovered: lease.pending.isRecovered, isParked: lease.pending.isParked,
+            isAfterGap: lease.pending.isAfterGap, crashes: Int(lease.pending.crashes))
     }
 
     /// The lines that the message and its replies have in their conversation.

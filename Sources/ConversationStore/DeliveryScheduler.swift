@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 import Dispatch
 import Synchronization
@@ -9,8 +10,10 @@ final class DeliveryScheduler: Sendable {
     private let lastWaiter = Atomic<UInt64>(0)
     private let timers = DispatchQueue(label: "balloon.deliveries")
 
-    /// How many deliveries are not finished, and how many of those cannot be read back.
-    var counts: (pending: Int, unreadable: Int) { queues.withLock { ($0.count, $0.unreadable) } }
+    /// How many deliveries are not finished, how many of those are parked, and how many cannot be read back.
+    var counts: (pending: Int, parked: Int, unreadable: Int) {
+        queues.withLock { ($0.count, $0.parked, $0.unreadable) }
+    }
 
     /// How many references nobody fetches yet.
     var referenceCount: Int { references.withLock { $0.count } }
@@ -23,6 +26,11 @@ final class DeliveryScheduler: Sendable {
         resume(handovers)
         for delivery in deliveries where delivery.pending.awaitsReference {
             resume(references.withLock { $0.add(delivery) })
+        }
+        for delivery in deliveries where delivery.pending.isParked {
+            resume(
+                delivery.pending.record, of: delivery.conversation,
+                after: remaining(until: delivery.pending.due))
         }
     }
 
@@ -68,11 +76,23 @@ final class DeliveryScheduler: Sendable {
     /// Gives a lease back for a while; false when it is not leased.
     func postpone(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
         guard queues.withLock({ $0.postpone(record, of: key) }) else { return false }
+        resume(record, of: key, after: delay)
+        return true
+    }
+
+    /// Gives a lease back for a while and lets the others of its conversation go on; false when it is not leased.
+    func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
+        guard let result = queues.withLock({ $0.park(record, of: key) }) else { return false }
+        resume(result.next)
+        resume(record, of: key, after: delay)
+        return true
+    }
+
+    private func resume(_ record: UInt64, of key: ConversationKey, after delay: Duration) {
         timers.asyncAfter(deadline: .now() + delay.dispatchInterval) { [weak self] in
             guard let self else { return }
             self.resume(self.queues.withLock { $0.resume(record, of: key) })
         }
-        return true
     }
 
     /// Ends a delivery; nil when it is not leased.
@@ -96,4 +116,11 @@ final class DeliveryScheduler: Sendable {
     private func resume(_ handovers: [DeliveryQueues.Handover]) {
         for handover in handovers { handover.waiter.continuation.resume(returning: handover.lease) }
     }
+}
+
+/// The time until a recovered delivery is due; a clock that was set back makes it no longer than the longest pause.
+private func remaining(until due: Timestamp?) -> Duration {
+    guard let due else { return .zero }
+    let milliseconds = due.milliseconds - Timestamp.now().milliseconds
+    return .milliseconds(min(max(0, milliseconds), 86_400_000))
 }

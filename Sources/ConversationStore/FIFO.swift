@@ -17,6 +17,13 @@ struct FIFO<Element> {
 
     mutating func append(_ element: Element) { elements.append(element) }
 
+    /// Puts an element before all others.
+    mutating func prepend(_ element: Element) {
+        guard start > 0 else { return elements.insert(element, at: 0) }
+        start -= 1
+        elements[start] = element
+    }
+
     mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let element = elements[start]

@@ -124,12 +124,27 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"attempt","of":12,"attempt":1,"at":"…"}`: an attempt that ended without an outcome.
-    static func attempt(of record: UInt64, _ attempt: Int, at: Timestamp) -> [UInt8] {
+    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","next":"…","parked":true}`: an attempt that ended without an
+    /// outcome, when the next is due, and whether the delivery left its conversation's order.
+    static func attempt(
+        of record: UInt64, _ attempt: Int, at: Timestamp, next: Timestamp, isParked: Bool
+    ) -> [UInt8] {
         object("attempt") {
             $0.field("of", Int(record))
             $0.field("attempt", attempt)
             $0.field("at", at.rfc3339)
+            $0.field("next", next.rfc3339)
+            if isParked { $0.field("parked", true) }
+        }
+    }
+
+    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","crashed":true}`: an attempt that ended with the process.
+    static func crashedAttempt(of record: UInt64, _ attempt: Int, at: Timestamp) -> [UInt8] {
+        object("attempt") {
+            $0.field("of", Int(record))
+            $0.field("attempt", attempt)
+            $0.field("at", at.rfc3339)
+            $0.field("crashed", true)
         }
     }
 

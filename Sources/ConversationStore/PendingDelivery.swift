@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 
 /// What the store keeps in memory of a message that is not finished: where its records stand, never their
@@ -12,6 +13,14 @@ struct PendingDelivery: Sendable {
     /// Whether its payload reference has no end yet.
     var awaitsReference: Bool
     var isDecided = false
+    /// How often the process ended while its handler had it.
+    var crashes: UInt8 = 0
+    /// Whether it was taken out of its conversation's order.
+    var isParked = false
+    /// Whether one that came before it was parked.
+    var isAfterGap = false
+    /// When a parked one that was recovered is due.
+    var due: Timestamp?
     let isRecovered: Bool
     /// The kind, once its conversation line was written.
     var recordedKind: Kind?

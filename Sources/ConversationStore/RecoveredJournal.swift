@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonPOSIX
 import BusinessMessages
 
 /// What the records of a journal add up to, one after the other.
@@ -56,10 +57,22 @@ struct RecoveredJournal: Sendable {
         } else if type.equals("reply") {
             unfinished[message]?.pending.related.append(location)
         } else if type.equals("attempt"), let attempt = root["attempt"]?.int {
-            unfinished[message]?.pending.attempt = Int32(clamping: attempt)
+            unfinished[message]?.pending.note(root, attempt: attempt)
         } else if type.equals("finished"), var finished = unfinished.removeValue(forKey: message) {
             finished.kind = kind(root) ?? finished.kind
             unsynced[record] = finished
+        }
+    }
+
+    /// Counts a crash for those of the deliveries that were not decided; returns the records that say so.
+    mutating func countCrashes(of deliveries: Set<UInt64>) -> [JournalEntry] {
+        deliveries.sorted().compactMap { record in
+            guard var found = unfinished[record], !found.pending.isDecided else { return nil }
+            found.pending.attempt += 1
+            found.pending.crashes = UInt8(clamping: Int(found.pending.crashes) + 1)
+            unfinished[record] = found
+            let body = JournalBody.crashedAttempt(of: record, Int(found.pending.attempt), at: .now())
+            return JournalEntry(body: body, waiter: .nobody)
         }
     }
 
@@ -82,4 +95,16 @@ struct RecoveredJournal: Sendable {
     }
 
     private func kind(_ root: JSONValue) -> Kind? { root["kind"]?.string.flatMap(Kind.init) }
+}
+
+extension PendingDelivery {
+    /// Takes in a record of type attempt.
+    fileprivate mutating func note(_ root: JSONValue, attempt: Int) {
+        self.attempt = Int32(clamping: attempt)
+        if root["crashed"]?.bool ?? false { crashes = UInt8(clamping: Int(crashes) + 1) }
+        if root["parked"]?.bool ?? false {
+            isParked = true
+            due = root["next"]?.string.flatMap { Timestamp(rfc3339: $0) }
+        }
+    }
 }

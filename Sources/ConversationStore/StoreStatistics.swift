@@ -4,6 +4,8 @@ package import BalloonPOSIX
 package struct StoreStatistics: Hashable, Sendable {
     /// Deliveries that are not finished.
     package let pendingDeliveries: Int
+    /// Those of them that failed too often to hold up their conversations, and wait for their next attempt.
+    package let parkedDeliveries: Int
     /// Those of them that cannot be read back from the journal; their conversations stand still.
     package let unreadableDeliveries: Int
     /// Payload references that nobody fetches yet.

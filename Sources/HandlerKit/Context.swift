@@ -11,6 +11,8 @@ public struct Context: Sendable {
     public let deliveryID: DeliveryID
     /// Which attempt this is, from 1.
     public let attempt: Int
+    /// Whether an earlier event of the conversation failed so often that it waits outside the order, and may come later.
+    public let isAfterGap: Bool
     /// When the answer is dropped and the handler's task cancelled.
     public let deadline: ContinuousClock.Instant
     /// A logger that already names the business and the delivery; no customer text belongs in it.
@@ -22,6 +24,7 @@ public struct Context: Sendable {
         conversation: Conversation = Conversation(),
         deliveryID: DeliveryID,
         attempt: Int = 1,
+        isAfterGap: Bool = false,
         deadline: ContinuousClock.Instant,
         logger: Logger
     ) {
@@ -29,6 +32,7 @@ public struct Context: Sendable {
         self.conversation = conversation
         self.deliveryID = deliveryID
         self.attempt = attempt
+        self.isAfterGap = isAfterGap
         self.deadline = deadline
         self.logger = logger
     }

@@ -5,7 +5,8 @@ import MessageServer
 
 /// A server for tests that kill it: `CrashTestServer CONFIGURATION [block]`.
 ///
-/// Its handler answers every text with a random token, a new one for each call; with `block` it never answers.
+/// Its handler answers every text with a random token, a new one for each call; with `block` it never answers, and the
+/// text `crash` ends the process.
 @main struct CrashTestServer {
     static func main() async throws {
         let arguments = CommandLine.arguments
@@ -31,6 +32,7 @@ private struct TokenHandler: TextHandler {
             fflush(nil)
             while true { try await Task.sleep(for: .seconds(3600)) }
         }
+        if text.body == "crash" { Glibc.kill(getpid(), SIGKILL) }
         return .reply("token \(UInt64.random(in: 0 ... .max)) for \(text.body)")
     }
 }

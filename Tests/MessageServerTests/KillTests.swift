@@ -48,4 +48,26 @@ import Testing
         #expect(replies.first?.message.bytes == first.first?.message.bytes)
         try await rig.finish(server, customer, expected: ["inbound", "outbound"])
     }
+
+    @Test func `an event that ended the process three times with its handler is not handed over again`()
+        async throws
+    {
+        let rig = try await CrashRig()
+        var server = try rig.launch()
+        try await server.waitForListening()
+        let customer = rig.customer(server)
+        // The 200 may be lost with the process; the message is on disk before the handler has it.
+        _ = try? await customer.post(customer.message(.text, text: "crash"))
+        #expect(await server.status() == 137)
+        for _ in 2...3 {
+            server = try rig.launch()
+            #expect(await server.status() == 137)
+        }
+        server = try rig.launch()
+        try await server.waitForListening()
+        let other = rig.customer(server)
+        #expect(try await other.post(other.message(.text, text: "hello")).status == 200)
+        #expect(await rig.gateway.waitForMessages(customer: other.id).count == 1)
+        try await rig.finish(server, other, expected: ["inbound", "inbound", "outbound"])
+    }
 }

@@ -6,8 +6,19 @@ import Testing
     private let schedule = RetrySchedule()
 
     @Test func `each attempt but the last has its pause`() {
-        let pauses = (1...4).map { schedule.delay(after: $0, random: 0.5) }
-        #expect(pauses == [.seconds(1), .seconds(5), .seconds(30), nil])
+        let pauses = (1...7).map { schedule.delay(after: $0, random: 0.5) }
+        #expect(
+            pauses == [
+                .seconds(1), .seconds(5), .seconds(30), .seconds(120), .seconds(600), .seconds(3600), nil,
+            ])
+    }
+
+    @Test func `a conversation is held up by three pauses, and by none that is long`() {
+        let parks = (1...6).map {
+            schedule.parks(after: $0, for: schedule.delay(after: $0, random: 1) ?? .zero)
+        }
+        #expect(parks == [false, false, false, true, true, true])
+        #expect(schedule.parks(after: 1, for: .seconds(300)))
     }
 
     @Test func `jitter moves a pause by a fifth at most`() {
@@ -19,6 +30,6 @@ import Testing
         #expect(schedule.delay(after: 1, asked: .seconds(7), random: 0.5) == .seconds(7))
         #expect(schedule.delay(after: 1, asked: .seconds(9999), random: 0.5) == .seconds(300))
         #expect(schedule.delay(after: 1, asked: .seconds(-1), random: 0.5) == .zero)
-        #expect(schedule.delay(after: 4, asked: .seconds(7), random: 0.5) == nil)
+        #expect(schedule.delay(after: 7, asked: .seconds(7), random: 0.5) == nil)
     }
 }

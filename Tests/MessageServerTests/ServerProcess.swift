@@ -31,6 +31,9 @@ final class ServerProcess: Sendable {
         _ = await process.status()
     }
 
+    /// Waits for the process's end: its exit status, or 128 + the signal that ended it.
+    func status() async -> Int32 { await process.status() }
+
     func terminate() async throws -> Int32 {
         process.signal(SIGTERM)
         return await process.status()

@@ -15,10 +15,14 @@ struct DeliveryPipeline: Sendable {
     let logger: Logger
     var retrySchedule = RetrySchedule()
     var handlerDeadline = Duration.seconds(30)
+    /// One at a time of those that a handler had when the process ended: the next crash shows which of them it was.
+    let suspects = Permits(1)
     /// How many deliveries of one business may be under way, handlers and replies together.
     var maximumInFlight = 256
     /// How many of a conversation's latest lines a handler is given.
     var conversationLength = 50
+
+    private static let maximumCrashes = 3
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
     func run(_ business: BusinessHandler) async {
@@ -100,7 +104,12 @@ struct DeliveryPipeline: Sendable {
     ) async throws -> DecidedOutcome? {
         if let decided = delivery.decided { return decided }
         stages.begin(.handle)
-        switch try await ask(handler, try await context(of: delivery, event), slots) {
+        if delivery.crashes >= Self.maximumCrashes {
+            try await finish(
+                delivery, .failed(reason: "the process ended three times while the handler had it"), &stages)
+            return nil
+        }
+        switch try await ask(handler, try await context(of: delivery, event), delivery, slots) {
         case .success(.handled(let replies)):
             return try await decide(delivery, .handled, replies, &stages)
         case .success(.reject(let reason)):
@@ -123,12 +132,17 @@ struct DeliveryPipeline: Sendable {
         logger[metadataKey: "delivery"] = "\(delivery.record)"
         return Context(
             event: event, conversation: Conversation(lines), deliveryID: DeliveryID("\(delivery.record)"),
-            attempt: delivery.attempt, deadline: .now + handlerDeadline, logger: logger)
+            attempt: delivery.attempt, isAfterGap: delivery.isAfterGap, deadline: .now + handlerDeadline,
+            logger: logger)
     }
 
     private func ask(
-        _ handler: any Handler, _ context: Context, _ slots: HandlerSlots
+        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ slots: HandlerSlots
     ) async throws -> Result<Outcome, HandlerFailure> {
+        let isSuspect = delivery.crashes > 0
+        if isSuspect, await !suspects.take() { throw CancellationError() }
+        defer { if isSuspect { suspects.giveBack() } }
+        store.beginHandling(delivery)
         let answer = try await slots.run(within: handlerDeadline) {
             () async -> Result<Outcome, HandlerFailure> in
             do {
@@ -220,7 +234,8 @@ struct DeliveryPipeline: Sendable {
     private func postpone(
         _ delivery: Delivery, _ delay: Duration, _ reason: String, _ stages: inout DeliveryStages
     ) {
-        store.postpone(delivery, after: delay)
+        store.postpone(
+            delivery, after: delay, parks: retrySchedule.parks(after: delivery.attempt, for: delay))
         let milliseconds =
             delay.components.seconds * 1000 + delay.components.attoseconds / 1_000_000_000_000_000
         stages.end(.postponed(milliseconds: Int(milliseconds), reason: reason))

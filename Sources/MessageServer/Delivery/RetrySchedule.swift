@@ -1,11 +1,22 @@
 /// When a delivery that could not be ended is tried again: pure, so that a test needs no clock.
 struct RetrySchedule: Sendable {
     /// The pause after each failed attempt, in order; as many attempts as pauses, and one more.
-    var delays: [Duration] = [.seconds(1), .seconds(5), .seconds(30)]
+    var delays: [Duration] = [
+        .seconds(1), .seconds(5), .seconds(30), .seconds(120), .seconds(600), .seconds(3600),
+    ]
+    /// After so many attempts a delivery holds up its conversation no longer.
+    var maximumHoldingAttempts = 3
+    /// Nor during a pause that is longer.
+    var maximumHoldingDelay = Duration.seconds(60)
     /// How far a pause may be off either way, so that what failed together does not come back together.
     var jitter = 0.2
     /// The longest pause that a handler may ask for.
     var maximumDelay = Duration.seconds(300)
+
+    /// Whether the others of the conversation go on without the delivery during the pause after `attempt`.
+    func parks(after attempt: Int, for delay: Duration) -> Bool {
+        attempt > maximumHoldingAttempts || delay > maximumHoldingDelay
+    }
 
     /// The pause before the next attempt, or nil when `attempt` (from 1) was the last.
     ///

@@ -1,0 +1,71 @@
+import BalloonPOSIX
+import Synchronization
+
+/// Which deliveries handlers are at work on, in a file that outlives the process.
+///
+/// A line of 19 digits for each, or of 19 spaces where nothing is under way. A line is written before the handler is
+/// called and never synced: what the system has survives the process, and after a power cut nobody asks.
+final class CallsUnderWay: Sendable {
+    private struct State {
+        var places: [UInt64: Int] = [:]
+        var free: [Int] = []
+        var count = 0
+        var isClosed = false
+    }
+
+    private let file: File
+    private let state = Mutex(State())
+    private static let lineBytes = 20
+
+    /// Opens the file; returns what was under way when the last process ended.
+    static func open(_ path: String) throws(StoreError) -> (calls: CallsUnderWay, left: Set<UInt64>) {
+        do throws(SystemError) {
+            let file = try File(path, for: .overwriting)
+            let lines = try file.readAll().split(separator: UInt8(ascii: "\n"))
+            let left = lines.compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
+            return (CallsUnderWay(file), Set(left))
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+    }
+
+    private init(_ file: File) { self.file = file }
+
+    /// Forgets what was left, once it is in the journal.
+    func clear() throws(SystemError) { try file.truncate(to: 0) }
+
+    /// Notes that a handler is called.
+    func begin(_ record: UInt64) {
+        state.withLock { state in
+            guard !state.isClosed, state.places[record] == nil else { return }
+            let place = state.free.popLast() ?? state.count
+            state.count = max(state.count, place + 1)
+            state.places[record] = place
+            let digits = String(record)
+            write(String(repeating: "0", count: max(0, 19 - digits.utf8.count)) + digits, at: place)
+        }
+    }
+
+    /// Notes that no handler has the delivery any more.
+    func end(_ record: UInt64) {
+        state.withLock { state in
+            guard let place = state.places.removeValue(forKey: record) else { return }
+            state.free.append(place)
+            if !state.isClosed { write(String(repeating: " ", count: 19), at: place) }
+        }
+    }
+
+    /// Notes that the process ends in good order, whatever handlers do.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            // A line that stays counts as a crash that was none; three are needed.
+            try? file.truncate(to: 0)
+        }
+    }
+
+    /// A full disk costs a count of crashes, not a delivery.
+    private func write(_ text: String, at place: Int) {
+        try? file.write(Array(text.utf8) + [UInt8(ascii: "\n")], at: place * Self.lineBytes)
+    }
+}
