@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BalloonTLS
 
 /// One client connection: what has been read and not used, what must be written, and where its request stands.
 ///
@@ -25,6 +26,8 @@ final class Connection {
     let listener: ServedListener
     let listenerNumber: Int
     let peer: PeerAddress
+    /// Nil when the listener speaks plain HTTP.
+    let tls: TLSSession?
 
     var phase = Phase.head
     var parser = RequestParser()
@@ -62,13 +65,14 @@ final class Connection {
 
     init(
         _ descriptor: consuming Descriptor, token: UInt64, listener: ServedListener, number: Int,
-        peer: PeerAddress
+        peer: PeerAddress, tls: TLSSession?
     ) {
         self.descriptor = descriptor
         self.token = token
         self.listener = listener
         listenerNumber = number
         self.peer = peer
+        self.tls = tls
     }
 
     var pendingOutputBytes: Int { output.count - outputStart }

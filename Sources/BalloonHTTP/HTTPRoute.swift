@@ -1,4 +1,5 @@
 package import BalloonPOSIX
+package import BalloonTLS
 
 /// What answers requests for one path; belongs to one shard, so that it may hold state without locks.
 ///
@@ -54,11 +55,16 @@ package struct HTTPListener: Sendable {
     let address: SocketAddress
     let routes: [HTTPRoute]
     let limits: HTTPLimits
+    let tls: TLSCredentials?
 
-    /// Makes a listener for a TCP address or a unix socket.
-    package init(_ address: SocketAddress, routes: [HTTPRoute], limits: HTTPLimits = HTTPLimits()) {
+    /// Makes a listener for a TCP address or a unix socket; it speaks TLS when it has credentials for that.
+    package init(
+        _ address: SocketAddress, routes: [HTTPRoute], limits: HTTPLimits = HTTPLimits(),
+        tls: TLSCredentials? = nil
+    ) {
         self.address = address
         self.routes = routes
         self.limits = limits
+        self.tls = tls
     }
 }

@@ -1,13 +1,17 @@
+import BalloonTLS
+
 /// A listener as one shard serves it: its limits, and its routes with this shard's handlers.
 final class ServedListener {
     let limits: HTTPLimits
     let ticks: DeadlineTicks
     let routes: [ShardRoute]
+    let tls: TLSCredentials?
     /// Shared by all shards.
     let connections: ConnectionCounter
 
     init(_ listener: HTTPListener, shard: Int, connections: ConnectionCounter) {
         limits = listener.limits
+        tls = listener.tls
         ticks = DeadlineTicks(listener.limits)
         routes = listener.routes.map { ShardRoute($0, handler: $0.makeHandler(shard)) }
         self.connections = connections

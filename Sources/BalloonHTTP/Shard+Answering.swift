@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BalloonTLS
 
 extension Shard {
     /// The answer to a request whose handler had returned without one.
@@ -61,23 +62,28 @@ extension Shard {
 
     /// Sends `out`, as far as the client takes it; the rest waits in the connection.
     func send(_ connection: Connection) {
-        defer { emptyOut() }
+        if !out.isEmpty {
+            if let tls = connection.tls { sendSealed(connection, tls) } else { transmit(connection, out) }
+            emptyOut()
+        }
+        if connection.isOpen, connection.isClosing, connection.pendingOutputBytes == 0 { linger(connection) }
+    }
+
+    /// Sends `bytes` behind what waits already.
+    func transmit(_ connection: Connection, _ bytes: [UInt8]) {
         if connection.pendingOutputBytes > 0 {
-            connection.output += out
+            connection.output += bytes
             return
         }
-        if !out.isEmpty {
-            do {
-                let sent = try connection.descriptor.send(out)
-                if sent < out.count {
-                    connection.output = Array(out[sent...])
-                    return setDeadline(connection, connection.listener.ticks.write)
-                }
-            } catch {
-                return close(connection)
-            }
+        do {
+            let sent = try connection.descriptor.send(bytes)
+            guard sent < bytes.count else { return }
+            connection.output = Array(bytes[sent...])
+            connection.outputStart = 0
+            setDeadline(connection, connection.listener.ticks.write)
+        } catch {
+            close(connection)
         }
-        if connection.isClosing { linger(connection) }
     }
 
     private func emptyOut() {
@@ -118,6 +124,7 @@ extension Shard {
         // RFC 9112 §9.6: closing over unread bytes would reset the connection and take the answer with it.
         connection.phase = .lingering
         connection.input = []
+        if let tls = connection.tls { sendEnd(connection, tls) }
         connection.descriptor.finishSending()
         setDeadline(connection, connection.listener.ticks.linger)
     }

@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BalloonTLS
 import Logging
 import Synchronization
 
@@ -85,9 +86,12 @@ extension Shard {
 
     /// Begins to serve a connection that has been counted.
     func adopt(_ descriptor: consuming Descriptor, _ peer: PeerAddress, _ listener: Int) {
+        let served = listeners[listener]
+        // Without memory for a session the connection is closed, for want of anything better.
+        let tls = try? served.tls?.makeSession()
+        if tls == nil, served.tls != nil { return uncount(peer, listener) }
         let connection = Connection(
-            descriptor, token: slots.makeToken(), listener: listeners[listener], number: listener,
-            peer: peer)
+            descriptor, token: slots.makeToken(), listener: served, number: listener, peer: peer, tls: tls)
         slots.insert(connection)
         do {
             try epoll.add(connection.descriptor.raw, .readable, token: connection.token)

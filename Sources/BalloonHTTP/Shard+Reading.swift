@@ -16,16 +16,25 @@ extension Shard {
             if let pull = connection.pull, !pull.isFinished { return close(connection) }
         } else if connection.isClosing {
             return
-        } else if connection.input.isEmpty {
-            noteBody(connection, received)
-            let used = process(connection, scratch, received)
-            if used < received { connection.input = Array(scratch[used..<received]) }
+        } else if let tls = connection.tls {
+            guard let count = open(connection, tls, received) else { return }
+            if count > 0 { take(connection, opened, count) }
         } else {
-            noteBody(connection, received)
-            connection.input += scratch[..<received]
-            processInput(connection)
+            take(connection, scratch, received)
         }
         settle(connection)
+    }
+
+    /// Serves every request that is whole with these bytes.
+    private func take(_ connection: Connection, _ bytes: [UInt8], _ count: Int) {
+        noteBody(connection, count)
+        if connection.input.isEmpty {
+            let used = process(connection, bytes, count)
+            if used < count { connection.input = Array(bytes[used..<count]) }
+        } else {
+            connection.input += bytes[..<count]
+            processInput(connection)
+        }
     }
 
     /// More of a collected body has come, which may take that much longer now.

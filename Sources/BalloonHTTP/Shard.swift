@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BalloonTLS
 import Dispatch
 import Logging
 import Synchronization
@@ -26,6 +27,9 @@ actor Shard {
     var scratch = [UInt8](repeating: 0, count: 65536)
     /// Answers of the connection that is being served, sent with one call.
     var out: [UInt8] = []
+    /// What one read's bytes are when TLS is taken off, and what is sent when it is put on.
+    var opened: [UInt8] = []
+    var sealed: [UInt8] = []
     var wheel = TimerWheel(now: SystemClock.coarseMilliseconds() >> TimerWheel.tickShift)
     var isTicking = false
     var dateSecond = 0
@@ -53,6 +57,9 @@ actor Shard {
         epoll = try Epoll()
         self.listeners = zip(listeners, counters).map {
             ServedListener($0, shard: number, connections: $1)
+        }
+        if listeners.contains(where: { $0.tls != nil }) {
+            opened = [UInt8](repeating: 0, count: scratch.count + 16384)
         }
         try epoll.add(mailbox.raw, .readable, token: Self.mailboxToken)
     }

@@ -1,12 +1,15 @@
-// OpenSSL's libcrypto as a module; the shims are what Swift's importer cannot see (macros).
+// OpenSSL's libcrypto and libssl as a module; the shims are what Swift's importer cannot see (macros).
 #ifndef COPENSSL_H
 #define COPENSSL_H
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <string.h>
 
 // A context keyed for HMAC-SHA-256, or NULL when memory ran out; EVP_MAC_init with a NULL key rewinds it.
 // OSSL_PARAM borrows its strings, which C keeps alive for the call and Swift would have to be told to.
@@ -21,6 +24,68 @@ static inline EVP_MAC_CTX *balloon_hmac_sha256_new(const unsigned char *key, siz
     if (context != NULL && EVP_MAC_init(context, key, key_bytes, parameters) == 1) return context;
     EVP_MAC_CTX_free(context);
     return NULL;
+}
+
+// HTTP/1.1 is all that is spoken; a client that offers protocols, but not this one, is refused (RFC 7301 §3.2).
+static inline int balloon_tls_select_protocol(
+    SSL *session, const unsigned char **chosen, unsigned char *chosen_bytes, const unsigned char *offered,
+    unsigned int offered_bytes, void *unused) {
+    static const unsigned char name[] = "http/1.1";
+    (void)session, (void)unused;
+    for (unsigned int at = 0; at < offered_bytes && at + 1 + offered[at] <= offered_bytes; at += 1 + offered[at]) {
+        if (offered[at] == sizeof name - 1 && memcmp(offered + at + 1, name, sizeof name - 1) == 0) {
+            *chosen = offered + at + 1;
+            *chosen_bytes = offered[at];
+            return SSL_TLSEXT_ERR_OK;
+        }
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+// A key with a password is refused; OpenSSL would ask the terminal.
+static inline int balloon_tls_no_password(char *password, int size, int is_writing, void *unused) {
+    (void)password, (void)size, (void)is_writing, (void)unused;
+    return 0;
+}
+
+// A server's context for a chain and its key in PEM files, or NULL with the reason in the error queue.
+static inline SSL_CTX *balloon_tls_context(const char *certificate, const char *key) {
+    ERR_clear_error();
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (context == NULL) return NULL;
+    SSL_CTX_set_default_passwd_cb(context, balloon_tls_no_password);
+    SSL_CTX_set_options(
+        context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    // Sessions are resumed by tickets; none is kept here.
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_alpn_select_cb(context, balloon_tls_select_protocol, NULL);
+    if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1
+        && SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1
+        && SSL_CTX_use_certificate_chain_file(context, certificate) == 1
+        && SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1
+        && SSL_CTX_check_private_key(context) == 1)
+        return context;
+    SSL_CTX_free(context);
+    return NULL;
+}
+
+// A server's side of a connection over two memory buffers, or NULL when memory ran out.
+static inline SSL *balloon_tls_session(SSL_CTX *context) {
+    SSL *session = SSL_new(context);
+    BIO *input = BIO_new(BIO_s_mem());
+    BIO *output = BIO_new(BIO_s_mem());
+    if (session == NULL || input == NULL || output == NULL) {
+        SSL_free(session);
+        BIO_free(input);
+        BIO_free(output);
+        return NULL;
+    }
+    // An empty buffer means "later", not "never".
+    BIO_set_mem_eof_return(input, -1);
+    SSL_set_bio(session, input, output);
+    SSL_set_accept_state(session);
+    return session;
 }
 
 #endif

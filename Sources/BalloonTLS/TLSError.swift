@@ -1,0 +1,9 @@
+/// Why TLS cannot be spoken.
+package enum TLSError: Error, Sendable, Hashable {
+    /// The certificate and key files cannot be read, or do not belong together; OpenSSL's words. The operator's to mend.
+    case badCredentials(reason: String)
+    /// The peer does not speak TLS, or not as we do; it has been told if it can be. Close the connection.
+    case protocolFailure
+    /// Memory ran out. Close the connection.
+    case outOfMemory
+}

@@ -1,0 +1,90 @@
+internal import COpenSSL
+
+/// The server's side of one TLS connection, over memory: what has come goes in, what must be sent comes out.
+///
+/// Belongs to one isolation domain. After an error only ``takeReplies(into:)`` is of use, for the alert.
+@safe package final class TLSSession {
+    private let pointer: OpaquePointer
+
+    /// Takes ownership of a session made by `balloon_tls_session`.
+    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe SSL_free(pointer) }
+
+    /// How much was opened, and whether the peer has said that nothing follows.
+    package struct Opened: Sendable, Hashable {
+        /// Bytes at the start of the buffer.
+        package var count = 0
+        /// The peer's `close_notify` has come.
+        package var isFinished = false
+    }
+
+    /// Takes the first `count` received bytes and opens what is whole into `plain` from its start.
+    ///
+    /// Shakes hands first; what that has to say is in ``takeReplies(into:)``. `plain` must have room for `count` bytes
+    /// and one record (16 KiB) more. Throws ``TLSError/protocolFailure``, or ``TLSError/outOfMemory``.
+    package func open(_ received: [UInt8], count: Int, into plain: inout [UInt8]) throws(TLSError) -> Opened {
+        precondition(count <= received.count && plain.count >= count + 16384)
+        ERR_clear_error()
+        // Sound: the range ..<count lies inside the array's storage.
+        let taken = unsafe received.withUnsafeBytes { bytes in
+            unsafe BIO_write(SSL_get_rbio(pointer), bytes.baseAddress, Int32(count))
+        }
+        guard Int(taken) == count else { throw .outOfMemory }
+        var opened = Opened()
+        while opened.count < plain.count {
+            let offset = opened.count
+            // Sound: the range offset..<count lies inside the array's storage, which the call may write.
+            let status = unsafe plain.withUnsafeMutableBytes { bytes in
+                unsafe SSL_read(
+                    pointer, bytes.baseAddress.map { unsafe $0 + offset }, Int32(bytes.count - offset))
+            }
+            if status > 0 {
+                opened.count += Int(status)
+                continue
+            }
+            switch unsafe SSL_get_error(pointer, status) {
+            case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return opened
+            case SSL_ERROR_ZERO_RETURN:
+                opened.isFinished = true
+                return opened
+            default: throw .protocolFailure
+            }
+        }
+        return opened
+    }
+
+    /// Appends what the handshake, or an error, has to say to the peer.
+    package func takeReplies(into sealed: inout [UInt8]) {
+        let output = unsafe SSL_get_wbio(pointer)
+        let pending = unsafe BIO_ctrl_pending(output)
+        guard pending > 0 else { return }
+        let start = sealed.count
+        sealed.append(contentsOf: repeatElement(0, count: pending))
+        // Sound: `pending` bytes were added behind `start`.
+        let taken = unsafe sealed.withUnsafeMutableBytes { bytes in
+            unsafe BIO_read(output, bytes.baseAddress.map { unsafe $0 + start }, Int32(pending))
+        }
+        sealed.removeLast(pending - max(0, Int(taken)))
+    }
+
+    /// Seals `plain`, appends what must be sent; throws ``TLSError/protocolFailure`` before the handshake's end.
+    package func seal(_ plain: [UInt8], into sealed: inout [UInt8]) throws(TLSError) {
+        guard !plain.isEmpty else { return }
+        ERR_clear_error()
+        // Sound: the whole of the array's storage; a memory buffer takes all or fails.
+        let status = unsafe plain.withUnsafeBytes { bytes in
+            unsafe SSL_write(pointer, bytes.baseAddress, Int32(clamping: bytes.count))
+        }
+        guard Int(status) == plain.count else { throw .protocolFailure }
+        takeReplies(into: &sealed)
+    }
+
+    /// Appends the `close_notify` that tells the peer that nothing was cut off.
+    package func finish(into sealed: inout [UInt8]) {
+        ERR_clear_error()
+        // Fails before the handshake's end, when there is nothing to finish.
+        _ = unsafe SSL_shutdown(pointer)
+        takeReplies(into: &sealed)
+    }
+}

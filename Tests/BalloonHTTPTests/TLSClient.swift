@@ -1,0 +1,75 @@
+import BalloonPOSIX
+import COpenSSL
+import Glibc
+
+/// A client that speaks TLS on a blocking socket, as OpenSSL does it; verifies against one certificate.
+final class TLSClient {
+    enum Failure: Error { case handshake, closed }
+
+    private let context: OpaquePointer?
+    private let session: OpaquePointer?
+    private let descriptor: Descriptor
+
+    /// Connects and shakes hands: with versions up to `maximum`, asking for `name`, offering `protocols`.
+    init(
+        _ address: SocketAddress, trusting certificate: String, name: String = "localhost",
+        maximum: Int32 = TLS1_3_VERSION, protocols: [String] = ["http/1.1"]
+    ) throws {
+        descriptor = try Descriptor.connect(to: address)
+        _ = fcntl(descriptor.raw, F_SETFL, 0)
+        var wait = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        context = SSL_CTX_new(TLS_client_method())
+        // Old versions are allowed, so that it is the server that refuses them.
+        SSL_CTX_set_security_level(context, 0)
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_VERSION), nil)
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(maximum), nil)
+        SSL_CTX_load_verify_locations(context, certificate, nil)
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        session = SSL_new(context)
+        let offered = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+        SSL_set_alpn_protos(session, offered, UInt32(offered.count))
+        var host = Array(name.utf8CString)
+        SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), &host)
+        SSL_set_fd(session, descriptor.raw)
+        guard SSL_connect(session) == 1 else { throw Failure.handshake }
+    }
+
+    deinit {
+        SSL_free(session)
+        SSL_CTX_free(context)
+    }
+
+    var version: String { String(cString: SSL_get_version(session)) }
+
+    /// The protocol that was agreed on.
+    var agreedProtocol: String {
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(session, &name, &length)
+        return String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
+    }
+
+    func send(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        guard SSL_write(session, bytes, Int32(bytes.count)) == Int32(bytes.count) else {
+            throw Failure.closed
+        }
+    }
+
+    /// Everything up to the server's `close_notify`; throws when the connection was cut off instead.
+    func rest() throws -> String {
+        var received: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = SSL_read(session, &piece, Int32(piece.count))
+            if count > 0 {
+                received += piece[..<Int(count)]
+            } else if SSL_get_error(session, count) == SSL_ERROR_ZERO_RETURN {
+                return String(decoding: received, as: UTF8.self)
+            } else {
+                throw Failure.closed
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import BalloonTLS
+import Glibc
+import TestSupport
+import Testing
+
+@Suite struct TLSCredentialsTests {
+    @Test(arguments: [
+        ("missing.pem", "key.pem"), ("certificate.pem", "missing.pem"), ("certificate.pem", "other-key.pem"),
+        ("key.pem", "key.pem"), ("certificate.pem", "certificate.pem"), ("certificate.pem", "locked-key.pem"),
+    ])
+    func `files that are no pair are refused with a reason`(_ certificate: String, _ key: String) throws {
+        do throws(TLSError) {
+            _ = try TLSCredentials(certificateFile: fixture(certificate), keyFile: fixture(key))
+            Issue.record("accepted")
+        } catch {
+            guard case .badCredentials(let reason) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(reason != "unknown reason")
+        }
+    }
+
+    @Test func `a broken pair leaves the old one in place`() throws {
+        let directory = TemporaryDirectory()
+        let certificate = directory.file("certificate.pem")
+        try write(Fixture.bytes("tls/certificate.pem"), to: certificate)
+        let credentials = try TLSCredentials(certificateFile: certificate, keyFile: fixture("key.pem"))
+        try write(Array("broken".utf8), to: certificate)
+        #expect(throws: TLSError.self) { try credentials.reload() }
+        _ = try credentials.makeSession()
+        try write(Fixture.bytes("tls/certificate.pem"), to: certificate)
+        try credentials.reload()
+    }
+
+    @Test func `what is not TLS is refused with an alert`() throws {
+        let credentials = try TLSCredentials(
+            certificateFile: fixture("certificate.pem"), keyFile: fixture("key.pem"))
+        let session = try credentials.makeSession()
+        var plain = [UInt8](repeating: 0, count: 100_000)
+        // A handshake record whose message has a type that there is not.
+        let request: [UInt8] = [22, 3, 1, 0, 5, 99, 0, 0, 1, 0]
+        #expect(throws: TLSError.protocolFailure) {
+            _ = try session.open(request, count: request.count, into: &plain)
+        }
+        var replies: [UInt8] = []
+        session.takeReplies(into: &replies)
+        // RFC 8446 §5.1: an alert is a record of type 21.
+        #expect(replies.first == 21)
+        #expect(throws: TLSError.protocolFailure) { try session.seal([1], into: &replies) }
+    }
+
+    private func fixture(_ name: String) -> String { Fixture.directory + "/tls/" + name }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        let file = try #require(fopen(path, "wb"))
+        fwrite(bytes, 1, bytes.count, file)
+        fclose(file)
+    }
+}
