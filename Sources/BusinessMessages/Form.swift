@@ -31,6 +31,11 @@ public struct Form: Sendable {
         public let title: String?
         /// What it means to the business; a number is kept as it is spelled.
         public let value: String?
+
+        /// A date's seconds since 1970-01-01T00:00:00Z; `nil` for anything but a `datePicker`.
+        ///
+        /// Apple sends `yyyy-MM-dd'T'HH:mm:ss'Z'`, the midnight of the device's own zone in GMT.
+        public var dateSeconds: Int? { type == "datePicker" ? value.flatMap(secondsSinceEpoch) : nil }
     }
 
     /// `messageForms`.

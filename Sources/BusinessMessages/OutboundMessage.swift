@@ -17,6 +17,7 @@ public struct OutboundMessage: Hashable, Sendable {
         case invitation(InvitationRequest)
         case uploadedInteraction(UploadedPayload, Kind)
         case uploadedLink(UploadedPayload)
+        case json(members: [UInt8], kind: Kind)
         case typingStart
         case typingEnd
     }
@@ -24,7 +25,7 @@ public struct OutboundMessage: Hashable, Sendable {
     let body: Body
     private var attributes = MessageAttributes()
 
-    private init(_ body: Body) { self.body = body }
+    init(_ body: Body) { self.body = body }
 
     /// Says a text.
     public static func text(_ text: String) -> OutboundMessage { OutboundMessage(.text(text, [])) }
@@ -124,7 +125,7 @@ public struct OutboundMessage: Hashable, Sendable {
     /// Writes the message without what the server adds: `id`, `v`, `sourceId` and `destinationId`.
     ///
     /// A request without an identifier of its own has an empty one.
-    public func draft() -> [UInt8] {
+    package func draft() -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: 512)
         writer.object { writer in
             writer.field("type", type)
@@ -156,12 +157,15 @@ public struct OutboundMessage: Hashable, Sendable {
         case .uploadedLink(let payload):
             writer.key("richLinkDataRef")
             writer.raw(payload.json)
+        case .json(let members, _): writer.members(members)
         case .typingStart, .typingEnd: break
         }
     }
 
-    private var type: String {
+    /// The body's `type`; `nil` when it is among members that are written as they came.
+    private var type: String? {
         switch body {
+        case .json: nil
         case .text: "text"
         case .richLink, .uploadedLink: "richLink"
         case .quickReply, .listPicker, .timePicker, .form, .applePay, .authentication, .app, .invitation,

@@ -22,6 +22,9 @@ extension JSONWriter {
         list(name, strings) { $1.string($0) }
     }
 
+    /// Writes members that are already JSON, with the commas between them; at least one.
+    mutating func members(_ json: [UInt8]) { raw(json) }
+
     /// Writes a member whose value is bytes in Base64.
     mutating func base64(_ name: String, _ bytes: [UInt8]) {
         key(name)

@@ -8,6 +8,8 @@ extension OutboundMessage {
     }
 
     /// The message's kind; a rich link counts as text, since no customer ever sends one.
+    ///
+    /// A reference that came as JSON is ``Kind/unrecognized``.
     public var kind: Kind {
         switch body {
         case .text, .richLink, .uploadedLink: .text
@@ -19,7 +21,7 @@ extension OutboundMessage {
         case .authentication: .authentication
         case .app: .app
         case .invitation: .invitation
-        case .uploadedInteraction(_, let kind): kind
+        case .uploadedInteraction(_, let kind), .json(_, let kind): kind
         case .typingStart: .typingStart
         case .typingEnd: .typingEnd
         }

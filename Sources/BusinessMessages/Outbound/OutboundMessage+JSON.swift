@@ -1,0 +1,47 @@
+public import BalloonJSON
+
+/// Why a message in JSON is not taken: Apple would refuse it; its author corrects it.
+public struct InvalidMessage: Error, Equatable, Sendable {
+    /// Everything that is wrong with it, warnings too; at least one is an error.
+    public let problems: [MessageProblem]
+}
+
+extension OutboundMessage {
+    /// Takes a message in Apple's own form, as a handler in another language writes it.
+    ///
+    /// Everything but `id`, `v`, `sourceId` and `destinationId` is sent as it is; those are the server's. Throws
+    /// when ``problems(in:needsEnvelope:for:)`` finds an error.
+    public init(json document: JSONDocument) throws(InvalidMessage) {
+        let problems = Self.problems(in: document.root)
+        guard !problems.hasErrors else { throw InvalidMessage(problems: problems) }
+        var writer = JSONWriter(reservingCapacity: document.bytes.count)
+        writer.object { writer in
+            for (name, value) in document.root.members where !Self.serversMembers.contains(name) {
+                writer.field(name, value)
+            }
+        }
+        self.init(
+            .json(
+                members: Array(writer.finish().dropFirst().dropLast()), kind: Self.kind(of: document.root)))
+    }
+
+    private static let serversMembers: Set = ["id", "v", "sourceId", "destinationId"]
+
+    /// The kind of a message as a business sends it; `unrecognized` where only Apple knows what a reference holds.
+    private static func kind(of message: JSONValue) -> Kind {
+        switch message["type"]?.string {
+        case "text", "richLink": return .text
+        case "typing_start": return .typingStart
+        case "typing_end": return .typingEnd
+        default: break
+        }
+        guard let interactiveData = message["interactiveData"] else { return .unrecognized }
+        guard let data = interactiveData["data"] else { return .app }
+        return kinds.first { data[$0.member] != nil }?.kind ?? .unrecognized
+    }
+
+    private static let kinds: [(member: String, kind: Kind)] = [
+        ("quick-reply", .quickReply), ("listPicker", .listPicker), ("event", .timePicker), ("dynamic", .form),
+        ("payment", .applePay), ("authenticate", .authentication), ("notification", .invitation),
+    ]
+}

@@ -1,0 +1,41 @@
+import BalloonJSON
+import BusinessMessages
+import Testing
+
+struct OutboundJSONTests {
+    private let customer = CustomerID("urn:mbid:AQ")
+
+    @Test(arguments: outboundMessages)
+    func `a message in JSON says the same as one of values`(name: String, message: OutboundMessage) throws {
+        let fixture = try outboundSample(name)
+        let taken = try OutboundMessage(json: fixture)
+        let id = MessageID("0c316beb-6b7a-4d2f-9e55-1a2b3c4d5e6f")
+        let (business, customer) = (BusinessID("b"), CustomerID("c"))
+        let bytes = taken.encode(id: id, from: business, to: customer)
+        #expect(
+            isEqual(
+                try JSONDocument(bytes).root,
+                try JSONDocument(message.encode(id: id, from: business, to: customer)).root))
+        #expect(taken.kind == (name == "reference" ? .unrecognized : message.kind))
+        #expect(taken.endpoint == message.endpoint)
+        #expect(taken.isNotification == message.isNotification)
+    }
+
+    @Test func `what the server adds is the server's, all else stays as it was written`() throws {
+        let document = try json(
+            #"{"v":1,"sourceId":"x","type":"text", "body": "a\u0041","id":"00000000-0000-0000-0000-000000000000","new":1.50}"#
+        )
+        let bytes = try OutboundMessage(json: document)
+            .encode(id: MessageID("1"), from: BusinessID("b"), to: CustomerID("c"))
+        #expect(
+            text(bytes)
+                == #"{"id":"1","v":1,"sourceId":"b","destinationId":"c","type":"text","body":"a\u0041","new":1.50}"#
+        )
+    }
+
+    @Test(arguments: [#"{"type":"close"}"#, #"{"type":"text"}"#, "[]", "7", "{}"])
+    func `what Apple would refuse is refused with every reason`(message: String) throws {
+        let error = #expect(throws: InvalidMessage.self) { try OutboundMessage(json: try json(message)) }
+        #expect(error?.problems.hasErrors == true)
+    }
+}
