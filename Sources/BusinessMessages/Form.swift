@@ -54,7 +54,7 @@ public struct Form: Sendable {
         version = dynamic["version"]?.scalarString
         // Whatever stands there and is not clearly false counts: showing a private answer cannot be undone.
         isPrivate = dynamic.first("private").map { $0.scalarBool ?? true } ?? false
-        selections = (dynamic["selections"]?.objects ?? []).map(Page.init)
+        selections = dynamic["selections"]?.objects(Page.init) ?? []
         self.interaction = interaction
     }
 
@@ -70,7 +70,7 @@ extension Form.Page {
             pageIdentifier: value["pageIdentifier"]?.scalarString,
             title: value["title"]?.scalarString,
             subtitle: value["subtitle"]?.scalarString,
-            items: (value["items"]?.objects ?? []).map(Form.Item.init))
+            items: value["items"]?.objects(Form.Item.init) ?? [])
     }
 }
 

@@ -13,33 +13,37 @@ public struct Interaction: Sendable {
     public static let businessExtension =
         "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"
 
-    /// The extension that the message belongs to.
-    public let bid: String?
-    /// The session that the request opened; stays the same in all replies to it.
-    public let sessionIdentifier: String?
-    /// The request's own identifier, echoed.
-    public let requestIdentifier: String?
-    /// The schema's version, `1.0` or `2.0`.
-    public let version: String?
-    /// The bubble that the business sent.
-    public let receivedMessage: Bubble?
-    /// The bubble that the customer sent back.
-    public let replyMessage: Bubble?
-    /// The images that the bubbles and items refer to.
-    public let images: [InlineImage]
+    private let interactiveData: JSONValue
+    private let data: JSONValue?
 
-    /// Reads an `interactiveData`.
+    /// Keeps an `interactiveData`; what nobody asks for is never read.
     init(_ interactiveData: JSONValue) {
-        let data = interactiveData["data"]?.object
-        func common(_ key: String) -> JSONValue? { data?.first(key) ?? interactiveData.first(key) }
-        bid = interactiveData["bid"]?.scalarString
-        sessionIdentifier =
-            interactiveData.first("sessionIdentifier")?.scalarString
-            ?? data?["sessionIdentifier"]?.scalarString
-        requestIdentifier = common("requestIdentifier")?.scalarString
-        version = (common("version") ?? common("mspVersion"))?.scalarString
-        receivedMessage = common("receivedMessage")?.object.map(Bubble.init)
-        replyMessage = common("replyMessage")?.object.map(Bubble.init)
-        images = common("images")?.objects.map(InlineImage.init) ?? []
+        self.interactiveData = interactiveData
+        data = interactiveData["data"]?.object
     }
+
+    /// The extension that the message belongs to.
+    public var bid: String? { interactiveData["bid"]?.scalarString }
+
+    /// The session that the request opened; stays the same in all replies to it.
+    public var sessionIdentifier: String? {
+        interactiveData.first("sessionIdentifier")?.scalarString ?? data?["sessionIdentifier"]?.scalarString
+    }
+
+    /// The request's own identifier, echoed.
+    public var requestIdentifier: String? { common("requestIdentifier")?.scalarString }
+
+    /// The schema's version, `1.0` or `2.0`.
+    public var version: String? { (common("version") ?? common("mspVersion"))?.scalarString }
+
+    /// The bubble that the business sent.
+    public var receivedMessage: Bubble? { common("receivedMessage")?.object.map(Bubble.init) }
+
+    /// The bubble that the customer sent back.
+    public var replyMessage: Bubble? { common("replyMessage")?.object.map(Bubble.init) }
+
+    /// The images that the bubbles and items refer to.
+    public var images: [InlineImage] { common("images")?.objects(InlineImage.init) ?? [] }
+
+    private func common(_ key: String) -> JSONValue? { data?.first(key) ?? interactiveData.first(key) }
 }

@@ -11,10 +11,11 @@ extension JSONValue {
 
     /// A string, or a number or Boolean as it is spelled; `nil` when empty.
     var scalarString: String? {
-        switch kind {
-        case .string: nonEmptyString
+        // Nearly always it is one; asking first for the kind would read the index twice.
+        if let string { return string.isEmpty ? nil : string }
+        return switch kind {
         case .number, .boolean: String(decoding: text, as: UTF8.self)
-        case .object, .array, .null: nil
+        case .string, .object, .array, .null: nil
         }
     }
 
@@ -48,19 +49,23 @@ extension JSONValue {
     }
 
     /// The objects of a list; an object by itself is a list of one.
-    var objects: [JSONValue] {
-        switch kind {
-        case .object: [self]
-        case .array: elements.filter { $0.kind == .object }
-        case .string, .number, .boolean, .null: []
-        }
+    var objects: [JSONValue] { objects { $0 } }
+
+    /// What `transform` makes of the objects of a list; an object by itself is a list of one.
+    func objects<Result>(_ transform: (JSONValue) -> Result) -> [Result] {
+        guard kind == .array else { return kind == .object ? [transform(self)] : [] }
+        var results: [Result] = []
+        results.reserveCapacity(count)
+        for element in elements where element.kind == .object { results.append(transform(element)) }
+        return results
     }
 
-    /// The first of `keys` that is there and not null.
-    func first(_ keys: String...) -> JSONValue? {
-        for key in keys {
-            if let value = self[key], !value.isNull { return value }
-        }
-        return nil
+    /// The member that is there and not null.
+    func first(_ key: String) -> JSONValue? {
+        guard let value = self[key], !value.isNull else { return nil }
+        return value
     }
+
+    /// The first of two names that is there and not null.
+    func first(_ key: String, _ other: String) -> JSONValue? { first(key) ?? first(other) }
 }

@@ -1,0 +1,68 @@
+// Reads every answer of a form reply of about 1.5 KB into Strings, by BusinessMessages and by JSONDecoder with an
+// equivalent model, and prints the time of one reading and their ratio. Exits with 1 when the ratio is under 10.
+import BusinessMessages
+import Foundation
+
+let extent = Interaction.businessExtension
+let pages = (1...5).map { page in
+    #"{"pageIdentifier":"00\#(page)","title":"Please choose one","subtitle":"Page \#(page) of five","items":["#
+        + #"{"identifier":"00\#(page)_1","value":"option\#(page)","type":"select","title":"Choice \#(page)"}]}"#
+}
+let message = Array(
+    (#"{"id":"0c316beb-6b7a-4d2f-9e55-1a2b3c4d5e6f","v":1,"type":"interactive","#
+        + #""sourceId":"urn:mbid:AQAAY45PVG4jg/ni/q6rWSYuu9d7Ga6K22bxp0iUmPkdOwxr3yAbisjOmtYFzw6LjDqhABFFHD=","#
+        + #""destinationId":"3f0c1d52-7b1e-4a57-9d0e-6c1f2a9b8e41","locale":"en_US","interactiveData":{"#
+        + #""bid":"\#(extent)","sessionIdentifier":"ad461c33-7534-4b1e-a5ce-1f2a9b8e4100","data":{"version":"1.0","#
+        + #""dynamic":{"template":"messageForms","version":"1.1","selections":[\#(pages.joined(separator: ","))]},"#
+        + #""receivedMessage":{"subtitle":"Tap to view","imageIdentifier":"1","style":"small","title":"Form"},"#
+        + #""replyMessage":{"subtitle":"Tap to review","imageIdentifier":"1","style":"small","title":"Form"},"#
+        + #""requestIdentifier":"42bcfae9-3da6-4b1e-a5ce-1f2a9b8e4111"}}}"#).utf8)
+
+/// Counts what was read, so that nothing is left out.
+func weigh(_ text: String?) -> Int { text?.utf8.count ?? 0 }
+
+func readTyped() -> Int {
+    guard let document = try? JSONDocument(message) else { return -1 }
+    let event = InboundEvent.decode(message: document)
+    guard case .form(let form) = event.content else { return -1 }
+    return form.selections.reduce(0) { sum, page in
+        page.items.reduce(sum + weigh(page.pageIdentifier) + weigh(page.title) + weigh(page.subtitle)) {
+            $0 + weigh($1.identifier) + weigh($1.type) + weigh($1.title) + weigh($1.value)
+        }
+    }
+}
+
+let data = Data(message)
+let decoder = JSONDecoder()
+
+func readCodable() -> Int {
+    guard let model = try? decoder.decode(FormModel.self, from: data) else { return -1 }
+    return model.interactiveData.data.dynamic.selections.reduce(0) { sum, page in
+        page.items.reduce(sum + weigh(page.pageIdentifier) + weigh(page.title) + weigh(page.subtitle)) {
+            $0 + weigh($1.identifier) + weigh($1.type) + weigh($1.title) + weigh($1.value)
+        }
+    }
+}
+
+/// The time of `rounds` readings, in microseconds per reading.
+func measure(_ rounds: Int, _ read: () -> Int) -> Double {
+    let time = ContinuousClock().measure { for _ in 0..<rounds where read() < 0 { exit(2) } }
+    return (Double(time.components.attoseconds) / 1e12 + Double(time.components.seconds) * 1e6)
+        / Double(rounds)
+}
+
+guard readTyped() == readCodable(), readTyped() > 0 else {
+    print("typed-decode: the two read different things")
+    exit(2)
+}
+// In turns, and the shortest of each counts: what else runs on the machine slows both alike.
+var (typed, codable) = (Double.infinity, Double.infinity)
+for _ in 0..<100 {
+    typed = min(typed, measure(1000, readTyped))
+    codable = min(codable, measure(100, readCodable))
+}
+print(
+    String(
+        format: "typed-decode: %d bytes; BusinessMessages %.2f us, JSONDecoder %.2f us, ratio %.1f (goal 10)",
+        message.count, typed, codable, codable / typed))
+exit(codable / typed >= 10 ? 0 : 1)
