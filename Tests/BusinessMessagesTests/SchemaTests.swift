@@ -33,26 +33,26 @@ struct SchemaTests {
 
     private let mutations: [Mutation] = [.drop, .null, .number, .empty, .object]
 
-    @Test(arguments: outboundNames)
-    func `schema and validation refuse the same outbound messages`(name: String) throws {
-        let fixture = try outboundSample(name)
-        let messages = [fixture] + (try variants(of: fixture, by: mutations))
-        let lines = messages.map(verdict)
-        #expect(lines.first?.hasPrefix("sound") == true)
-        #expect(Set(lines.map { $0.prefix(5) }).count == 2)
+    @Test func `schema and validation refuse the same outbound messages`() throws {
+        let lines = try outboundNames.flatMap { name in
+            let fixture = try outboundSample(name)
+            #expect(verdict(of: fixture).hasPrefix("sound"))
+            return try ([fixture] + variants(of: fixture, by: mutations)).map(verdict)
+        }
+        #expect(lines.contains { $0.hasPrefix("wrong") })
         let found = try differences("outbound", lines)
         #expect(found == "")
     }
 
-    @Test(arguments: sampleNames)
-    func `the schema finds the kind that decoding finds`(name: String) throws {
-        let fixture = try sample(name)
-        // What is left out never changes the kind unless it makes it; what has another type fits no kind.
-        let exact = [fixture] + (try variants(of: fixture, by: [.drop]))
-        let others = try variants(of: fixture, by: mutations.filter { $0 != .drop })
-        let lines =
-            exact.map { "=\(InboundEvent.decode(message: $0).kind)\t" + line($0) }
-            + others.map { "~\(InboundEvent.decode(message: $0).kind)\t" + line($0) }
+    @Test func `the schema finds the kind that decoding finds`() throws {
+        let lines = try sampleNames.flatMap { name in
+            let fixture = try sample(name)
+            // What is left out never changes the kind unless it makes it; what has another type fits no kind.
+            let exact = [fixture] + (try variants(of: fixture, by: [.drop]))
+            let others = try variants(of: fixture, by: mutations.filter { $0 != .drop })
+            return exact.map { "=\(InboundEvent.decode(message: $0).kind)\t" + line($0) }
+                + others.map { "~\(InboundEvent.decode(message: $0).kind)\t" + line($0) }
+        }
         let found = try differences("inbound", lines)
         #expect(found == "")
     }
