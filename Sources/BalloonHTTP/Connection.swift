@@ -95,10 +95,9 @@ final class Connection {
 
     /// What the socket should be watched for now.
     var wantedInterest: Epoll.Events {
-        var wanted: Epoll.Events = []
-        if pendingOutputBytes > 0 { wanted.insert(.writable) }
-        if !isPeerFinished, wantsInput { wanted.insert(.readable) }
-        return wanted
+        let output: Epoll.Events = pendingOutputBytes > 0 ? .writable : .none
+        let input: Epoll.Events = !isPeerFinished && wantsInput ? .readable : .none
+        return Epoll.Events(rawValue: output.rawValue | input.rawValue)
     }
 
     private var wantsInput: Bool {

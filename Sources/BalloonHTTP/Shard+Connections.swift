@@ -72,7 +72,7 @@ extension Shard {
             logger.warning("accepting is paused", metadata: ["reason": "\(reason)"])
         }
         // Cannot fail: the socket is in the set.
-        try? epoll.modify(acceptor.socket.raw, [], token: acceptor.token)
+        try? epoll.modify(acceptor.socket.raw, .none, token: acceptor.token)
         startTicking()
     }
 
@@ -111,7 +111,7 @@ extension Shard {
     /// Brings the epoll set in line with what the connection waits for now.
     func updateInterest(_ connection: Connection) {
         let wanted = connection.wantedInterest
-        guard connection.isOpen, wanted != connection.interest else { return }
+        guard connection.isOpen, wanted.rawValue != connection.interest.rawValue else { return }
         connection.interest = wanted
         do {
             try epoll.modify(connection.descriptor.raw, wanted, token: connection.token)

@@ -103,10 +103,10 @@ actor Shard {
         } else if token >= Self.firstAcceptorToken {
             acceptConnections(Int(token - Self.firstAcceptorToken))
         } else if let connection = slots[token] {
-            if events.contains(.writable) { flush(connection) }
-            if connection.isOpen, events.contains(.readable) {
+            if events.hasAny(of: .writable) { flush(connection) }
+            if connection.isOpen, events.hasAny(of: .readable) {
                 receive(connection)
-            } else if connection.isOpen, !events.isDisjoint(with: .gone) {
+            } else if connection.isOpen, events.hasAny(of: .gone) {
                 close(connection)
             }
         }

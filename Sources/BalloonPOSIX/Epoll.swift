@@ -8,14 +8,22 @@ package struct Epoll: ~Copyable {
     /// What a descriptor is watched for, and what it is ready for.
     package struct Events: OptionSet, Sendable {
         package let rawValue: UInt32
-        package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// Bytes, a connection, or the end of the stream can be received.
-        package static let readable = Events(rawValue: EPOLLIN.rawValue)
-        /// Bytes can be sent.
-        package static let writable = Events(rawValue: EPOLLOUT.rawValue)
-        /// The connection is gone in both directions, or failed; always watched for.
-        package static let gone = Events(rawValue: EPOLLHUP.rawValue | EPOLLERR.rawValue)
+        @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        // The kernel's numbers, spelled out: they never change, and constants cost nothing where every request pays.
+
+        /// Nothing; a peer that is gone is seen all the same.
+        @inlinable package static var none: Events { Events(rawValue: 0) }
+        /// Bytes, a connection, or the end of the stream can be received (`EPOLLIN`).
+        @inlinable package static var readable: Events { Events(rawValue: 0x001) }
+        /// Bytes can be sent (`EPOLLOUT`).
+        @inlinable package static var writable: Events { Events(rawValue: 0x004) }
+        /// The connection is gone in both directions, or failed; always watched for (`EPOLLHUP`, `EPOLLERR`).
+        @inlinable package static var gone: Events { Events(rawValue: 0x018) }
+
+        /// Whether any of `others` is among them.
+        @inlinable package func hasAny(of others: Events) -> Bool { rawValue & others.rawValue != 0 }
     }
 
     private let descriptor: Descriptor
@@ -43,7 +51,7 @@ package struct Epoll: ~Copyable {
 
     /// Stops watching `raw`; closing a descriptor that was never duplicated does the same.
     package func remove(_ raw: Int32) throws(SystemError) {
-        try control(EPOLL_CTL_DEL, raw, [], 0)
+        try control(EPOLL_CTL_DEL, raw, .none, 0)
     }
 
     /// Waits for at most 256 descriptors to be ready; returns how many, 0 when the time is up.
