@@ -8,7 +8,8 @@ package import BusinessMessages
 ///
 /// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`;
 /// outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `failed`) and, when the
-/// gateway answered, `"status":200`.
+/// gateway answered, `"status":200`; an inbound line that was not handed over, because another had said the same
+/// moments before, `"repeats":"…"`.
 package struct ConversationLine: Sendable {
     /// Which way a message went.
     package enum Direction: String, Sendable {
@@ -38,6 +39,8 @@ package struct ConversationLine: Sendable {
     package let outcome: String?
     /// Outbound: the gateway's HTTP status, when one came.
     package let status: Int?
+    /// Inbound: the message of moments before that said the same, so that this one was not handed over.
+    package let repeats: MessageID?
 
     /// Reads a line without its line feed; nil when it is not one.
     package init?(_ text: [UInt8]) {
@@ -58,6 +61,7 @@ package struct ConversationLine: Sendable {
         self.message = message
         outcome = root["outcome"]?.string
         status = root["status"]?.int
+        repeats = root["repeats"]?.string.map { MessageID($0) }
     }
 }
 
@@ -71,6 +75,8 @@ struct ConversationEntry: Sendable {
     let message: [UInt8]
     /// Outbound lines only.
     var result: ReplyResult?
+    /// Inbound lines only: the message that this one says once more.
+    var repeats: MessageID?
 
     /// What no two lines of a conversation have in common.
     var identity: LineIdentity { LineIdentity(record: record, reply: result == nil ? nil : id) }
@@ -91,6 +97,7 @@ struct ConversationEntry: Sendable {
             writer.field("record", Int(record))
             writer.field("outcome", result?.name)
             writer.field("status", result?.status)
+            writer.field("repeats", repeats?.rawValue)
             writer.key("message")
             writer.raw(oneLine(result == nil ? kept(message, kind) : message))
         }

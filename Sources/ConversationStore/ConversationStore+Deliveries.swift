@@ -57,13 +57,17 @@ extension ConversationStore {
     /// Appends the message's line to its conversation's file, once however often it is called.
     ///
     /// Returns when the system has the line; the journal can write it again after a power cut.
-    package func recordInbound(_ delivery: Delivery, kind: Kind, message: [UInt8]) async throws {
+    ///
+    /// `original` is the message that this one says once more, if it does.
+    package func recordInbound(
+        _ delivery: Delivery, kind: Kind, message: [UInt8], repeating original: MessageID? = nil
+    ) async throws {
         let key = delivery.conversation
         let pending = try leased(delivery)
         if pending.recordedKind != nil { return }
         let entry = ConversationEntry(
             conversation: key, record: delivery.record, at: delivery.receivedAt, id: delivery.id, kind: kind,
-            message: message)
+            message: message, repeats: original)
         try await write(entry, mightBeThere: pending.isRecovered)
         _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.recordedKind = kind } }
     }

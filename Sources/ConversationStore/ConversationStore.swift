@@ -25,7 +25,8 @@ package final class ConversationStore: Sendable {
     )
         throws(StoreError)
     {
-        var recovered = try JournalRecovery.run(directory: directory.journal, logger: logger)
+        var recovered = try JournalRecovery.run(
+            directory: directory.journal, state: RecoveredJournal(configuration), logger: logger)
         let scheduler = DeliveryScheduler()
         let intake = Intake(index: recovered.index, scheduler: scheduler)
         reader = SegmentReader(directory: directory.journal)
@@ -101,7 +102,8 @@ package final class ConversationStore: Sendable {
             do throws(StoreError) {
                 let records = try DeliveryRecords(message.pending, from: reader)
                 let entries = records.entries(
-                    record: message.pending.record, kind: kind, conversation: message.conversation)
+                    record: message.pending.record, kind: kind, conversation: message.conversation,
+                    repeating: message.original)
                 try conversations.now { pool throws(StoreError) in
                     for entry in entries { try pool.append(entry, mightBeThere: true) }
                 }

@@ -96,6 +96,8 @@ package enum DeliveryResult: Hashable, Sendable {
     case handedOff(reason: String)
     /// It was given up.
     case failed(reason: String)
+    /// It said once more what another message had said moments before, and was not handed over.
+    case repeated(of: MessageID)
 
     /// The spelling in the journal.
     var name: String {
@@ -105,12 +107,18 @@ package enum DeliveryResult: Hashable, Sendable {
         case .rejected: "rejected"
         case .handedOff: "handedOff"
         case .failed: "failed"
+        case .repeated: "repeated"
         }
+    }
+
+    /// The message that was repeated.
+    var original: MessageID? {
+        if case .repeated(let original) = self { original } else { nil }
     }
 
     var reason: String? {
         switch self {
-        case .handled, .unhandled: nil
+        case .handled, .unhandled, .repeated: nil
         case .rejected(let reason), .handedOff(let reason), .failed(let reason): reason
         }
     }

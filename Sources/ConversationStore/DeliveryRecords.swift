@@ -61,11 +61,15 @@ struct DeliveryRecords: Sendable {
     }
 
     /// The lines that the message and its replies have in their conversation.
-    func entries(record: UInt64, kind: Kind, conversation: ConversationKey) -> [ConversationEntry] {
+    ///
+    /// `original` is the message that this one says once more, if it does.
+    func entries(
+        record: UInt64, kind: Kind, conversation: ConversationKey, repeating original: MessageID? = nil
+    ) -> [ConversationEntry] {
         var entries = [
             ConversationEntry(
                 conversation: conversation, record: record, at: receivedAt, id: id, kind: kind,
-                message: message)
+                message: message, repeats: original)
         ]
         for (index, reply) in (decided?.replies ?? []).enumerated() {
             guard let end = replies[index] else { continue }

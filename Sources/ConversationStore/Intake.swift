@@ -22,7 +22,7 @@ final class Intake: Sendable {
             hasPayloadReference: message.hasPayloadReference)
         // In one step, so that no twin comes between the claim and a refusal.
         let answer = index.withLock { index -> AppendResult? in
-            switch index.claim(key, completion) {
+            switch index.claim(key, at: message.receivedAt, completion) {
             case .durable: return .duplicate
             case .waiting: return nil
             case .absent:

@@ -151,13 +151,15 @@ enum JournalBody {
     /// The end of a delivery.
     ///
     /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; without `kind`
-    /// when no conversation line was written for the message.
+    /// when no conversation line was written for the message. A result of `repeated` names the other message in
+    /// `original`.
     static func finished(of record: UInt64, kind: Kind?, _ result: DeliveryResult, at: Timestamp) -> [UInt8] {
         object("finished") {
             $0.field("of", Int(record))
             $0.field("kind", kind?.rawValue)
             $0.field("result", result.name)
             $0.field("reason", result.reason)
+            $0.field("original", result.original?.rawValue)
             $0.field("at", at.rfc3339)
         }
     }

@@ -7,10 +7,11 @@ struct JournalRecovery {
     private let directory: String
     private let logger: Logger
     private var abandoned = AbandonedRecords()
-    private var state = RecoveredJournal()
+    private var state: RecoveredJournal
 
-    private init(directory: String, logger: Logger) {
+    private init(directory: String, state: RecoveredJournal, logger: Logger) {
         self.directory = directory
+        self.state = state
         self.logger = logger
     }
 
@@ -18,8 +19,10 @@ struct JournalRecovery {
     ///
     /// Throws ``StoreError/damaged(file:line:)`` when a line that must be intact is not, and sets its file
     /// aside.
-    static func run(directory: String, logger: Logger) throws(StoreError) -> RecoveredJournal {
-        var recovery = JournalRecovery(directory: directory, logger: logger)
+    static func run(
+        directory: String, state: RecoveredJournal, logger: Logger
+    ) throws(StoreError) -> RecoveredJournal {
+        var recovery = JournalRecovery(directory: directory, state: state, logger: logger)
         let segments = try recovery.segments()
         for segment in segments { try recovery.readAbandoned(segment) }
         try recovery.readAll(segments)

@@ -10,18 +10,27 @@ struct RecoveredJournal: Sendable {
         var pending: PendingDelivery
         /// The kind under which it is in its conversation.
         var kind: Kind?
+        /// The message that it says once more.
+        var original: MessageID?
 
         var lease: Lease { Lease(conversation: conversation, pending: pending) }
     }
 
     /// The number of the next record to be written.
     private(set) var nextRecord: UInt64 = 1
-    private(set) var index = MessageIndex()
+    private(set) var index: MessageIndex
     /// The messages that are not finished, by their records.
     private var unfinished: [UInt64: Recovered] = [:]
     /// The messages that were finished and whose conversation lines may not be on disk, by the record that
     /// says so.
     private var unsynced: [UInt64: Recovered] = [:]
+
+    /// Adds up the records of a store with this configuration.
+    init(_ configuration: StoreConfiguration) {
+        index = MessageIndex(
+            window: configuration.deduplicationWindow,
+            maximumCount: configuration.maximumRememberedMessages)
+    }
 
     /// The deliveries that are not finished, in the order of their records.
     var deliveries: [Lease] {
@@ -60,6 +69,7 @@ struct RecoveredJournal: Sendable {
             unfinished[message]?.pending.note(root, attempt: attempt)
         } else if type.equals("finished"), var finished = unfinished.removeValue(forKey: message) {
             finished.kind = kind(root) ?? finished.kind
+            finished.original = root["original"]?.string.map { MessageID($0) }
             unsynced[record] = finished
         }
     }
@@ -78,10 +88,13 @@ struct RecoveredJournal: Sendable {
 
     private mutating func addMessage(_ root: JSONValue, record: UInt64, at location: RecordLocation) {
         guard let business = root["business"]?.string, let customer = root["customer"]?.string,
-            let id = root["id"]?.string,
-            // The first message with an identity is the one that counts.
-            index.recover(MessageKey(business: BusinessID(business), id: MessageID(id)), record: record)
+            let id = root["id"]?.string
         else { return }
+        let at = root["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? .now()
+        let key = MessageKey(business: BusinessID(business), id: MessageID(id))
+        // Of two with an identity the first counts. But one that came when the first was forgotten was taken for
+        // another message, and acknowledged.
+        if let first = index.recover(key, record: record, at: at), unfinished[first] != nil { return }
         unfinished[record] = Recovered(
             conversation: ConversationKey(business: BusinessID(business), customer: CustomerID(customer)),
             pending: PendingDelivery(

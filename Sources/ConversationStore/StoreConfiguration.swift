@@ -4,6 +4,10 @@ package struct StoreConfiguration: Sendable {
     package var directory: String
     /// How many bytes of messages may wait for the disk before more are refused.
     package var maximumWaitingBytes = 64 << 20
+    /// How long a message is remembered at least, so that a repetition of it is known.
+    package var deduplicationWindow = Duration.seconds(72 * 3600)
+    /// How many messages are remembered at most, each in up to 64 bytes; beyond that the window is shorter.
+    package var maximumRememberedMessages = 4_000_000
     /// The size from which a journal segment is followed by a new one.
     package var maximumSegmentBytes = 64 << 20
     /// How long written conversation lines may wait until they are synced and checkpointed.

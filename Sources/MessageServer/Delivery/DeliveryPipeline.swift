@@ -45,7 +45,9 @@ struct DeliveryPipeline: Sendable {
         var stages = DeliveryStages(delivery, observer)
         do {
             let event = try decode(delivery, &stages)
-            try await record(delivery, event, &stages)
+            let original = try await original(of: event, delivery)
+            try await record(delivery, event, repeating: original, &stages)
+            if let original { return try await finish(delivery, .repeated(of: original), &stages) }
             guard let handler = route(event, business, &stages) else {
                 return try await finish(delivery, .unhandled, &stages)
             }
@@ -73,11 +75,23 @@ struct DeliveryPipeline: Sendable {
         return event
     }
 
-    private func record(_ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages)
-        async throws
-    {
+    /// The message that the event says once more; such events are recorded and not handed over.
+    ///
+    /// Not asked of what was decided: then it was none, and never of a replay.
+    private func original(of event: InboundEvent, _ delivery: Delivery) async throws -> MessageID? {
+        guard delivery.decided == nil, Repetition.isPossible(for: event.kind) else { return nil }
+        let lines = try await store.recentLines(
+            of: delivery.business, delivery.customer, maximum: Repetition.maximumLines)
+        return Repetition.original(of: event, delivery, in: lines)
+    }
+
+    private func record(
+        _ delivery: Delivery, _ event: InboundEvent, repeating original: MessageID?,
+        _ stages: inout DeliveryStages
+    ) async throws {
         stages.begin(.record)
-        try await store.recordInbound(delivery, kind: event.kind, message: delivery.message)
+        try await store.recordInbound(
+            delivery, kind: event.kind, message: delivery.message, repeating: original)
         stages.end(.done)
     }
 

@@ -41,6 +41,7 @@ extension StageEvent.Result {
         case .unhandled: self = .ended("unhandled")
         case .rejected: self = .ended("rejected")
         case .handedOff: self = .ended("handedOff")
+        case .repeated: self = .ended("repeated")
         case .failed(let reason): self = .failed(reason: reason)
         }
     }

@@ -1,0 +1,79 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+
+/// The second kind of duplicate: the same choice of the same customer, under another message id within seconds.
+enum Repetition {
+    /// How far the two may be apart.
+    static let windowMilliseconds: Int64 = 10_000
+    /// How many of the conversation's last lines are looked at.
+    static let maximumLines = 20
+
+    /// Whether events of this kind can be repetitions.
+    static func isPossible(for kind: Kind) -> Bool {
+        switch kind {
+        case .quickReply, .listPicker, .timePicker, .form: true
+        case .text, .authentication, .applePay, .app, .invitation, .typingStart, .typingEnd, .close,
+            .unrecognized:
+            false
+        }
+    }
+
+    /// The message that the event says once more; nil when it is not one.
+    ///
+    /// `lines` are the conversation's last. What repeats another is not repeated itself, so that somebody who
+    /// chooses the same every few seconds is heard.
+    static func original(of event: InboundEvent, _ delivery: Delivery, in lines: [ConversationLine])
+        -> MessageID?
+    {
+        guard let choice = Choice(event) else { return nil }
+        return lines.first { line in
+            let age = delivery.receivedAt.milliseconds - line.at.milliseconds
+            guard line.direction == .inbound, line.record < delivery.record, line.kind == event.kind,
+                line.id != delivery.id, line.repeats == nil, (0...windowMilliseconds).contains(age),
+                // It was valid when it was written.
+                let message = try? JSONDocument(Array(line.message.text), limits: .stored)
+            else { return false }
+            return Choice(InboundEvent.decode(message: message)) == choice
+        }?.id
+    }
+}
+
+/// What was chosen, and from which message of the business.
+private struct Choice: Equatable {
+    private enum Selection: Equatable {
+        case quickReply(identifier: String?, index: Int?)
+        case list([ListPicker.Item])
+        case times([TimePicker.Timeslot])
+        case form([Form.Page])
+    }
+
+    private let session: String?
+    private let request: String?
+    private let selection: Selection
+
+    /// Nil when the event is no choice, or does not say from what; and for private forms, whose answers are not
+    /// kept to be compared.
+    init?(_ event: InboundEvent) {
+        let interaction: Interaction
+        switch event.content {
+        case .quickReply(let reply):
+            interaction = reply.interaction
+            selection = .quickReply(identifier: reply.selectedIdentifier, index: reply.selectedIndex)
+        case .listPicker(let picker):
+            interaction = picker.interaction
+            selection = .list(picker.selectedItems)
+        case .timePicker(let picker):
+            interaction = picker.interaction
+            selection = .times(picker.timeslots)
+        case .form(let form) where !form.isPrivate:
+            interaction = form.interaction
+            selection = .form(form.selections)
+        default: return nil
+        }
+        session = interaction.sessionIdentifier
+        request = interaction.requestIdentifier
+        if session == nil, request == nil { return nil }
+    }
+}

@@ -1,0 +1,76 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import ConversationStore
+import HandlerKit
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// The same choice under two message ids, as it is really seen.
+@Suite struct RepetitionTests {
+    @Test(arguments: [Kind.quickReply, .listPicker, .timePicker])
+    func `a choice that comes again under another id is recorded, marked and not handed over`(_ kind: Kind)
+        async throws
+    {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        let first = customer.message(kind, id: MessageID("first-0001"))
+        #expect(try await customer.post(first).status == 200)
+        let second = String(decoding: first, as: UTF8.self).replacing("first-0001", with: "second-002")
+        #expect(try await customer.post(Array(second.utf8)).status == 200)
+        // Behind both in the conversation's order: when it is answered, they are done with.
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        #expect(await server.gateway.waitForMessages(count: 2, customer: customer.id).count == 2)
+        await server.stop()
+        let lines = try server.conversation(of: customer).filter { $0.direction == .inbound }
+        #expect(lines.map(\.repeats) == [nil, MessageID("first-0001"), nil])
+        #expect(handler.seen.map(\.event.kind) == [kind, .text])
+        #expect(server.journal().contains(#""result":"repeated","original":"first-0001""#))
+    }
+
+    @Test(arguments: [
+        (choice: 1, milliseconds: 10_000, isRepetition: true), (1, 0, true), (2, 10_000, false),
+        (1, 10_001, false), (1, -1, false),
+    ])
+    func `a repetition is the same choice within ten seconds`(
+        _ choice: Int, _ milliseconds: Int64, _ isRepetition: Bool
+    ) async throws {
+        let directory = TemporaryDirectory()
+        let store = try ConversationStore.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        let start = Timestamp(milliseconds: 1_800_000_000_000)
+        let first = try await lease(store, id: "a", choice: 1, at: start)
+        try await store.recordInbound(first, kind: .quickReply, message: first.message)
+        try await store.finish(first, result: .handled)
+        let second = try await lease(
+            store, id: "b", choice: choice, at: start.advanced(by: .milliseconds(milliseconds)))
+        let lines = try await store.recentLines(of: second.business, second.customer, maximum: 10)
+        let event = InboundEvent.decode(message: try JSONDocument(second.message))
+        #expect(event.kind == .quickReply)
+        #expect(Repetition.original(of: event, second, in: lines) == (isRepetition ? MessageID("a") : nil))
+        await store.close()
+    }
+
+    private func lease(
+        _ store: ConversationStore, id: String, choice: Int, at: Timestamp
+    ) async throws -> Delivery {
+        let business = ServerUnderTest.business
+        let message = """
+            {"id":"\(id)","v":1,"type":"interactive","sourceId":"urn:mbid:c","destinationId":"\(business.rawValue)",
+            "interactiveData":{"bid":"\(Interaction.businessExtension)","sessionIdentifier":"s",
+            "data":{"version":"1.0","requestIdentifier":"r","quick-reply":{"selectedIndex":\(choice),
+            "items":[{"identifier":"x","title":"X"},{"identifier":"y","title":"Y"},{"identifier":"z","title":"Z"}]}}}}
+            """
+        store.append(
+            ReceivedMessage(
+                business: business, customer: CustomerID("urn:mbid:c"), id: MessageID(id),
+                message: Array(message.utf8), receivedAt: at)
+        ) { #expect($0 == .stored) }
+        return try #require(await store.nextDelivery(for: business))
+    }
+}
