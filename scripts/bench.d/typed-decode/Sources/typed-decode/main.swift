@@ -55,11 +55,11 @@ guard readTyped() == readCodable(), readTyped() > 0 else {
     print("typed-decode: the two read different things")
     exit(2)
 }
-// In turns, and the shortest of each counts: what else runs on the machine slows both alike.
+// In short turns, and the shortest of each counts: so what else runs on the machine slows neither.
 var (typed, codable) = (Double.infinity, Double.infinity)
-for _ in 0..<100 {
-    typed = min(typed, measure(1000, readTyped))
-    codable = min(codable, measure(100, readCodable))
+for _ in 0..<1000 {
+    typed = min(typed, measure(100, readTyped))
+    codable = min(codable, measure(20, readCodable))
 }
 print(
     String(
