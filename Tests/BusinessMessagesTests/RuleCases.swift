@@ -57,7 +57,6 @@ let envelopeCases = [
         .messageIdentifier, "text", "/id", sound: #""0C316BEB-6b7a-4d2f-9e55-1a2b3c4d5e6f""#,
         broken: #""0c316beb-6b7a-4d2f-9e55-1a2b3c4d5e6""#),
     RuleCase(.sourceAddress, "text", "/sourceId", sound: #""b""#, broken: #""urn:biz:b""#),
-    RuleCase(.destinationAddress, "text", "/destinationId", sound: #""c""#, broken: #""tel:+49""#),
     RuleCase(.destinationAddress, "invitation", "/destinationId", sound: #""tel:+1""#, broken: #""tel:1""#),
     RuleCase(.attachmentMarkers, "text", "/body", sound: #""a""#, broken: #""\uFFFC""#),
     RuleCase(

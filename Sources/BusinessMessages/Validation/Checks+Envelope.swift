@@ -82,14 +82,10 @@ extension Checks {
             inspection.report(
                 .sourceAddress, at: source, allowed: "the identifier of the business without urn:biz:")
         }
-        guard let destination = message["destinationId"], let text = destination.string, !text.isEmpty else {
-            return
-        }
-        let isInvitation = message["interactiveData"]?["data"]?["notification"] != nil
-        if isInvitation != text.hasPrefix("tel:+") {
-            inspection.report(
-                .destinationAddress, at: destination,
-                allowed: isInvitation ? "tel:+ and a number" : "the customer's opaque identifier")
-        }
+        guard message["interactiveData"]?["data"]?["notification"] != nil,
+            let destination = message["destinationId"], let text = destination.nonEmptyString,
+            !text.hasPrefix("tel:+")
+        else { return }
+        inspection.report(.destinationAddress, at: destination, allowed: "tel:+ and a number")
     }
 }

@@ -10,7 +10,7 @@ extension Checks {
         "Sending Messages with Attachments",
         [
             .required("name", words), .required("mimeType", words), .required("size", attachmentSize),
-            .required("signature-base64", base64), .required("url", secureAddress),
+            .required("signature-base64", base64), .required("url", webAddress),
             .required("owner", words), .required("key", key), .optional("signature", text),
         ])
 
@@ -37,7 +37,7 @@ extension Checks {
     }
 
     private static let reference: [Member] = [
-        .required("url", secureAddress), .required("owner", words), .required("size", size),
+        .required("url", webAddress), .required("owner", words), .required("size", size),
         .required("signature-base64", base64), .optional("signature", text), .optional("key", key),
         .optional("title", text), .optional("dataRefSig", text),
     ]

@@ -45,7 +45,7 @@ extension Checks {
     private static let section = object(
         "Data.ListPickerSection Dictionary",
         [
-            .required("title", words), .optional("order", integer), .optional("multipleSelection", boolean),
+            .required("title", text), .optional("order", integer), .optional("multipleSelection", boolean),
             .required("items", list(of: listItem, minimum: 1)),
         ])
 

@@ -24,7 +24,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case messageIdentifier
     /// `sourceId` is the bare identifier of the business, not `urn:biz:…`.
     case sourceAddress
-    /// An invitation goes to `tel:+…`, everything else to an opaque identifier.
+    /// An invitation goes to `tel:+…`.
     case destinationAddress
 
     /// The body has one U+FFFC per attachment.
