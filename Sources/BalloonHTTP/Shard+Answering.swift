@@ -55,6 +55,8 @@ extension Shard {
     func refuse(_ connection: Connection, _ refusal: HTTPRefusal) {
         connection.isPersistent = false
         connection.exchangeNumber &+= 1
+        // What is known of this request, not what the one before was.
+        connection.isHeadRequest = connection.parser.head.method == .head
         let body = describeRefusal(refusal)
         connection.phase = .answering
         finish(connection, HTTPResponse(refusal.status, body: body))

@@ -80,13 +80,12 @@ actor Shard {
     }
 
     private func drain() {
-        var hasServed = false
+        var patience: Int32 = 0
         while !isGone {
-            let count = epoll.wait(milliseconds: 0)
-            // A burst is seldom alone: a millisecond here saves re-arming the source and waking a thread.
-            let ready = count == 0 && hasServed ? epoll.wait(milliseconds: 1) : count
+            let ready = epoll.wait(milliseconds: patience)
             if ready == 0 { return }
-            hasServed = true
+            // A burst is seldom alone: a millisecond here saves re-arming the source and waking a thread.
+            patience = 1
             refreshClock()
             for index in 0..<ready {
                 let (token, events) = epoll.ready(index)

@@ -80,6 +80,14 @@ import Testing
         }
     }
 
+    @Test func `a refusal after HEAD has its body`() async throws {
+        try await withServer(sampleRoutes) { server in
+            let answers = try await server.exchange(
+                "HEAD / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n")
+            #expect(answers.hasSuffix("\r\n\r\nBad Request\n"))
+        }
+    }
+
     @Test func `an answer carries nothing that the client sent`() async throws {
         try await withServer(sampleRoutes) { server in
             for request in [
