@@ -43,6 +43,7 @@ let package = Package(
         .library(name: "BusinessMessages", targets: ["BusinessMessages"]),
         .library(name: "HandlerKit", targets: ["HandlerKit"]),
         .library(name: "MessageServer", targets: ["MessageServer"]),
+        .library(name: "StdioHandler", targets: ["StdioHandler"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -61,6 +62,14 @@ let package = Package(
         target("BalloonTransport", ["BalloonPOSIX", "CCurl"], [logging]),
         target("BusinessMessages", ["BalloonJSON"]),
         target("HandlerKit", ["BusinessMessages"], [logging]),
+        target("HandlerProtocol", ["HandlerKit", "BalloonJSON"], [logging]),
+        target("StdioHandler", ["HandlerProtocol", "HandlerKit", "BalloonJSON", "BalloonPOSIX"], [logging]),
+        target(
+            "HandlerBridges",
+            [
+                "HandlerProtocol", "HandlerKit", "BalloonTransport", "BalloonWire", "BalloonPOSIX",
+                "BalloonJSON",
+            ], [logging]),
         target(
             "ConversationStore", ["BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"],
             [logging]),
@@ -83,8 +92,8 @@ let package = Package(
         .executableTarget(
             name: "balloon",
             dependencies: [
-                "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit",
-                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
+                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "ConversationStore",
+                "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
                 "BusinessMessages", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -108,6 +117,19 @@ let package = Package(
         testTarget("BalloonTransportTests", ["BalloonTransport", "BalloonHTTP", "BalloonPOSIX"]),
         testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
+        testTarget("HandlerProtocolTests", ["HandlerProtocol", "HandlerKit", "BalloonJSON"]),
+        .executableTarget(
+            name: "StdioTestHandler",
+            dependencies: ["StdioHandler", "HandlerKit"],
+            path: "Tests/StdioTestHandler",
+            swiftSettings: testSettings),
+        testTarget(
+            "HandlerBridgesTests",
+            [
+                "HandlerBridges", "HandlerProtocol", "HandlerKit", "MessageServer", "Simulator",
+                "ConversationStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
+                "BalloonPOSIX", "BusinessMessages", "StdioTestHandler",
+            ]),
         testTarget(
             "ConversationStoreTests",
             ["ConversationStore", "BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"]),

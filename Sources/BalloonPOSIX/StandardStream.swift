@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 
 /// Where the process writes by convention; every call goes out at once.
@@ -27,4 +28,28 @@ package enum StandardStream: Int32, Sendable {
 
     /// Whether a person reads it.
     package var isTerminal: Bool { isatty(rawValue) == 1 }
+}
+
+extension StandardStream {
+    /// Takes standard output for ourselves: what anybody else writes there goes to standard error from now on.
+    package static func takeOutput() throws(SystemError) -> Descriptor {
+        let own = Descriptor(owning: try uninterrupted("fcntl") { fcntl(1, F_DUPFD_CLOEXEC, 3) })
+        _ = try uninterrupted("dup2") { dup2(2, 1) }
+        return own
+    }
+
+    /// Reads standard input on a thread of its own; `take` gets bytes as they come, at the end none.
+    package static func readInput(_ take: @escaping @Sendable ([UInt8]) -> Void) {
+        DispatchQueue(label: "balloon.stdin").async {
+            let input = Descriptor(owning: 0)
+            var bytes: [UInt8] = []
+            // An input that fails is one that has ended.
+            while (try? input.read(onto: &bytes, maximumBytes: 65536)) ?? 0 > 0 {
+                take(bytes)
+                bytes = []
+            }
+            take([])
+            _ = input.release()
+        }
+    }
 }

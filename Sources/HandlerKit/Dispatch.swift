@@ -5,7 +5,10 @@ public import BusinessMessages
 /// Runs where the caller runs, so a handler that blocks blocks the caller's executor. Rethrows what the handler
 /// throws.
 public func dispatch(_ context: Context, to handler: any Handler) async throws -> Outcome? {
-    switch context.event.content {
+    if let handler = handler as? any EventHandler {
+        return isSubscribed(handler, to: context.event.kind) ? try await handler.handle(context) : nil
+    }
+    return switch context.event.content {
     case .text(let text): try await (handler as? any TextHandler)?.text(text, context)
     case .quickReply(let reply): try await (handler as? any QuickReplyHandler)?.quickReply(reply, context)
     case .listPicker(let picker): try await (handler as? any ListPickerHandler)?.listPicker(picker, context)
@@ -32,7 +35,8 @@ public func subscribedKinds(of handler: any Handler) -> [Kind] {
 
 /// Returns whether a handler conforms to a kind's protocol.
 public func isSubscribed(_ handler: any Handler, to kind: Kind) -> Bool {
-    switch kind {
+    if let handler = handler as? any EventHandler { return handler.subscribedKinds.contains(kind) }
+    return switch kind {
     case .text: handler is any TextHandler
     case .quickReply: handler is any QuickReplyHandler
     case .listPicker: handler is any ListPickerHandler

@@ -30,7 +30,7 @@ package final class RunningServer: Sendable {
         let observer = observer ?? LogObserver(logger)
         let isDraining = DrainFlag()
         let registry = HandlerRegistry(
-            try BusinessHandler.make(configuration.businesses, handlers, configuration.limits))
+            try BusinessHandler.make(configuration.businesses, handlers, configuration, logger))
         let store = try ConversationStore.open(
             StoreConfiguration(directory: configuration.dataDirectory), logger: logger)
         let gateway = try GatewayClient(
@@ -44,8 +44,7 @@ package final class RunningServer: Sendable {
         self.store = store
         resolver = PayloadResolver(store: store, gateway: gateway, observer: observer)
         deliveries = DeliveryPipeline(
-            store: store, gateway: gateway, observer: observer, logger: logger,
-            handlerDeadline: configuration.limits.handlerDeadline)
+            store: store, gateway: gateway, observer: observer, logger: logger)
         let webhook = WebhookRoute.make(
             configuration, businesses: registry.businesses, store: store, observer: observer)
         let health = HealthRoutes.make(store: store) { isDraining.isSet }
@@ -58,6 +57,7 @@ package final class RunningServer: Sendable {
     /// Starts: first the delivery of what an earlier life left, then the listener; returns its bound address.
     package func start() async throws -> [SocketAddress] {
         let (resolver, deliveries, registry) = (resolver, deliveries, registry)
+        for business in registry.all { await business.start() }
         let task = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await resolver.run() }
@@ -79,6 +79,7 @@ package final class RunningServer: Sendable {
         await http.stop(within: grace)
         // Lanes end when the store leases no more; what they have leased may still be brought to an end.
         store.stopLeasing()
+        for business in registry.all { business.stopWaiting() }
         if let task = work.withLock({ $0 }) {
             let deadline = Task {
                 // Cancelled when the deliveries have ended in time.
@@ -87,6 +88,9 @@ package final class RunningServer: Sendable {
             }
             await task.value
             deadline.cancel()
+        }
+        await withDiscardingTaskGroup { group in
+            for business in registry.all { group.addTask { await business.shutdown() } }
         }
         await store.close()
     }

@@ -110,7 +110,7 @@ import Testing
         ),
         (
             "a", #"{"businessID":"1","name":"A","handler":{"builtin":"picky","exec":"x"}}"#,
-            "businesses/a.json:1:66: /handler/exec: is not a known key"
+            "businesses/a.json:1:40: /handler: names more than one handler"
         ),
     ])
     func `a fault of a business's file is the first problem`(

@@ -3,7 +3,9 @@ import Synchronization
 
 /// Collects every log line of a test, so that it can look for what must be there and what never may be.
 public final class LogCollector: Sendable {
+    private typealias Waiter = (wanted: @Sendable (String) -> Bool, CheckedContinuation<Void, Never>)
     private let collected = Mutex<[String]>([])
+    private let waiters = Mutex<[Waiter]>([])
 
     /// Begins with no lines.
     public init() {}
@@ -16,7 +18,32 @@ public final class LogCollector: Sendable {
     /// Every line so far, message and metadata in one string each.
     public var lines: [String] { collected.withLock { $0 } }
 
-    fileprivate func append(_ line: String) { collected.withLock { $0.append(line) } }
+    /// Waits for a line, past or to come, that is `wanted`.
+    public func first(where wanted: @escaping @Sendable (String) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            // Kept before the lines are looked at, so that none can slip between.
+            waiters.withLock { $0.append((wanted, continuation)) }
+            for line in lines where wanted(line) { return wake(line) }
+        }
+    }
+
+    fileprivate func append(_ line: String) {
+        collected.withLock { $0.append(line) }
+        wake(line)
+    }
+
+    private func wake(_ line: String) {
+        let ready = waiters.withLock { waiters in
+            var ready: [Waiter] = []
+            waiters.removeAll { waiter in
+                guard waiter.wanted(line) else { return false }
+                ready.append(waiter)
+                return true
+            }
+            return ready
+        }
+        for (_, waiter) in ready { waiter.resume() }
+    }
 }
 
 private struct CollectingHandler: LogHandler {

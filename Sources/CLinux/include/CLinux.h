@@ -3,6 +3,7 @@
 #define CLINUX_H
 
 #include <netinet/in.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,6 +18,10 @@
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int syncfs(int);
 extern void *memrchr(const void *, int, size_t);
+extern int pipe2(int[2], int);
+extern int pidfd_open(int, unsigned);
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *, const char *);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
 extern int sched_getaffinity(int, size_t, void *);
 
 // The next connection, and who connected: an IPv4 address as ::ffff:a.b.c.d, an IPv6 address, or zeroes for a unix socket.

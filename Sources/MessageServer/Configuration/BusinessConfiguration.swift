@@ -6,7 +6,7 @@ package import BusinessMessages
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// All three must be there. The slug is the file's name.
+/// All three must be there; `concurrency` and `deadlineSeconds` may be. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -16,6 +16,12 @@ package struct BusinessConfiguration: Sendable {
     package var name: String
     /// Who answers its customers.
     package var handler: HandlerBinding
+    /// The folder of the business's file, to which paths in it are relative.
+    package var directory = "."
+    /// How many of its deliveries may be with the handler at once; the server's limit when nil.
+    package var concurrency: Int?
+    /// How long its handler may take for one delivery, JSON: `deadlineSeconds`; the server's limit when nil.
+    package var deadline: Duration?
 
     /// Takes values that were checked.
     package init(slug: String, businessID: BusinessID, name: String, handler: HandlerBinding) {

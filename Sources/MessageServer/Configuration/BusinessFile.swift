@@ -1,10 +1,15 @@
 import BalloonJSON
+import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
+import Logging
 
 /// One file of the folder `businesses`.
 enum BusinessFile {
-    private static let keys = ["businessID", "name", "handler"]
+    private static let keys = ["businessID", "name", "handler", "concurrency", "deadlineSeconds"]
+    /// The ways of binding a handler that is not compiled in, and what may stand beside them.
+    private static let bindings = ["exec", "http"]
+    private static let handlerKeys = ["builtin", "config", "environment"] + bindings
 
     /// Reads a business; nil after problems were noted.
     ///
@@ -17,12 +22,26 @@ enum BusinessFile {
         let id = required("businessID", of: &reader)
         let name = required("name", of: &reader)
         if !reader.has("handler") { reader.problem("has no \"handler\"", hint: handlerHint) }
-        let handler = reader.object("handler", keys: ["builtin", "config"]) { self.handler(&$0, handlers) }
+        let request = { (binding: JSONValue) in
+            HandlerBindingRequest(
+                binding: binding, business: BusinessID(id?.text ?? ""), slug: slug,
+                directory: Directory.parent(of: file), scratchDirectory: "", deadline: .seconds(30),
+                maximumInFlight: 1, logger: Logger(label: "balloon"))
+        }
+        let object = root["handler"]
+        let handler = reader.object("handler", keys: handlerKeys) { reader in
+            self.handler(&reader, object.map(request), handlers)
+        }
+        let concurrency = reader.integer("concurrency", in: 1...1024)
+        let deadline = reader.integer("deadlineSeconds", in: 1...300)
         problems += reader.problems
         guard let businessID = id?.parsed(SettingFormat.businessID, noting: &problems),
             let name = name?.parsed(SettingFormat.name, noting: &problems), let handler, let id
         else { return nil }
-        let business = BusinessConfiguration(slug: slug, businessID: businessID, name: name, handler: handler)
+        var business = BusinessConfiguration(slug: slug, businessID: businessID, name: name, handler: handler)
+        business.directory = Directory.parent(of: file)
+        business.concurrency = concurrency
+        business.deadline = deadline.map { .seconds($0) }
         return (business, id.place)
     }
 
@@ -32,9 +51,18 @@ enum BusinessFile {
     }
 
     private static func handler(
-        _ reader: inout ObjectReader, _ handlers: [any HandlerFactory]?
+        _ reader: inout ObjectReader, _ request: HandlerBindingRequest?, _ handlers: [any HandlerFactory]?
     ) -> HandlerBinding? {
         let configuration = reader.anyObject("config")
+        let named = bindings.filter { reader.has($0) } + (reader.has("builtin") ? ["builtin"] : [])
+        guard named.count <= 1 else {
+            reader.problem("names more than one handler", hint: handlerHint)
+            return nil
+        }
+        if let key = named.first, key != "builtin", let request {
+            if let handlers { check(key, request, among: handlers, &reader) }
+            return .bound(by: key, request.binding)
+        }
         guard reader.has("builtin") else {
             reader.problem("does not say which handler", hint: handlerHint)
             return nil
@@ -51,8 +79,8 @@ enum BusinessFile {
         _ name: Setting, _ configuration: JSONValue?, among handlers: [any HandlerFactory],
         _ reader: inout ObjectReader
     ) {
-        guard let handler = handlers.first(where: { $0.name == name.text }) else {
-            let known = (handlers.map(\.name) + [HandlerBinding.none]).joined(separator: ", ")
+        guard let handler = handlers.builtin(name.text) else {
+            let known = handlers.builtinNames.joined(separator: ", ")
             return reader.note(name, "names no handler of this program", hint: "it has \(known)")
         }
         do {
@@ -62,6 +90,37 @@ enum BusinessFile {
         }
     }
 
+    private static func check(
+        _ key: String, _ request: HandlerBindingRequest, among handlers: [any HandlerFactory],
+        _ reader: inout ObjectReader
+    ) {
+        guard let binder = handlers.binder(key) else {
+            return reader.problem("is bound by \"\(key)\", which this program cannot", hint: handlerHint)
+        }
+        do {
+            _ = try binder.make(request)
+        } catch {
+            reader.problem("\(error)", hint: "correct the binding")
+        }
+    }
+
     private static let handlerHint =
-        "write {\"builtin\": \"demo\"}, or {\"builtin\": \"none\"} to only record"
+        "write {\"builtin\": \"demo\"}, {\"exec\": [\"./bot.py\"]}, or {\"builtin\": \"none\"} to only record"
+}
+
+extension [any HandlerFactory] {
+    /// The handler that `{"builtin": name}` means.
+    func builtin(_ name: String) -> (any HandlerFactory)? {
+        first { $0.name == name && !($0 is any HandlerBinder) }
+    }
+
+    /// What `builtin` can name.
+    var builtinNames: [String] {
+        filter { !($0 is any HandlerBinder) }.map(\.name) + [HandlerBinding.none]
+    }
+
+    /// What makes handlers of `{key: …}`.
+    func binder(_ key: String) -> (any HandlerBinder)? {
+        compactMap { $0 as? any HandlerBinder }.first { $0.name == key }
+    }
 }

@@ -6,6 +6,8 @@ package enum HandlerBinding: Sendable {
     ///
     /// `config` may be absent. `none` is always there: it records and answers nothing.
     case builtin(name: String, configuration: JSONValue?)
+    /// `{"exec": …}`, `{"http": …}`: a handler outside the process, made by the binder of that name from the object.
+    case bound(by: String, JSONValue)
 
     /// The name of the handler that only records.
     package static let none = "none"

@@ -14,7 +14,6 @@ struct DeliveryPipeline: Sendable {
     let observer: any StageObserver
     let logger: Logger
     var retrySchedule = RetrySchedule()
-    var handlerDeadline = Duration.seconds(30)
     /// One at a time of those that a handler had when the process ended: the next crash shows which of them it was.
     let suspects = Permits(1)
     /// How many deliveries of one business may be under way, handlers and replies together.
@@ -48,10 +47,11 @@ struct DeliveryPipeline: Sendable {
             let original = try await original(of: event, delivery)
             try await record(delivery, event, repeating: original, &stages)
             if let original { return try await finish(delivery, .repeated(of: original), &stages) }
+            if delivery.decided == nil { try await business.waitUntilReady() }
             guard let handler = route(event, business, &stages) else {
                 return try await finish(delivery, .unhandled, &stages)
             }
-            guard let outcome = try await handle(delivery, event, handler, business.slots, &stages) else {
+            guard let outcome = try await handle(delivery, event, handler, business, &stages) else {
                 return
             }
             guard try await reply(delivery, outcome, &stages) else { return }
@@ -113,7 +113,7 @@ struct DeliveryPipeline: Sendable {
     ///
     /// Decision 4: the outcome and the final bytes of every reply are durable before the first of them is sent.
     private func handle(
-        _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ slots: HandlerSlots,
+        _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ business: BusinessHandler,
         _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
         if let decided = delivery.decided { return decided }
@@ -123,7 +123,8 @@ struct DeliveryPipeline: Sendable {
                 delivery, .failed(reason: "the process ended three times while the handler had it"), &stages)
             return nil
         }
-        switch try await ask(handler, try await context(of: delivery, event), delivery, slots) {
+        let context = try await context(of: delivery, event, business)
+        switch try await ask(handler, context, delivery, business) {
         case .success(.handled(let replies)):
             return try await decide(delivery, .handled, replies, &stages)
         case .success(.reject(let reason)):
@@ -138,7 +139,9 @@ struct DeliveryPipeline: Sendable {
         return nil
     }
 
-    private func context(of delivery: Delivery, _ event: InboundEvent) async throws -> Context {
+    private func context(
+        of delivery: Delivery, _ event: InboundEvent, _ business: BusinessHandler
+    ) async throws -> Context {
         let lines = try await store.recentLines(
             of: delivery.business, delivery.customer, maximum: conversationLength)
         var logger = logger
@@ -146,23 +149,23 @@ struct DeliveryPipeline: Sendable {
         logger[metadataKey: "delivery"] = "\(delivery.record)"
         return Context(
             event: event, conversation: Conversation(lines), deliveryID: DeliveryID("\(delivery.record)"),
-            attempt: delivery.attempt, isAfterGap: delivery.isAfterGap, deadline: .now + handlerDeadline,
+            attempt: delivery.attempt, isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline,
             logger: logger)
     }
 
     private func ask(
-        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ slots: HandlerSlots
+        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ business: BusinessHandler
     ) async throws -> Result<Outcome, HandlerFailure> {
         let isSuspect = delivery.crashes > 0
         if isSuspect, await !suspects.take() { throw CancellationError() }
         defer { if isSuspect { suspects.giveBack() } }
         store.beginHandling(delivery)
-        let answer = try await slots.run(within: handlerDeadline) {
+        let answer = try await business.slots.run(within: business.deadline) {
             () async -> Result<Outcome, HandlerFailure> in
             do {
                 return .success(try await dispatch(context, to: handler) ?? .handled)
             } catch {
-                return .failure(.threw(type: "\(type(of: error))"))
+                return .failure(HandlerFailure(error))
             }
         }
         return answer ?? .failure(.overran)

@@ -11,15 +11,34 @@ final class BusinessHandler: Sendable {
     /// Nil when the business only records.
     let handler: (any Handler)?
     let slots: HandlerSlots
+    /// How long the handler may take for one delivery.
+    let deadline: Duration
     /// Kinds that came and that nobody handles, warned about once each.
     private let unhandled = Mutex<Set<Kind>>([])
 
-    init(business: BusinessID, slug: String, handler: (any Handler)?, concurrency: Int) {
+    init(business: BusinessID, slug: String, handler: (any Handler)?, concurrency: Int, deadline: Duration) {
         self.business = business
         self.slug = slug
         self.handler = handler
+        self.deadline = deadline
         slots = HandlerSlots(label: "balloon.handler.\(slug)", maximumCount: concurrency)
     }
+
+    /// Waits until the handler can take an event; throws `CancellationError` when it never will again.
+    func waitUntilReady() async throws {
+        guard let handler = handler as? any EventHandler else { return }
+        guard await handler.waitUntilReady() else { throw CancellationError() }
+        if let maximum = handler.maximumInFlight { slots.limit(to: maximum) }
+    }
+
+    /// Starts the handler, if it is one that must be.
+    func start() async { await (handler as? any StartingHandler)?.start() }
+
+    /// Lets nobody wait any more.
+    func stopWaiting() { (handler as? any EventHandler)?.stopWaiting() }
+
+    /// Ends what ``start()`` began.
+    func shutdown() async { await (handler as? any StartingHandler)?.shutdown() }
 
     /// The handler, if it wants events of `kind`.
     func handler(of kind: Kind) -> (any Handler)? {

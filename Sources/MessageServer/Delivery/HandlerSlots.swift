@@ -8,6 +8,7 @@ import Synchronization
 /// the handler really returns.
 final class HandlerSlots: Sendable {
     private let label: String
+    private let maximumCount: Int
     private let permits: Permits
     private let idle = Mutex<[QueueExecutor]>([])
     private let stuck = Atomic(0)
@@ -15,8 +16,12 @@ final class HandlerSlots: Sendable {
 
     init(label: String, maximumCount: Int) {
         self.label = label
+        self.maximumCount = maximumCount
         permits = Permits(maximumCount)
     }
+
+    /// Lowers the number of slots to `count`, or raises it again, never above what it was at first.
+    func limit(to count: Int) { permits.resize(to: min(count, maximumCount)) }
 
     /// Slots whose handler has overrun its deadline and not returned.
     var stuckCount: Int { stuck.load(ordering: .relaxed) }

@@ -3,16 +3,40 @@ import Synchronization
 /// A bounded number of permits, given to whoever waits longest.
 final class Permits: Sendable {
     private struct State {
+        var count: Int
+        /// Below zero when permits are out that a smaller count does not have.
         var free: Int
         var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
         /// Tickets in the order of asking; those of cancelled tasks are skipped.
         var order: [Int] = []
         var nextTicket = 0
+
+        mutating func nextWaiting() -> CheckedContinuation<Bool, Never>? {
+            while !order.isEmpty {
+                if let next = waiting.removeValue(forKey: order.removeFirst()) { return next }
+            }
+            return nil
+        }
     }
 
     private let state: Mutex<State>
 
-    init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
+    init(_ count: Int) { state = Mutex(State(count: max(1, count), free: max(1, count))) }
+
+    /// Changes the number of permits; those that are out stay out.
+    func resize(to count: Int) {
+        let ready = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
+            state.free += max(1, count) - state.count
+            state.count = max(1, count)
+            var ready: [CheckedContinuation<Bool, Never>] = []
+            while state.free > 0, let next = state.nextWaiting() {
+                state.free -= 1
+                ready.append(next)
+            }
+            return ready
+        }
+        for waiter in ready { waiter.resume(returning: true) }
+    }
 
     /// Takes a permit, waiting for one if need be; false when the task is cancelled first.
     func take() async -> Bool {
@@ -42,11 +66,7 @@ final class Permits: Sendable {
     /// Gives a permit back.
     func giveBack() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            while !state.order.isEmpty {
-                if let waiting = state.waiting.removeValue(forKey: state.order.removeFirst()) {
-                    return waiting
-                }
-            }
+            if state.free >= 0, let next = state.nextWaiting() { return next }
             state.free += 1
             return nil
         }

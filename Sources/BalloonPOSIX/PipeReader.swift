@@ -1,0 +1,73 @@
+import CLinux
+package import Dispatch
+import Glibc
+import Synchronization
+
+/// What comes out of a pipe, given to a closure as it comes, on a queue.
+package final class PipeReader: Sendable {
+    private struct State {
+        /// Nil at the end.
+        var descriptor: OwnedDescriptor?
+        var ticket: DescriptorLoop.Ticket?
+    }
+
+    private let queue: DispatchQueue
+    private let loop: DescriptorLoop
+    private let take: @Sendable ([UInt8]) -> Void
+    private let state: Mutex<State>
+
+    /// Takes ownership of `raw`, which does not block; `take` gets bytes, at the end none.
+    package init(
+        owning raw: Int32, queue: DispatchQueue, loop: DescriptorLoop,
+        take: @escaping @Sendable ([UInt8]) -> Void
+    ) throws(SystemError) {
+        self.queue = queue
+        self.loop = loop
+        self.take = take
+        state = Mutex(State(descriptor: OwnedDescriptor(Descriptor(owning: raw))))
+        try wait()
+    }
+
+    /// Reads what is there, at most 1 MiB, and then no more; on the queue.
+    package func finish() {
+        var chunks = 0
+        while chunks < 16, readOnce() { chunks += 1 }
+        close()
+    }
+
+    private func close() {
+        state.withLock { state in
+            if let ticket = state.ticket { loop.stopWaiting(ticket) }
+            state = State()
+        }
+    }
+
+    private func wait() throws(SystemError) {
+        try state.withLock { state throws(SystemError) in
+            guard let descriptor = state.descriptor else { return }
+            state.ticket = try loop.wait(for: descriptor.raw, .readable, on: queue) { self.becameReady() }
+        }
+    }
+
+    private func becameReady() {
+        state.withLock { $0.ticket = nil }
+        _ = readOnce()
+        // Without a place in the loop nothing more is heard, which is the same as the end.
+        do { try wait() } catch { close() }
+    }
+
+    /// Whether there may be more at once.
+    private func readOnce() -> Bool {
+        guard let descriptor = state.withLock({ $0.descriptor }) else { return false }
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try descriptor.read(65536)
+        } catch {
+            if error.wouldBlock { return false }
+            bytes = []
+        }
+        if bytes.isEmpty { close() }
+        take(bytes)
+        return !bytes.isEmpty
+    }
+}

@@ -1,0 +1,83 @@
+import CLinux
+package import Dispatch
+import Glibc
+import Synchronization
+
+/// What goes into a pipe, kept in memory while the reader is slow; belongs to one queue.
+package final class PipeWriter: Sendable {
+    private struct State {
+        var pending: [[UInt8]] = []
+        /// How much of the first of them was written.
+        var offset = 0
+        var pendingBytes = 0
+        var ticket: DescriptorLoop.Ticket?
+        /// Nil when closed.
+        var descriptor: OwnedDescriptor?
+    }
+
+    private let queue: DispatchQueue
+    private let loop: DescriptorLoop
+    private let maximumPendingBytes: Int
+    private let state: Mutex<State>
+
+    /// Takes ownership of `raw`, which does not block.
+    package init(owning raw: Int32, queue: DispatchQueue, loop: DescriptorLoop, maximumPendingBytes: Int) {
+        self.queue = queue
+        self.loop = loop
+        self.maximumPendingBytes = maximumPendingBytes
+        state = Mutex(State(descriptor: OwnedDescriptor(Descriptor(owning: raw))))
+    }
+
+    /// Writes `bytes` now or when there is room; false when the pipe is closed or broken, or too much waits already.
+    package func write(_ bytes: [UInt8]) -> Bool {
+        state.withLock { state in
+            guard state.descriptor != nil, state.pendingBytes + bytes.count <= maximumPendingBytes else {
+                return false
+            }
+            state.pending.append(bytes)
+            state.pendingBytes += bytes.count
+            if state.ticket == nil { drain(&state) }
+            return state.descriptor != nil
+        }
+    }
+
+    /// Closes the pipe; what was not written yet is lost.
+    package func close() { state.withLock { close(&$0) } }
+
+    private func close(_ state: inout State) {
+        if let ticket = state.ticket { loop.stopWaiting(ticket) }
+        state = State()
+    }
+
+    private func drain(_ state: inout State) {
+        guard let descriptor = state.descriptor else { return }
+        while let bytes = state.pending.first {
+            do throws(SystemError) {
+                let count = try descriptor.write(bytes, from: state.offset)
+                state.offset += count
+                state.pendingBytes -= count
+            } catch {
+                guard error.wouldBlock else { return close(&state) }
+                return wait(for: descriptor, &state)
+            }
+            guard state.offset == bytes.count else { continue }
+            state.pending.removeFirst()
+            state.offset = 0
+        }
+    }
+
+    private func wait(for descriptor: OwnedDescriptor, _ state: inout State) {
+        do throws(SystemError) {
+            state.ticket = try loop.wait(for: descriptor.raw, .writable, on: queue) { self.becameReady() }
+        } catch {
+            close(&state)
+        }
+    }
+
+    private func becameReady() {
+        state.withLock { state in
+            state.ticket = nil
+            drain(&state)
+        }
+    }
+}

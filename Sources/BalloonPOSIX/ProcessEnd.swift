@@ -1,0 +1,10 @@
+import Glibc
+
+/// The end of this process.
+package enum ProcessEnd {
+    /// Something in the configuration is wrong (`EX_CONFIG` of `sysexits.h`).
+    package static let configuration: Int32 = 78
+
+    /// Ends the process at once.
+    package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
+}

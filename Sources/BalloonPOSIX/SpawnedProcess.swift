@@ -1,0 +1,180 @@
+import CLinux
+package import Dispatch
+import Glibc
+import Synchronization
+
+/// A program that runs as our child, in a process group of its own; its end is noticed without a thread that waits.
+///
+/// The child inherits no descriptor but its three, no signal mask and no signal that is ignored. It is reaped here and
+/// nowhere else, so until ``Exit`` is told its id is its own.
+package final class SpawnedProcess: Sendable {
+    /// How a process ended.
+    package enum Exit: Hashable, Sendable {
+        /// By itself, with this status.
+        case status(Int32)
+        /// By this signal.
+        case signal(Int32)
+    }
+
+    /// What is to be run, and how.
+    package struct Program: Sendable {
+        /// The path or name, and the arguments; a name without a slash is looked for in our `PATH`.
+        package var command: [String]
+        /// The whole environment.
+        package var environment: [String: String]
+        /// Where it runs; a relative path in `command` counts from there.
+        package var directory: String
+
+        /// Takes everything.
+        package init(_ command: [String], environment: [String: String], directory: String) {
+            self.command = command
+            self.environment = environment
+            self.directory = directory
+        }
+    }
+
+    /// Our ends of the child's three streams, open and owned by whoever gets them; none of them ever blocks.
+    package typealias Streams = (input: Int32, output: Int32, error: Int32)
+
+    /// The process's id, also that of its group.
+    package let id: Int32
+
+    private init(id: Int32) { self.id = id }
+
+    /// Starts `program`; `onExit` is called once, on `queue`, when it has ended and its group was killed.
+    package static func start(
+        _ program: Program, queue: DispatchQueue, loop: DescriptorLoop,
+        onExit: @escaping @Sendable (Exit) -> Void
+    ) throws(SystemError) -> (SpawnedProcess, Streams) {
+        _ = ignoresBrokenPipes
+        let input = try Pipe()
+        let output = try Pipe()
+        let error = try Pipe()
+        let id = try spawn(program, input.read.raw, output.write.raw, error.write.raw)
+        let watch: Descriptor
+        do throws(SystemError) {
+            watch = Descriptor(owning: try uninterrupted("pidfd_open") { pidfd_open(id, 0) })
+        } catch {
+            kill(-id, SIGKILL)
+            _ = reap(id)
+            throw error
+        }
+        let owner = OwnedDescriptor(watch)
+        do throws(SystemError) {
+            _ = try loop.wait(for: owner.raw, .readable, on: queue) {
+                // Before it is reaped: as long as it is a zombie, its group's number is nobody else's.
+                kill(-id, SIGKILL)
+                withExtendedLifetime(owner) { onExit(reap(id)) }
+            }
+        } catch {
+            kill(-id, SIGKILL)
+            _ = reap(id)
+            throw error
+        }
+        let process = SpawnedProcess(id: id)
+        // The child's ends close here.
+        let ends = (input: input.keepWrite(), output: output.keepRead(), error: error.keepRead())
+        for end in [ends.input, ends.output, ends.error] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        return (process, ends)
+    }
+
+    /// Sends a signal to the whole group; must not be called once ``Exit`` was told.
+    package func signalGroup(_ number: Int32) { kill(-id, number) }
+
+    /// A child that goes away while we write to it is an error of the write, not our end.
+    private static let ignoresBrokenPipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
+
+    private static func reap(_ id: Int32) -> Exit {
+        var status: Int32 = 0
+        // Cannot fail but for a signal: it is our child, and nobody else waits for it.
+        while unsafe waitpid(id, &status, 0) < 0, errno == EINTR {}
+        return status & 0x7F == 0 ? .status((status >> 8) & 0xFF) : .signal(status & 0x7F)
+    }
+
+    private static func spawn(
+        _ program: Program, _ input: Int32, _ output: Int32, _ error: Int32
+    ) throws(SystemError) -> Int32 {
+        guard let file = program.command.first, !file.isEmpty else {
+            throw SystemError("posix_spawn", code: ENOENT)
+        }
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        for (end, number) in [(input, 0), (output, 1), (error, 2)] as [(Int32, Int32)] {
+            unsafe posix_spawn_file_actions_adddup2(&actions, end, number)
+        }
+        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        unsafe posix_spawn_file_actions_addchdir_np(&actions, program.directory)
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        unsafe sigfillset(&signals)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+        let variables = program.environment.map { "\($0.key)=\($0.value)" }.sorted()
+        var id: pid_t = 0
+        // Sound: the texts and both arrays, which end with a null, live for the call.
+        let status = unsafe withCStrings(program.command) { arguments in
+            unsafe withCStrings(variables) { variables in
+                unsafe posix_spawnp(&id, file, &actions, &attributes, arguments, variables)
+            }
+        }
+        guard status == 0 else { throw SystemError("posix_spawn", code: status) }
+        return id
+    }
+}
+
+/// A descriptor that several closures keep open.
+final class OwnedDescriptor: Sendable {
+    private let descriptor: Descriptor
+    var raw: Int32 { descriptor.raw }
+    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+    func read(_ maximumBytes: Int) throws(SystemError) -> [UInt8] {
+        let raw = descriptor.raw
+        var failure: SystemError?
+        // Sound: read writes at most `maximumBytes` into the room for so many, and says how many.
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes) { buffer, count in
+            do throws(SystemError) {
+                count = try uninterrupted("read") { unsafe Glibc.read(raw, buffer.baseAddress, maximumBytes) }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    func write(_ bytes: [UInt8], from offset: Int) throws(SystemError) -> Int {
+        try descriptor.write(bytes, from: offset)
+    }
+}
+
+/// Both ends of a pipe.
+private struct Pipe: ~Copyable {
+    let read: Descriptor
+    let write: Descriptor
+
+    init() throws(SystemError) {
+        var ends: [Int32] = [0, 0]
+        // Sound: two numbers are written, which is what the array holds.
+        _ = try uninterrupted("pipe2") { unsafe pipe2(&ends, O_CLOEXEC) }
+        read = Descriptor(owning: ends[0])
+        write = Descriptor(owning: ends[1])
+    }
+
+    consuming func keepRead() -> Int32 { read.release() }
+    consuming func keepWrite() -> Int32 { write.release() }
+}
+
+private func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+) -> Result {
+    let copies = unsafe strings.map { unsafe strdup($0) }
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    return unsafe body(copies + [nil])
+}

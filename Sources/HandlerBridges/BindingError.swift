@@ -1,0 +1,29 @@
+/// What is wrong with a binding; always the operator's to correct.
+package enum BindingError: Error, Hashable, Sendable {
+    /// `exec` is not a list of texts with a program in front.
+    case commandExpected
+    /// The process has no descriptors left to watch children with: raise its limit.
+    case descriptorsExhausted
+    /// `environment` is not an object of texts.
+    case environmentExpected
+    /// `http` has no `url` of the form `http://…`, `https://…` or `unix:PATH`.
+    case addressExpected
+    /// `secret` is not `{"env": NAME}`, `{"file": PATH}`, or a list of at most two of them.
+    case secretExpected
+    /// The secret is not there, or is not Base64 of 24 to 64 bytes, with or without `whsec_` before it.
+    case secretUnusable
+}
+
+extension BindingError: CustomStringConvertible {
+    /// A phrase for the operator.
+    package var description: String {
+        switch self {
+        case .commandExpected: "\"exec\" must be a list of texts, the program first"
+        case .descriptorsExhausted: "the process has no descriptors left"
+        case .environmentExpected: "\"environment\" must be an object of texts"
+        case .addressExpected: "\"http\" needs \"url\": \"https://…\" (or http://…, or unix:PATH)"
+        case .secretExpected: "\"secret\" must be {\"env\": NAME} or {\"file\": PATH}, or a list of two"
+        case .secretUnusable: "the secret is missing, or not Base64 of 24 to 64 bytes"
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import BalloonJSON
+import BalloonPOSIX
+package import HandlerKit
+import HandlerProtocol
+import Logging
+import Synchronization
+
+/// A handler that is a program, kept running as a child process.
+package final class ChildHandler: EventHandler, StartingHandler {
+    private struct State {
+        var health = HandlerHealth.stopped
+        var introduction: Introduction?
+        var session: ChildSession?
+        var supervisor: Task<Void, Never>?
+        /// Cuts a pause short.
+        var pause: Task<Void, Never>?
+        var restarts = 0
+        var isStopping = false
+    }
+
+    private let program: SpawnedProcess.Program
+    private let request: HandlerBindingRequest
+    private let timings: ChildTimings
+    private let loop: DescriptorLoop
+    private let logger: Logger
+    private let gate = ReadinessGate()
+    private let state = Mutex(State())
+
+    init(
+        _ program: SpawnedProcess.Program, _ request: HandlerBindingRequest, timings: ChildTimings,
+        loop: DescriptorLoop
+    ) {
+        self.loop = loop
+        self.program = program
+        self.request = request
+        self.timings = timings
+        var logger = request.logger
+        logger[metadataKey: "handler"] = "\(request.slug)"
+        self.logger = logger
+    }
+
+    /// The kinds that it named; every kind as long as it has never named any.
+    package var subscribedKinds: Set<Kind> {
+        state.withLock { $0.introduction?.kinds } ?? Set(Kind.allCases)
+    }
+
+    /// What it named.
+    package var maximumInFlight: Int? { state.withLock { $0.introduction?.maximumInFlight } }
+
+    /// How it is.
+    package var health: HandlerHealth { state.withLock { $0.health } }
+
+    /// How often it was started again.
+    package var restarts: Int { state.withLock { $0.restarts } }
+
+    /// Its process's id, while there is one.
+    package var processID: Int32? {
+        get async { await state.withLock { $0.session }?.processID }
+    }
+
+    /// Waits until the process has answered the handshake.
+    package func waitUntilReady() async -> Bool { await gate.wait() }
+
+    /// Lets no event in any more.
+    package func stopWaiting() { gate.closeForGood() }
+
+    /// Starts the process, and starts it again whenever it ends.
+    package func start() async {
+        state.withLock { state in
+            guard state.supervisor == nil else { return }
+            state.supervisor = Task { await self.supervise() }
+        }
+    }
+
+    /// Ends the process: its input closes, then SIGTERM, then SIGKILL, each after its time.
+    package func shutdown() async {
+        gate.closeForGood()
+        let (session, supervisor, pause) = state.withLock { state in
+            state.isStopping = true
+            return (state.session, state.supervisor, state.pause)
+        }
+        pause?.cancel()
+        await session?.stop()
+        await supervisor?.value
+    }
+
+    /// Ends the process and starts it at once, even when the breaker is open.
+    package func restart() async {
+        let (session, pause) = state.withLock { ($0.session, $0.pause) }
+        pause?.cancel()
+        await session?.stop()
+    }
+
+    /// Asks the process.
+    package func handle(_ context: Context) async throws -> Outcome {
+        guard let session = state.withLock({ $0.session }) else { throw BridgeError.notRunning }
+        let message = context.event.message.text
+        let file =
+            message.count > ProtocolVersion.maximumInlineBytes
+            ? try ScratchFile.write(
+                message, in: request.scratchDirectory, name: context.deliveryID.rawValue) : nil
+        defer { file?.remove() }
+        let answer = await session.call(within: nil) { id in
+            RPCLine.request(id: id, method: Method.event) { writer in
+                EventCall.write(context, messagePath: file?.path, to: &writer)
+            }
+        }
+        return try await outcome(answer, of: context, session)
+    }
+
+    private func outcome(
+        _ answer: ChildSession.Answer, of context: Context, _ session: ChildSession
+    ) async throws -> Outcome {
+        switch answer {
+        case .success(let result):
+            do throws(HandlerProtocolError) { return try EventAnswer.outcome(result) } catch {
+                throw BridgeError.invalid(error)
+            }
+        case .failure(.refused(let failure)): return try outcome(failure)
+        case .failure(.cancelled):
+            await session.notify(
+                RPCLine.notification(method: Method.cancel) {
+                    $0.field("deliveryId", context.deliveryID.rawValue)
+                })
+            await session.checkForLife()
+            throw BridgeError.cancelled
+        case .failure(.notReading):
+            await session.checkForLife()
+            throw BridgeError.notReading
+        case .failure(let error): throw error
+        }
+    }
+
+    private func outcome(_ failure: RPCFailure) throws(BridgeError) -> Outcome {
+        switch failure.code {
+        case RPCFailure.Code.permanent: .reject(reason: "the handler refused it")
+        case RPCFailure.Code.busy: .retry(after: failure.retryAfter ?? .seconds(1))
+        default: throw .refused(failure)
+        }
+    }
+}
+
+extension ChildHandler {
+    private func supervise() async {
+        var restarts = timings.restarts
+        while !state.withLock({ $0.isStopping }) {
+            let begun = ContinuousClock.now
+            await live()
+            gate.close()
+            let decision = restarts.decide(at: .now, ran: .now - begun, random: .random(in: 0...1))
+            switch decision {
+            case .restart(let pause): await wait(pause, as: .restarting)
+            case .giveRest(let rest):
+                logger.error(
+                    "handler does not stay up; its events wait",
+                    metadata: ["rest_ms": "\(rest.milliseconds)"])
+                await wait(rest, as: .open)
+                restarts.reset()
+            }
+        }
+        state.withLock { state in
+            state.health = .stopped
+            state.session = nil
+        }
+    }
+
+    /// One life of the process, from its start to its end.
+    private func live() async {
+        let session = ChildSession(
+            label: "balloon.child.\(request.slug)", loop: loop, timings: timings, logger: logger)
+        let mayStart = state.withLock { state in
+            guard !state.isStopping else { return false }
+            state.health = .starting
+            state.session = session
+            return true
+        }
+        guard mayStart else { return }
+        defer { state.withLock { $0.session = nil } }
+        do throws(SystemError) {
+            try await session.start(program)
+        } catch {
+            return logger.error("handler cannot be started", metadata: ["error": "\(error)"])
+        }
+        if let introduction = await introduce(session) {
+            state.withLock { state in
+                state.introduction = introduction
+                state.health = .ready
+            }
+            logger.notice("handler is ready", metadata: ["name": "\(introduction.name ?? "")"])
+            gate.open()
+        } else {
+            await session.kill()
+        }
+        let exit = await session.waitForExit()
+        gate.close()
+        let isStopping = state.withLock { state in
+            if !state.isStopping { state.restarts += 1 }
+            return state.isStopping
+        }
+        logger.log(level: isStopping ? .info : .warning, "handler ended", metadata: ["exit": "\(exit)"])
+    }
+
+    private func introduce(_ session: ChildSession) async -> Introduction? {
+        let initialization = Initialization(
+            business: request.business, slug: request.slug, configuration: request.binding["config"],
+            maximumInFlight: request.maximumInFlight, deadline: request.deadline)
+        let answer = await session.call(within: timings.handshake) { id in
+            RPCLine.request(id: id, method: Method.initialize) { initialization.write(to: &$0) }
+        }
+        do {
+            let introduction = try Introduction(try answer.get())
+            await session.introduced()
+            return introduction
+        } catch {
+            let reason = (error as? BridgeError)?.reason ?? "\(error)"
+            logger.error("handler did not introduce itself", metadata: ["reason": "\(reason)"])
+            return nil
+        }
+    }
+
+    private func wait(_ time: Duration, as health: HandlerHealth) async {
+        let pause = state.withLock { state -> Task<Void, Never>? in
+            guard !state.isStopping else { return nil }
+            state.health = health
+            // Cancelled to cut the pause short.
+            let pause = Task { _ = try? await Task.sleep(for: time) }
+            state.pause = pause
+            return pause
+        }
+        await pause?.value
+        state.withLock { $0.pause = nil }
+    }
+}

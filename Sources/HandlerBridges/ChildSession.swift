@@ -1,0 +1,232 @@
+import BalloonJSON
+import BalloonPOSIX
+import Dispatch
+import HandlerProtocol
+import Logging
+
+/// One life of a child process: its start, what is said to it and by it, its end.
+actor ChildSession {
+    typealias Answer = Result<JSONValue, BridgeError>
+
+    /// More noise than this before the handshake, and it is no handler.
+    private static let maximumNoiseBeforeHandshake = 50
+    /// What may wait for a child that does not read.
+    private static let maximumPendingBytes = 8 << 20
+
+    nonisolated let executor: QueueExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
+    }
+
+    let logger: Logger
+    private let loop: DescriptorLoop
+    private let timings: ChildTimings
+    private var process: SpawnedProcess?
+    private var input: PipeWriter?
+    private var output: PipeReader?
+    private var errors: PipeReader?
+    private var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
+    private var relay: StandardErrorRelay
+    private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
+    private var nextID = 1
+    private var isIntroduced = false
+    private var isChecking = false
+    private var heard = 0
+    private(set) var noiseCount = 0
+    private var exit: SpawnedProcess.Exit?
+    private var exitWaiters: [CheckedContinuation<SpawnedProcess.Exit, Never>] = []
+
+    init(label: String, loop: DescriptorLoop, timings: ChildTimings, logger: Logger) {
+        self.loop = loop
+        executor = QueueExecutor(label: label)
+        self.timings = timings
+        self.logger = logger
+        relay = StandardErrorRelay(logger)
+    }
+
+    /// The process's id, while it runs.
+    var processID: Int32? { exit == nil ? process?.id : nil }
+
+    /// The latest lines of its standard error.
+    var tail: [String] { relay.tail }
+
+    /// Starts the process; once.
+    func start(_ program: SpawnedProcess.Program) throws(SystemError) {
+        let queue = executor.queue
+        let (process, streams) = try SpawnedProcess.start(program, queue: queue, loop: loop) { exit in
+            self.assumeIsolated { $0.ended(exit) }
+        }
+        self.process = process
+        input = PipeWriter(
+            owning: streams.input, queue: queue, loop: loop, maximumPendingBytes: Self.maximumPendingBytes)
+        output = try PipeReader(owning: streams.output, queue: queue, loop: loop) { bytes in
+            self.assumeIsolated { $0.take(bytes) }
+        }
+        errors = try PipeReader(owning: streams.error, queue: queue, loop: loop) { bytes in
+            self.assumeIsolated { $0.relay.take(bytes) }
+        }
+    }
+
+    /// Makes a call and waits for its answer, at most for `time`, and no longer than the task lives.
+    func call(within time: Duration?, _ write: (_ id: Int) -> [UInt8]) async -> Answer {
+        let id = nextID
+        nextID += 1
+        let line = write(id)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard exit == nil, let input else { return continuation.resume(returning: .failure(.ended)) }
+                // Whoever gave up before now was not found in `pending`.
+                guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
+                pending[id] = continuation
+                guard input.write(line) else { return settle(id, .failure(.notReading)) }
+                if let time { expire(id, after: time) }
+            }
+        } onCancel: {
+            executor.queue.async { self.assumeIsolated { $0.settle(id, .failure(.cancelled)) } }
+        }
+    }
+
+    /// Makes a call that is not answered.
+    func notify(_ line: [UInt8]) { _ = input?.write(line) }
+
+    /// From here on noise does not matter.
+    func introduced() { isIntroduced = true }
+
+    /// Kills the process and all that it started, unless it shows a sign of life in the time that it has for that.
+    func checkForLife() {
+        guard !isChecking, exit == nil else { return }
+        isChecking = true
+        let before = heard
+        // Any line counts as a sign, so nobody waits for this answer in particular.
+        notify(RPCLine.request(id: nextID, method: Method.ping))
+        nextID += 1
+        executor.queue.asyncAfter(deadline: .now() + timings.signOfLife.dispatchInterval) {
+            self.assumeIsolated { $0.endCheck(before) }
+        }
+    }
+
+    private func endCheck(_ before: Int) {
+        isChecking = false
+        guard heard == before, exit == nil else { return }
+        logger.warning("handler hangs, it is killed")
+        process?.signalGroup(TerminationSignal.final)
+    }
+
+    /// Waits for the process's end.
+    func waitForExit() async -> SpawnedProcess.Exit {
+        await withCheckedContinuation { continuation in
+            // Asked here, not before: an await lies between, and the process may end in it.
+            if let exit { return continuation.resume(returning: exit) }
+            exitWaiters.append(continuation)
+        }
+    }
+
+    /// Ends the process: a last call and the end of its input, then SIGTERM, then SIGKILL.
+    func stop() async {
+        guard exit == nil else { return }
+        notify(RPCLine.request(id: nextID, method: Method.shutdown))
+        nextID += 1
+        // The end of its input is the signal that every program understands.
+        input?.close()
+        let queue = executor.queue
+        queue.asyncAfter(deadline: .now() + timings.grace.dispatchInterval) {
+            self.assumeIsolated { $0.signal(TerminationSignal.polite) }
+        }
+        queue.asyncAfter(deadline: .now() + (timings.grace * 2).dispatchInterval) {
+            self.assumeIsolated { $0.signal(TerminationSignal.final) }
+        }
+        _ = await waitForExit()
+    }
+
+    /// Ends the process and all that it started at once.
+    func kill() async {
+        signal(TerminationSignal.final)
+        if process != nil { _ = await waitForExit() }
+    }
+
+    private func signal(_ number: Int32) {
+        if exit == nil { process?.signalGroup(number) }
+    }
+
+    private func expire(_ id: Int, after time: Duration) {
+        executor.queue.asyncAfter(deadline: .now() + time.dispatchInterval) {
+            self.assumeIsolated { $0.settle(id, .failure(.timedOut)) }
+        }
+    }
+
+    private func settle(_ id: Int, _ answer: Answer) {
+        pending.removeValue(forKey: id)?.resume(returning: answer)
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        heard += 1
+        for piece in splitter.take(bytes) {
+            switch piece {
+            case .line(let line): take(line: line)
+            case .tooLong:
+                logger.warning(
+                    "handler wrote a line that is too long, it is dropped",
+                    metadata: ["maximum_bytes": "\(ProtocolVersion.maximumLineBytes)"])
+            }
+        }
+    }
+
+    private func take(line: [UInt8]) {
+        switch RPCMessage(line: line) {
+        case .result(let id, let result): answer(id, .success(result))
+        case .failure(let id, let failure): answer(id, .failure(.refused(failure)))
+        case .notification(Method.log, let params): log(params)
+        case .notification: break
+        case .request(let id, _, _):
+            notify(
+                RPCLine.failure(
+                    id: id,
+                    RPCFailure(code: RPCFailure.Code.unknownMethod, message: "there is no such method"))
+            )
+        case nil: noise(line)
+        }
+    }
+
+    private func answer(_ id: Int, _ answer: Answer) {
+        // Answers to events that were given up, and second answers, are not worth a warning each.
+        guard pending[id] != nil else { return logger.debug("handler answered what nobody asked") }
+        settle(id, answer)
+    }
+
+    private func log(_ params: JSONValue) {
+        let level = params["level"]?.string.flatMap { Logger.Level(rawValue: $0) } ?? .info
+        relay.take(Array("[\(level.rawValue)] \(params["message"]?.string ?? "")\n".utf8))
+    }
+
+    private func noise(_ line: [UInt8]) {
+        guard !line.isEmpty else { return }
+        noiseCount += 1
+        if noiseCount == 1 {
+            // Nothing of a customer is known to it before the handshake, so the line may be quoted.
+            let quoted = isIntroduced ? "" : String(decoding: line.prefix(200), as: UTF8.self)
+            logger.warning("handler writes noise to standard output", metadata: ["line": "\(quoted)"])
+        }
+        guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
+        logger.warning("handler writes nothing but noise, it is killed")
+        process?.signalGroup(TerminationSignal.final)
+    }
+
+    private func ended(_ exit: SpawnedProcess.Exit) {
+        // What it wrote before it ended counts.
+        output?.finish()
+        errors?.finish()
+        input?.close()
+        self.exit = exit
+        (output, errors, input) = (nil, nil, nil)
+        for id in pending.keys.sorted() { settle(id, .failure(.ended)) }
+        for waiter in exitWaiters { waiter.resume(returning: exit) }
+        exitWaiters = []
+    }
+}
+
+extension Duration {
+    /// For Dispatch.
+    var dispatchInterval: DispatchTimeInterval {
+        .nanoseconds(Int(components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000))
+    }
+}

@@ -1,0 +1,70 @@
+import BalloonJSON
+import BalloonPOSIX
+package import HandlerKit
+
+/// Makes handlers that are programs: `"handler": {"exec": ["./bot.py"], "environment": {"TZ": "UTC"}, "config": {}}`.
+///
+/// The program runs in the folder of the business's file. Its environment has the variables of ``inherited``, those
+/// of `environment`, and `BALLOON_HANDLER_PROTOCOL`, `BALLOON_HANDLER_COOKIE` and `BALLOON_BUSINESS`.
+package struct ExecBinder: HandlerBinder {
+    /// What a child sees of our own environment; secrets are not among it.
+    package static let inherited = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"]
+
+    /// The key in the binding.
+    package let name = "exec"
+    private let timings: ChildTimings
+    private let environment: [String: String]
+    /// Nil when there were no descriptors left; then no handler can be made.
+    private let loop: DescriptorLoop?
+
+    /// Makes a binder whose children inherit from `environment`.
+    package init(
+        timings: ChildTimings = ChildTimings(),
+        environment: [String: String] = ProcessEnvironment.variables()
+    ) {
+        loop = try? DescriptorLoop()
+        self.timings = timings
+        self.environment = environment
+    }
+
+    /// Makes a handler; whether the program is there is found out when it is started.
+    package func make(_ request: HandlerBindingRequest) throws -> any Handler {
+        try child(request)
+    }
+
+    /// Makes a handler.
+    package func child(_ request: HandlerBindingRequest) throws(BindingError) -> ChildHandler {
+        guard let loop else { throw .descriptorsExhausted }
+        let command = try command(request.binding)
+        var environment = self.environment.filter { Self.inherited.contains($0.key) }
+        for (name, value) in try variables(request.binding) { environment[name] = value }
+        environment["BALLOON_HANDLER_PROTOCOL"] = "1"
+        environment["BALLOON_HANDLER_COOKIE"] = "balloon-handler"
+        environment["BALLOON_BUSINESS"] = request.slug
+        let program = SpawnedProcess.Program(
+            command, environment: environment, directory: request.directory)
+        return ChildHandler(program, request, timings: timings, loop: loop)
+    }
+
+    private func command(_ binding: JSONValue) throws(BindingError) -> [String] {
+        let words = binding["exec"]?.elements.map { $0.string } ?? []
+        let command = words.compactMap { $0 }
+        guard !command.isEmpty, command.count == words.count, command[0] != "",
+            command.allSatisfy({ !$0.utf8.contains(0) })
+        else { throw .commandExpected }
+        return command
+    }
+
+    private func variables(_ binding: JSONValue) throws(BindingError) -> [(String, String)] {
+        guard let environment = binding["environment"] else { return [] }
+        guard environment.kind == .object else { throw .environmentExpected }
+        var variables: [(String, String)] = []
+        for (name, value) in environment.members {
+            guard let text = value.string, !name.isEmpty, !name.contains("="),
+                !(name + text).utf8.contains(0)
+            else { throw .environmentExpected }
+            variables.append((name, text))
+        }
+        return variables
+    }
+}

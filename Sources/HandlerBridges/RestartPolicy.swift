@@ -1,0 +1,52 @@
+/// When a process that ended is started again: pure, so that a test needs no clock.
+package struct RestartPolicy: Sendable {
+    /// What to do after an end.
+    package enum Decision: Hashable, Sendable {
+        /// Start it again after this pause.
+        case restart(after: Duration)
+        /// It does not stay up: leave it alone for this long.
+        case giveRest(Duration)
+    }
+
+    /// The pause after the first end; it doubles with each that follows.
+    var firstPause = Duration.milliseconds(500)
+    /// The longest pause.
+    var maximumPause = Duration.seconds(30)
+    /// How far a pause may be off either way.
+    var jitter = 0.2
+    /// Who ran for so long begins anew.
+    var healthyAfter = Duration.seconds(60)
+    /// More ends than this within ``window`` open the breaker.
+    var maximumEnds = 5
+    /// The time in which ends are counted.
+    var window = Duration.seconds(60)
+    /// How long the breaker stays open.
+    var rest = Duration.seconds(300)
+
+    private var ends: [ContinuousClock.Instant] = []
+    private var pauses = 0
+
+    package init() {}
+
+    /// Decides about an end at `now` of a process that ran for `ran`; `random` is between 0 and 1.
+    package mutating func decide(
+        at now: ContinuousClock.Instant, ran: Duration, random: Double
+    ) -> Decision {
+        if ran >= healthyAfter { reset() }
+        ends.removeAll { now - $0 >= window }
+        ends.append(now)
+        guard ends.count <= maximumEnds else {
+            reset()
+            return .giveRest(rest)
+        }
+        let pause = min(maximumPause, firstPause * (1 << min(pauses, 16)))
+        pauses += 1
+        return .restart(after: pause * (1 + jitter * (2 * random - 1)))
+    }
+
+    /// Forgets every end.
+    package mutating func reset() {
+        ends = []
+        pauses = 0
+    }
+}

@@ -1,0 +1,25 @@
+import BalloonPOSIX
+
+/// A file that holds a long message until its event is answered.
+struct ScratchFile {
+    let path: String
+
+    /// Writes `bytes`, readable by this user alone.
+    static func write(_ bytes: ArraySlice<UInt8>, in directory: String, name: String) throws(BridgeError)
+        -> ScratchFile
+    {
+        let path = "\(directory)/\(name).json"
+        do throws(SystemError) {
+            try Directory.make(directory)
+            try AtomicFile.write(Array(bytes), to: path)
+        } catch {
+            throw .noScratchFile
+        }
+        return ScratchFile(path: path)
+    }
+
+    func remove() {
+        // It is in a folder that nobody else reads; a rest of it is overwritten by the next attempt.
+        try? Directory.remove(path)
+    }
+}

@@ -1,0 +1,60 @@
+import HandlerProtocol
+import Logging
+
+/// Brings a child's standard error into the log, within bounds, and keeps its end.
+struct StandardErrorRelay {
+    private static let maximumLineBytes = 4 << 10
+    private static let maximumTailLines = 200
+    private static let maximumLinesPerSecond = 100
+
+    private let logger: Logger
+    private var splitter = LineSplitter(maximumBytes: maximumLineBytes)
+    private var second = ContinuousClock.now
+    private var linesThisSecond = 0
+    private var dropped = 0
+    /// The latest lines.
+    private(set) var tail: [String] = []
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    mutating func take(_ bytes: [UInt8]) {
+        for piece in splitter.take(bytes) {
+            switch piece {
+            case .line(let line): relay(String(decoding: line, as: UTF8.self))
+            case .tooLong(let beginning): relay(String(decoding: beginning, as: UTF8.self) + " …")
+            }
+        }
+    }
+
+    private mutating func relay(_ line: String) {
+        guard !line.isEmpty else { return }
+        tail.append(line)
+        if tail.count > Self.maximumTailLines { tail.removeFirst(tail.count - Self.maximumTailLines) }
+        guard mayLog() else { return }
+        logger.log(level: Self.level(of: line), "handler says", metadata: ["line": "\(line)"])
+    }
+
+    private mutating func mayLog() -> Bool {
+        let now = ContinuousClock.now
+        if now - second >= .seconds(1) {
+            if dropped > 0 {
+                logger.warning("handler says too much", metadata: ["dropped_lines": "\(dropped)"])
+            }
+            (second, linesThisSecond, dropped) = (now, 0, 0)
+        }
+        linesThisSecond += 1
+        if linesThisSecond > Self.maximumLinesPerSecond { dropped += 1 }
+        return linesThisSecond <= Self.maximumLinesPerSecond
+    }
+
+    /// The level that a line begins with, as in `[warn] the shop is closed`; info without one.
+    static func level(of line: String) -> Logger.Level {
+        guard line.hasPrefix("["), let end = line.firstIndex(of: "]") else { return .info }
+        let word = line[line.index(after: line.startIndex)..<end].lowercased()
+        return switch word {
+        case "warn": .warning
+        case "err": .error
+        default: Logger.Level(rawValue: word) ?? .info
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package import BalloonJSON
+package import HandlerKit
+
+/// The answer to an event.
+///
+/// ```json
+/// {"outcome": "handled", "replies": ["Good morning!", {"type": "interactive", "interactiveData": {…}}]}
+/// {"outcome": "retry", "retryAfterMs": 5000}
+/// {"outcome": "reject", "reason": "…"}
+/// {"outcome": "handoff", "reason": "…"}
+/// ```
+/// `outcome` may be missing and means `handled` then. A reply is a text, or a message as Apple describes it, of which
+/// the server fills in `id`, `v`, `sourceId` and `destinationId`.
+package enum EventAnswer {
+    /// Reads the result.
+    package static func outcome(_ result: JSONValue) throws(HandlerProtocolError) -> Outcome {
+        guard result.kind == .object || result.isNull else { throw .malformed("result") }
+        switch result["outcome"]?.string ?? (result["outcome"] == nil ? "handled" : "") {
+        case "handled": return .handled(try replies(result["replies"]))
+        case "retry": return .retry(after: try delay(result["retryAfterMs"]))
+        case "reject": return .reject(reason: reason(result))
+        case "handoff": return .handoff(reason: reason(result))
+        default: throw .malformed("outcome")
+        }
+    }
+
+    private static func replies(_ value: JSONValue?) throws(HandlerProtocolError) -> [Reply] {
+        guard let value, !value.isNull else { return [] }
+        guard value.kind == .array else { throw .malformed("replies") }
+        guard value.count <= ProtocolVersion.maximumReplies else { throw .tooManyReplies }
+        var replies: [Reply] = []
+        for element in value.elements {
+            if let text = element.string, !text.isEmpty {
+                replies.append(.text(text))
+            } else if let document = try? JSONDocument(Array(element.text)),
+                let reply = try? Reply(json: document)
+            {
+                replies.append(reply)
+            } else {
+                throw .unusableReply(replies.count)
+            }
+        }
+        return replies
+    }
+
+    private static func delay(_ value: JSONValue?) throws(HandlerProtocolError) -> Duration? {
+        guard let value, !value.isNull else { return nil }
+        guard let milliseconds = value.int, milliseconds >= 0 else { throw .malformed("retryAfterMs") }
+        return .milliseconds(milliseconds)
+    }
+
+    /// Reasons are for the log: short.
+    private static func reason(_ result: JSONValue) -> String {
+        String((result["reason"]?.string ?? "no reason given").prefix(200))
+    }
+
+    /// Writes the members of an outcome; ids and addresses in the replies are the server's to replace.
+    package static func write(_ outcome: Outcome, to context: Context, _ writer: inout JSONWriter) {
+        switch outcome {
+        case .handled(let replies):
+            writer.field("outcome", "handled")
+            writer.key("replies")
+            writer.array { writer in
+                for reply in replies {
+                    writer.raw(reply.encode(id: .random(), from: context.business, to: context.customer))
+                }
+            }
+        case .retry(let delay):
+            writer.field("outcome", "retry")
+            writer.field("retryAfterMs", delay?.milliseconds)
+        case .reject(let reason):
+            writer.field("outcome", "reject")
+            writer.field("reason", reason)
+        case .handoff(let reason):
+            writer.field("outcome", "handoff")
+            writer.field("reason", reason)
+        }
+    }
+}

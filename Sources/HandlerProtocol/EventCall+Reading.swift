@@ -1,0 +1,59 @@
+package import BalloonJSON
+package import HandlerKit
+package import Logging
+
+extension EventCall {
+    /// Reads the members back; `file` gives the bytes of the file that `messagePath` names.
+    package static func context(
+        _ params: JSONValue, logger: Logger, file: (String) throws -> [UInt8]
+    ) throws -> Context {
+        guard let delivery = params["deliveryId"]?.string else {
+            throw HandlerProtocolError.malformed("deliveryId")
+        }
+        guard let event = params["event"], event.kind == .object else {
+            throw HandlerProtocolError.malformed("event")
+        }
+        var logger = logger
+        logger[metadataKey: "delivery"] = "\(delivery)"
+        return Context(
+            event: InboundEvent.decode(
+                message: try message(of: event, file: file),
+                id: event["id"]?.string.map { MessageID($0) },
+                business: event["business"]?.string.map { BusinessID($0) },
+                customer: event["customer"]?.string.map { CustomerID($0) },
+                attributes: attributes(of: event)),
+            conversation: Conversation(entries: try params["history"]?.elements.map(entry) ?? []),
+            deliveryID: DeliveryID(delivery),
+            attempt: params["attempt"]?.int ?? 1,
+            isAfterGap: params["afterGap"]?.bool ?? false,
+            deadline: .now + .milliseconds(params["deadlineMs"]?.int ?? 30000),
+            logger: logger)
+    }
+
+    private static func message(
+        of event: JSONValue, file: (String) throws -> [UInt8]
+    ) throws -> JSONDocument {
+        if let path = event["messagePath"]?.string {
+            return try JSONDocument(try file(path), limits: JSONLimits(maximumBytes: 128 << 20))
+        }
+        guard let message = event["message"] else { throw HandlerProtocolError.malformed("message") }
+        return try JSONDocument(Array(message.text))
+    }
+
+    private static func attributes(of event: JSONValue) -> MessageAttributes {
+        let tokens = event["capabilities"]?.elements.compactMap { $0.string } ?? []
+        return MessageAttributes(
+            capabilities: Capabilities(tokens.map { Capability(rawValue: $0) }),
+            locale: event["locale"]?.string, intent: event["intent"]?.string, group: event["group"]?.string)
+    }
+
+    private static func entry(_ value: JSONValue) throws -> Conversation.Entry {
+        guard let seq = value["seq"]?.int, let at = value["at"]?.string,
+            let direction = value["direction"]?.string.flatMap({ Direction(rawValue: $0) }),
+            let kind = value["kind"]?.string.flatMap({ Kind(rawValue: $0) }),
+            let id = value["id"]?.string, let message = value["message"]
+        else { throw HandlerProtocolError.malformed("history") }
+        return Conversation.Entry(
+            seq: seq, at: at, direction: direction, kind: kind, id: MessageID(id), message: message)
+    }
+}

@@ -1,0 +1,103 @@
+package import BalloonJSON
+package import HandlerKit
+
+/// The parameters of `event`, and the body of an HTTP handler's request.
+///
+/// ```json
+/// {"deliveryId": "42", "attempt": 1, "deadlineMs": 30000,
+///  "event": {"id": "…", "kind": "quickReply", "business": "…", "customer": "…", "capabilities": ["QUICK"],
+///            "locale": "en_US", "summary": "Rye", "selectedIdentifier": "rye", "message": {…}},
+///  "history": [{"seq": 3, "at": "…", "direction": "inbound", "kind": "text", "id": "…", "message": {…}}]}
+/// ```
+/// `message` is the message as Apple sent it, its payload in place; when it is long, `messagePath` names a file that
+/// holds it until the event is answered. `locale`, `intent` and `group` may be missing; `afterGap` is there
+/// when an earlier event of the conversation was put aside.
+package enum EventCall {
+    /// How many bytes of what was said before come along, the latest first.
+    private static let maximumHistoryBytes = 32 << 10
+
+    /// Writes the members; `messagePath` stands for the message when it is given.
+    package static func write(_ context: Context, messagePath: String? = nil, to writer: inout JSONWriter) {
+        writer.field("deliveryId", context.deliveryID.rawValue)
+        writer.field("attempt", context.attempt)
+        if context.isAfterGap { writer.field("afterGap", true) }
+        writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
+        writer.key("event")
+        writer.object { write(context.event, messagePath: messagePath, to: &$0) }
+        writer.key("history")
+        writer.array { writer in
+            for entry in latest(context.conversation.entries) { write(entry, to: &writer) }
+        }
+    }
+
+    private static func write(_ event: InboundEvent, messagePath: String?, to writer: inout JSONWriter) {
+        writer.field("id", event.id.rawValue)
+        writer.field("kind", event.kind.rawValue)
+        writer.field("business", event.business.rawValue)
+        writer.field("customer", event.customer.rawValue)
+        writer.key("capabilities")
+        writer.array { writer in
+            for capability in event.attributes.capabilities.tokens { writer.string(capability.rawValue) }
+        }
+        writer.field("locale", event.attributes.locale)
+        writer.field("intent", event.attributes.intent)
+        writer.field("group", event.attributes.group)
+        writer.field("summary", event.summary)
+        writeHighlights(of: event.content, to: &writer)
+        if let messagePath {
+            writer.field("messagePath", messagePath)
+        } else {
+            writer.field("message", event.message)
+        }
+    }
+
+    /// What most handlers look for first, so that a shell script finds it without knowing Apple's JSON.
+    private static func writeHighlights(of content: Content, to writer: inout JSONWriter) {
+        switch content {
+        case .text(let text): writer.field("text", text.plainBody)
+        case .quickReply(let reply): writer.field("selectedIdentifier", reply.selectedItem?.identifier)
+        case .listPicker(let picker):
+            writer.key("selectedIdentifiers")
+            writer.array { writer in
+                for item in picker.selectedItems { item.identifier.map { writer.string($0) } }
+            }
+        case .timePicker(let picker):
+            writer.field("selectedIdentifier", picker.selectedTimeslot?.identifier)
+            writer.field("startTime", picker.selectedTimeslot?.startTime)
+        case .form(let form):
+            writer.key("answers")
+            writer.object { writer in
+                for page in form.selections {
+                    writer.key(page.pageIdentifier ?? "")
+                    writer.array { writer in
+                        for item in page.items { writer.string(item.value ?? item.title ?? "") }
+                    }
+                }
+            }
+        case .authentication, .applePay, .app, .invitation, .typingStart, .typingEnd, .close, .unrecognized:
+            break
+        }
+    }
+
+    private static func latest(_ entries: [Conversation.Entry]) -> ArraySlice<Conversation.Entry> {
+        var bytes = 0
+        var first = entries.endIndex
+        while first > entries.startIndex {
+            bytes += entries[first - 1].message.text.count
+            guard bytes <= maximumHistoryBytes else { break }
+            first -= 1
+        }
+        return entries[first...]
+    }
+
+    private static func write(_ entry: Conversation.Entry, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("seq", entry.seq)
+            writer.field("at", entry.at)
+            writer.field("direction", entry.direction.rawValue)
+            writer.field("kind", entry.kind.rawValue)
+            writer.field("id", entry.id.rawValue)
+            writer.field("message", entry.message)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package import BalloonJSON
+package import HandlerKit
+
+/// What the server says first: the parameters of `initialize`.
+///
+/// ```json
+/// {"protocolVersions": ["1"], "host": {"name": "balloon"}, "business": {"id": "…", "slug": "demo"},
+///  "config": {}, "limits": {"maxLineBytes": 1048576, "maxInFlight": 16, "eventTimeoutMs": 30000}}
+/// ```
+package struct Initialization: Sendable {
+    /// The business that the handler answers for.
+    package let business: BusinessID
+    /// The business's name in commands and logs.
+    package let slug: String
+    /// The handler's own configuration, an object.
+    package let configuration: JSONValue?
+    /// How many events may be under way at once.
+    package let maximumInFlight: Int
+    /// How long an event may take.
+    package let deadline: Duration
+
+    /// Takes everything.
+    package init(
+        business: BusinessID, slug: String, configuration: JSONValue?, maximumInFlight: Int,
+        deadline: Duration
+    ) {
+        self.business = business
+        self.slug = slug
+        self.configuration = configuration
+        self.maximumInFlight = maximumInFlight
+        self.deadline = deadline
+    }
+
+    /// Reads the parameters.
+    package init(_ params: JSONValue) throws(HandlerProtocolError) {
+        let versions = params["protocolVersions"]
+        guard let versions, versions.kind == .array else { throw .malformed("protocolVersions") }
+        guard versions.elements.contains(where: { $0.string == ProtocolVersion.current }) else {
+            throw .unsupportedVersion
+        }
+        guard let id = params["business"]?["id"]?.string else { throw .malformed("business") }
+        business = BusinessID(id)
+        slug = params["business"]?["slug"]?.string ?? ""
+        configuration = params["config"]
+        maximumInFlight = params["limits"]?["maxInFlight"]?.int ?? 1
+        deadline = .milliseconds(params["limits"]?["eventTimeoutMs"]?.int ?? 30000)
+    }
+
+    /// Writes the members.
+    package func write(to writer: inout JSONWriter) {
+        writer.key("protocolVersions")
+        writer.array { $0.string(ProtocolVersion.current) }
+        writer.key("host")
+        writer.object { $0.field("name", "balloon") }
+        writer.key("business")
+        writer.object { writer in
+            writer.field("id", business.rawValue)
+            writer.field("slug", slug)
+        }
+        writer.key("config")
+        if let configuration { writer.value(configuration) } else { writer.object { _ in } }
+        writer.key("limits")
+        writer.object { writer in
+            writer.field("maxLineBytes", ProtocolVersion.maximumLineBytes)
+            writer.field("maxInFlight", maximumInFlight)
+            writer.field("eventTimeoutMs", deadline.milliseconds)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/// Cuts a stream of bytes into lines and holds no more of it than the longest line may have.
+package struct LineSplitter: Sendable {
+    /// What stood before a line feed.
+    package enum Piece: Hashable, Sendable {
+        /// A whole line without its line feed, nor the carriage return before it.
+        case line([UInt8])
+        /// A line that was too long; nothing of it is kept but its beginning.
+        case tooLong(beginning: [UInt8])
+    }
+
+    private let maximumBytes: Int
+    private var partial: [UInt8] = []
+    private var isSkipping = false
+
+    /// Makes a splitter for lines of at most `maximumBytes`.
+    package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
+
+    /// Takes what was read and returns the lines that ended in it.
+    package mutating func take(_ bytes: [UInt8]) -> [Piece] {
+        var pieces: [Piece] = []
+        var rest = bytes[...]
+        while let feed = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            append(rest[..<feed])
+            pieces.append(end())
+            rest = rest[(feed + 1)...]
+        }
+        append(rest)
+        return pieces
+    }
+
+    /// Whether the stream stands in the middle of a line.
+    package var hasPartialLine: Bool { !partial.isEmpty }
+
+    private mutating func append(_ bytes: ArraySlice<UInt8>) {
+        guard !isSkipping else { return }
+        guard partial.count + bytes.count <= maximumBytes else {
+            partial.append(contentsOf: bytes.prefix(max(0, 256 - partial.count)))
+            partial.removeLast(max(0, partial.count - 256))
+            isSkipping = true
+            return
+        }
+        partial.append(contentsOf: bytes)
+    }
+
+    private mutating func end() -> Piece {
+        defer {
+            partial = []
+            isSkipping = false
+        }
+        if isSkipping { return .tooLong(beginning: partial) }
+        if partial.last == UInt8(ascii: "\r") { partial.removeLast() }
+        return .line(partial)
+    }
+}

@@ -1,0 +1,67 @@
+package import BalloonJSON
+
+/// Writes lines; each ends with its line feed.
+package enum RPCLine {
+    /// A call with a number.
+    package static func request(
+        id: Int, method: String, _ params: (inout JSONWriter) -> Void = { _ in }
+    ) -> [UInt8] {
+        line { writer in
+            writer.field("id", id)
+            writer.field("method", method)
+            writer.key("params")
+            writer.object(params)
+        }
+    }
+
+    /// A call that is not answered.
+    package static func notification(
+        method: String, _ params: (inout JSONWriter) -> Void = { _ in }
+    ) -> [UInt8] {
+        line { writer in
+            writer.field("method", method)
+            writer.key("params")
+            writer.object(params)
+        }
+    }
+
+    /// The answer to a call.
+    package static func result(id: JSONValue, _ result: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
+        line { writer in
+            writer.field("id", id)
+            writer.key("result")
+            writer.object(result)
+        }
+    }
+
+    /// The refusal of a call.
+    package static func failure(id: JSONValue, _ failure: RPCFailure) -> [UInt8] {
+        line { writer in
+            writer.field("id", id)
+            writer.key("error")
+            writer.object { writer in
+                writer.field("code", failure.code)
+                writer.field("message", failure.message)
+                guard let delay = failure.retryAfter else { return }
+                writer.key("data")
+                writer.object { $0.field("retryAfterMs", delay.milliseconds) }
+            }
+        }
+    }
+
+    private static func line(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("jsonrpc", "2.0")
+            body(&writer)
+        }
+        return writer.finish() + [UInt8(ascii: "\n")]
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds; the rest is left out.
+    package var milliseconds: Int {
+        Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+    }
+}

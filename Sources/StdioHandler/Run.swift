@@ -1,0 +1,42 @@
+import BalloonPOSIX
+public import HandlerKit
+import Logging
+
+/// Runs `handler` as a child process of the server, until the server closes its standard input.
+///
+/// ```swift
+/// await StdioHandler.run(Bakery())
+/// ```
+/// Standard output belongs to the protocol: what the program prints goes to standard error, which is the log.
+public func run(_ handler: any Handler) async {
+    await run(FixedFactory(handler: handler))
+}
+
+/// Runs a handler that is made from the business's configuration.
+///
+/// A configuration that `factory` refuses ends the program with status 78; its words are in the log.
+public func run(_ factory: any HandlerFactory) async {
+    guard ProcessEnvironment.variables()["BALLOON_HANDLER_PROTOCOL"] != nil else {
+        StandardStream.error.write(
+            "This program is a handler: a business's file names it with \"handler\": {\"exec\": […]}.\n")
+        ProcessEnd.exit(ProcessEnd.configuration)
+    }
+    let (lines, input) = AsyncStream.makeStream(of: [UInt8].self)
+    let output: Output
+    do {
+        output = Output(try StandardStream.takeOutput())
+    } catch {
+        StandardStream.error.write("[error] \(error)\n")
+        ProcessEnd.exit(ProcessEnd.configuration)
+    }
+    StandardStream.readInput { bytes in
+        if bytes.isEmpty { input.finish() } else { input.yield(bytes) }
+    }
+    await Session(factory: factory, output: output).run(lines)
+}
+
+private struct FixedFactory: HandlerFactory {
+    let handler: any Handler
+    var name: String { "\(type(of: handler))" }
+    func make(configuration: JSONValue?) -> any Handler { handler }
+}

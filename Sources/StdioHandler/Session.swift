@@ -1,0 +1,98 @@
+import BalloonJSON
+import BalloonPOSIX
+import HandlerKit
+import HandlerProtocol
+import Logging
+import Synchronization
+
+/// The handler's side of `balloon-handler/1`.
+final class Session: Sendable {
+    private struct State {
+        var handler: (any Handler)?
+        var tasks: [String: Task<Void, Never>] = [:]
+    }
+
+    private let factory: any HandlerFactory
+    private let output: Output
+    private let logger = Logger(label: "handler") { _ in StandardErrorLog() }
+    private let state = Mutex(State())
+
+    init(factory: any HandlerFactory, output: Output) {
+        self.factory = factory
+        self.output = output
+    }
+
+    /// Answers until the input ends, and then what is under way.
+    func run(_ input: AsyncStream<[UInt8]>) async {
+        var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
+        for await bytes in input {
+            for case .line(let line) in splitter.take(bytes) { await take(line) }
+        }
+        for task in state.withLock({ Array($0.tasks.values) }) { await task.value }
+        await (handler as? any StartingHandler)?.shutdown()
+    }
+
+    private var handler: (any Handler)? { state.withLock { $0.handler } }
+
+    private func take(_ line: [UInt8]) async {
+        switch RPCMessage(line: line) {
+        case .request(let id, Method.initialize, let params): await initialize(id, params)
+        case .request(let id, Method.event, let params): begin(id, params)
+        case .request(let id, Method.ping, _), .request(let id, Method.shutdown, _):
+            output.write(RPCLine.result(id: id))
+        case .request(let id, let method, _):
+            refuse(id, RPCFailure.Code.unknownMethod, "there is no method \(method)")
+        case .notification(Method.cancel, let params):
+            guard let delivery = params["deliveryId"]?.string else { return }
+            state.withLock { $0.tasks[delivery] }?.cancel()
+        case .notification, .result, .failure, nil: break
+        }
+    }
+
+    private func initialize(_ id: JSONValue, _ params: JSONValue) async {
+        do {
+            let initialization = try Initialization(params)
+            let handler = try factory.make(configuration: initialization.configuration)
+            await (handler as? any StartingHandler)?.start()
+            state.withLock { $0.handler = handler }
+            let introduction = Introduction(name: factory.name, kinds: Set(subscribedKinds(of: handler)))
+            output.write(RPCLine.result(id: id) { introduction.write(to: &$0) })
+        } catch {
+            refuse(id, RPCFailure.Code.badConfiguration, "\(error)")
+            ProcessEnd.exit(ProcessEnd.configuration)
+        }
+    }
+
+    private func begin(_ id: JSONValue, _ params: JSONValue) {
+        guard let handler else { return refuse(id, RPCFailure.Code.retryable, "not initialized") }
+        let context: Context
+        do {
+            context = try EventCall.context(params, logger: logger) { path in
+                try Descriptor.open(reading: path).readToEnd(maximumBytes: 128 << 20)
+            }
+        } catch {
+            return refuse(id, RPCFailure.Code.invalidParameters, "\(error)")
+        }
+        let delivery = context.deliveryID.rawValue
+        state.withLock { state in
+            state.tasks[delivery] = Task {
+                await answer(id, context, handler)
+                self.state.withLock { $0.tasks[delivery] = nil }
+            }
+        }
+    }
+
+    @concurrent private func answer(_ id: JSONValue, _ context: Context, _ handler: any Handler) async {
+        do {
+            let outcome = try await dispatch(context, to: handler) ?? .handled
+            output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
+        } catch {
+            // Its text may be a customer's; its type is not.
+            refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
+        }
+    }
+
+    private func refuse(_ id: JSONValue, _ code: Int, _ message: String) {
+        output.write(RPCLine.failure(id: id, RPCFailure(code: code, message: message)))
+    }
+}

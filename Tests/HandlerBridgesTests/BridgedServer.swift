@@ -1,0 +1,132 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import ConversationStore
+import HandlerKit
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HandlerBridges
+@testable import MessageServer
+
+/// A server whose businesses have handlers outside the process, and the gateway that it speaks to.
+final class BridgedServer: Sendable {
+    static let mspID = "11111111-2222-3333-4444-555555555555"
+
+    let directory: TemporaryDirectory
+    let secret = Secret.random(byteCount: 32)
+    let gateway: FakeGateway
+    let transport: CurlTransport
+    let log = LogCollector()
+    let stages = Stages()
+    private let server: RunningServer
+    private let address: String
+
+    /// Starts both; `bindings` are JSON, one business each, its id being `business-` and its position.
+    init(
+        _ bindings: [String], directory: TemporaryDirectory = TemporaryDirectory(),
+        timings: ChildTimings = .quick, limits: ServerLimits = ServerLimits()
+    ) async throws {
+        self.directory = directory
+        gateway = FakeGateway(mspID: Self.mspID, secret: secret, logger: log.logger)
+        transport = try CurlTransport()
+        let gatewayAddress = try await gateway.start()
+        let businesses = try bindings.enumerated().map { index, binding in
+            let json = try JSONDocument(Array(binding.utf8)).root
+            let key = json["exec"] == nil ? "http" : "exec"
+            var business = BusinessConfiguration(
+                slug: "b\(index)", businessID: Self.business(index), name: "b\(index)",
+                handler: .bound(by: key, json))
+            business.directory = directory.path
+            return business
+        }
+        var configuration = ServerConfiguration(mspID: Self.mspID, secret: secret, businesses: businesses)
+        configuration.listen = .tcp(host: "127.0.0.1", port: 0)
+        configuration.dataDirectory = directory.file("data")
+        configuration.gateway.url = try #require(gateway.baseURL)
+        configuration.gateway.downloadHosts = ["\(gatewayAddress)"]
+        configuration.limits = limits
+        let environment = ProcessEnvironment.variables().merging(
+            ["BALLOON_SECRET": "c2VjcmV0", "SOME_PASSWORD": "secret"]
+        ) { $1 }
+        server = try RunningServer(
+            configuration: configuration,
+            handlers: [ExecBinder(timings: timings, environment: environment)], logger: log.logger,
+            observer: stages)
+        address = "http://\(try await server.start()[0])"
+    }
+
+    static func business(_ index: Int) -> BusinessID { BusinessID("business-\(index)") }
+
+    func customer(_ index: Int = 0) -> SimulatedCustomer {
+        SimulatedCustomer(
+            id: CustomerID("urn:mbid:AQAA\(UInt64.random(in: 0 ... .max))"), business: Self.business(index),
+            server: address, mspID: Self.mspID, secret: secret, gateway: gateway.origin, transport: transport)
+    }
+
+    /// The status of `/readyz`.
+    func readiness() async throws -> Int {
+        try await transport.send(TransportRequest(url: address + "/readyz", allowsPlainHTTP: true)).status
+    }
+
+    func conversation(of customer: SimulatedCustomer) throws -> [ConversationLine] {
+        try ConversationFiles(dataDirectory: directory.file("data")).lines(of: customer.business, customer.id)
+    }
+
+    func stop() async {
+        await server.stop(within: .seconds(5))
+        await gateway.stop()
+    }
+}
+
+/// Keeps every stage event, and lets a test wait for one.
+final class Stages: StageObserver {
+    private typealias Waiter = (
+        wanted: @Sendable (StageEvent) -> Bool, CheckedContinuation<StageEvent, Never>
+    )
+    private let state = Mutex<(events: [StageEvent], waiters: [Waiter])>(([], []))
+
+    var events: [StageEvent] { state.withLock { $0.events } }
+
+    func observe(_ event: StageEvent) {
+        let ready = state.withLock { state in
+            state.events.append(event)
+            let ready = state.waiters.filter { $0.wanted(event) }
+            state.waiters.removeAll { $0.wanted(event) }
+            return ready.map(\.1)
+        }
+        for waiter in ready { waiter.resume(returning: event) }
+    }
+
+    @discardableResult
+    func first(where wanted: @escaping @Sendable (StageEvent) -> Bool) async -> StageEvent {
+        await withCheckedContinuation { continuation in
+            let event = state.withLock { state -> StageEvent? in
+                if let event = state.events.first(where: wanted) { return event }
+                state.waiters.append((wanted, continuation))
+                return nil
+            }
+            if let event { continuation.resume(returning: event) }
+        }
+    }
+}
+
+extension ChildTimings {
+    /// Short enough for tests that run into them, long enough for a busy machine.
+    static var quick: ChildTimings {
+        var timings = ChildTimings()
+        timings.signOfLife = .seconds(2)
+        timings.grace = .milliseconds(500)
+        timings.restarts.firstPause = .milliseconds(20)
+        return timings
+    }
+}
+
+/// The project's folder with sample handlers.
+var sampleHandlers: String {
+    Fixture.directory.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/config/handlers"
+}

@@ -1,0 +1,129 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import Simulator
+import TestSupport
+import Testing
+
+@testable import HandlerBridges
+@testable import MessageServer
+
+/// Everything that a child process can do wrong, and what the server makes of it.
+struct FaultTests {
+    /// The attempt whose answer the customer gets.
+    private static let survivors: [(fault: String, attempt: Int)] = [
+        ("noise", 1), ("unknown", 1), ("duplicate", 1), ("long", 2), ("half", 2), ("exit", 2), ("late", 2),
+        ("refusing", 2), ("malformed", 2),
+    ]
+
+    @Test(arguments: survivors)
+    func `a fault costs at most an attempt, and the customer gets one answer`(
+        _ fault: String, _ attempt: Int
+    ) async throws {
+        let server = try await faultyServer(fault)
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.stages.first { $0.stage == .finish }
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        let texts = replies.compactMap { $0.message.root["body"]?.string }
+        // On a machine that is too busy a later attempt may be the one that is in time.
+        #expect(texts.count == 1)
+        let words = try #require(texts.first).split(separator: " ")
+        #expect(words.first == Substring(fault))
+        #expect(try #require(words.last.flatMap { Int($0) }) >= attempt)
+        await server.stop()
+    }
+
+    /// What the log says about a handler that never gets ready.
+    private static let failures: [(fault: String, line: String)] = [
+        ("silent", "did not answer in time"), ("unflushed", "did not answer in time"),
+        ("wrongVersion", "the protocol version is not"), ("garbage", "nothing but noise"),
+    ]
+
+    @Test(arguments: failures)
+    func `a handler without a handshake is tried again, and its events wait`(
+        _ fault: String, _ line: String
+    ) async throws {
+        var timings = ChildTimings.quick
+        timings.handshake = .seconds(1)
+        let server = try await faultyServer(fault, timings: timings)
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first { $0.contains(line) }
+        await server.log.first { $0.contains("handler ended") }
+        #expect(try await server.readiness() == 200)
+        await server.stop()
+        #expect(!server.stages.events.contains { $0.stage == .handle })
+        #expect(try server.conversation(of: customer).count == 1)
+    }
+
+    @Test func `a handler that does not read is killed and started again`() async throws {
+        let server = try await faultyServer("deaf")
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first { $0.contains("handler hangs") }
+        await server.log.first { $0.contains("handler ended") && $0.contains("signal(9)") }
+        await server.stop()
+    }
+
+    @Test func `a handler that ignores SIGTERM is killed when the server stops`() async throws {
+        let server = try await faultyServer("stubborn")
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        await server.stop()
+        #expect(server.log.lines.contains { $0.contains("handler ended") && $0.contains("signal(9)") })
+    }
+
+    @Test func `what a handler started goes with it, though it holds the pipes`() async throws {
+        let server = try await faultyServer("children")
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.stages.first { $0.stage == .finish }
+        await server.log.first { $0.contains("handler ended") && $0.contains("status(0)") }
+        await server.stop()
+        #expect(processes(in: server.directory.path).isEmpty)
+    }
+
+    @Test(arguments: ["./missing", "./not-executable"])
+    func `a program that cannot be started stops nobody else`(_ program: String) async throws {
+        let directory = TemporaryDirectory()
+        try AtomicFile.write(Array("#!/bin/sh\n".utf8), to: directory.file("not-executable"))
+        let good = #"{"exec": ["\#(FaultyServer.program)", "good"]}"#
+        let server = try await BridgedServer([#"{"exec": ["\#(program)"]}"#, good], directory: directory)
+        await server.log.first { $0.contains("handler cannot be started") }
+        let customer = server.customer(1)
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.first?.message.root["body"]?.string == "good 1")
+        await server.stop()
+    }
+
+    @Test func `a child sees the allowed environment and none of our secrets`() async throws {
+        let server = try await faultyServer("environment")
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.stages.first { $0.stage == .finish }
+        // The file is written after the answer, and before the end.
+        await server.stop()
+        let path = server.directory.file("environment.json")
+        let bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: 1 << 20)
+        let names = try JSONDocument(bytes).root.members.map(\.key)
+        #expect(Set(["BALLOON_BUSINESS", "EXTRA", "PATH"]).isSubset(of: names))
+        #expect(!names.contains("BALLOON_SECRET") && !names.contains("SOME_PASSWORD"))
+    }
+}
+
+/// A server whose one handler has a fault.
+private func faultyServer(_ fault: String, timings: ChildTimings = .quick) async throws -> BridgedServer {
+    var limits = ServerLimits()
+    limits.handlerDeadline = .seconds(1)
+    return try await BridgedServer(
+        [#"{"exec": ["\#(FaultyServer.program)", "\#(fault)"], "environment": {"EXTRA": "1"}}"#],
+        timings: timings, limits: limits)
+}
+
+private enum FaultyServer {
+    static let program = Fixture.directory + "/handlers/faulty.py"
+}

@@ -1,0 +1,21 @@
+import BalloonPOSIX
+import Glibc
+
+/// The processes whose working directory is `directory`.
+func processes(in directory: String) -> [String] {
+    let ids = ((try? Directory.names(in: "/proc")) ?? []).filter { Int($0) != nil }
+    return ids.filter { ProcessPaths.resolved("/proc/\($0)/cwd") == directory }
+}
+
+/// How many of our children have ended and were not reaped.
+func zombieCount() -> Int {
+    let ids = ((try? Directory.names(in: "/proc")) ?? []).filter { Int($0) != nil }
+    return ids.count { id in
+        guard let file = try? Descriptor.open(reading: "/proc/\(id)/stat"),
+            let bytes = try? file.readToEnd(maximumBytes: 4096)
+        else { return false }
+        // `pid (name) state parent …`; the name may hold blanks, but no parenthesis stands behind it.
+        let fields = String(decoding: bytes, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
+        return fields?.first == "Z" && fields?.dropFirst().first == "\(getpid())"
+    }
+}

@@ -1,0 +1,90 @@
+import BalloonJSON
+import BalloonPOSIX
+import HandlerKit
+import HandlerProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HandlerBridges
+
+struct RestartTests {
+    @Test func `pauses double up to their limit, and a long life resets them`() {
+        var policy = RestartPolicy()
+        policy.maximumEnds = 100
+        var now = ContinuousClock.now
+        var pauses: [RestartPolicy.Decision] = []
+        for _ in 0..<8 {
+            pauses.append(policy.decide(at: now, ran: .seconds(1), random: 0.5))
+            now += .seconds(1)
+        }
+        let seconds = [0.5, 1, 2, 4, 8, 16, 30, 30]
+        #expect(pauses == seconds.map { .restart(after: .seconds($0)) })
+        #expect(policy.decide(at: now, ran: .seconds(60), random: 0.5) == .restart(after: .seconds(0.5)))
+    }
+
+    @Test(arguments: [(0.0, 0.4), (1.0, 0.6)])
+    func `pauses are off by a fifth at most`(_ random: Double, _ seconds: Double) {
+        var policy = RestartPolicy()
+        guard case .restart(let pause) = policy.decide(at: .now, ran: .zero, random: random) else {
+            Issue.record("no restart")
+            return
+        }
+        #expect(abs((pause - .seconds(seconds)).milliseconds) <= 1)
+    }
+
+    @Test func `the sixth end within a minute opens the breaker`() {
+        var policy = RestartPolicy()
+        let start = ContinuousClock.now
+        for index in 0..<5 {
+            let decision = policy.decide(at: start + .seconds(index), ran: .zero, random: 0.5)
+            guard case .restart = decision else {
+                Issue.record("opened after \(index + 1) ends")
+                return
+            }
+        }
+        #expect(policy.decide(at: start + .seconds(6), ran: .zero, random: 0.5) == .giveRest(.seconds(300)))
+    }
+
+    @Test func `ends longer ago than a minute do not count`() {
+        var policy = RestartPolicy()
+        var now = ContinuousClock.now
+        for _ in 0..<20 {
+            guard case .restart = policy.decide(at: now, ran: .seconds(1), random: 0.5) else {
+                Issue.record("opened")
+                return
+            }
+            now += .seconds(13)
+        }
+    }
+
+    @Test func `a thousand restarts leave no descriptor and no zombie behind`() async throws {
+        var timings = ChildTimings()
+        timings.restarts.firstPause = .zero
+        timings.restarts.maximumEnds = .max
+        let binding = try JSONDocument(Array(#"{"exec": ["true"]}"#.utf8)).root
+        let directory = TemporaryDirectory()
+        let log = LogCollector()
+        let request = HandlerBindingRequest(
+            binding: binding, business: BusinessID("b"), slug: "b", directory: directory.path,
+            scratchDirectory: directory.file("scratch"), deadline: .seconds(1), maximumInFlight: 1,
+            logger: log.logger)
+        let handler = try ExecBinder(timings: timings).child(request)
+        let before = try Directory.names(in: "/proc/self/fd").count
+        await handler.start()
+        let ends = Mutex(0)
+        await log.first { line in
+            guard line.contains("handler ended") else { return false }
+            return ends.withLock { ends in
+                ends += 1
+                return ends == 1000
+            }
+        }
+        await handler.shutdown()
+        #expect(handler.health == .stopped)
+        // Other tests run at the same time; a leak would be a thousand or more.
+        #expect(try Directory.names(in: "/proc/self/fd").count < before + 500)
+        #expect(zombieCount() < 50)
+        #expect(processes(in: directory.path).isEmpty)
+    }
+}

@@ -1,0 +1,36 @@
+import BalloonJSON
+import BalloonTransport
+import BusinessMessages
+import Simulator
+import TestSupport
+import Testing
+
+/// The samples in `config/handlers`: each leads a customer through the whole shop.
+struct SampleHandlerTests {
+    private static let steps: [(Kind, String)] = [
+        (.text, "quick-reply"), (.quickReply, "listPicker"), (.listPicker, "event"), (.timePicker, "dynamic"),
+    ]
+
+    @Test(arguments: ["shop.py", "shop.mjs", "shop.sh", "swift"])
+    func `a sample leads through the whole conversation`(_ name: String) async throws {
+        let program =
+            name == "swift" ? buildDirectory + "/StdioTestHandler" : sampleHandlers + "/" + name
+        let server = try await BridgedServer([#"{"exec": ["\#(program)"]}"#])
+        let customer = server.customer()
+        for (step, (kind, payload)) in Self.steps.enumerated() {
+            #expect(try await customer.post(customer.message(kind)).status == 200)
+            let replies = await server.gateway.waitForMessages(count: step + 1, customer: customer.id)
+            let last = try #require(replies.last)
+            let root = last.message.root
+            #expect(root["interactiveData"]?["data"]?[payload] != nil, "the answer to \(kind)")
+            #expect(root["destinationId"]?.string == customer.id.rawValue)
+            #expect(root["sourceId"]?.string == customer.business.rawValue)
+            #expect(root["v"]?.int == 1)
+        }
+        #expect(try await customer.post(customer.message(.form)).status == 200)
+        let replies = await server.gateway.waitForMessages(count: 5, customer: customer.id)
+        #expect(replies.last?.message.root["body"]?.string == "Thank you! Your bread will be ready.")
+        await server.stop()
+        #expect(server.log.lines.contains { $0.contains("handler ended") && $0.contains("status(0)") })
+    }
+}

@@ -1,0 +1,121 @@
+import BalloonJSON
+import HandlerKit
+import HandlerProtocol
+import TestSupport
+import Testing
+
+struct EventTests {
+    @Test(arguments: Kind.allCases)
+    func `an event of each kind comes back as it was written`(_ kind: Kind) throws {
+        let context = try context(kind.rawValue)
+        let params = try written { EventCall.write(context, to: &$0) }
+        let read = try EventCall.context(params, logger: LogCollector().logger) { _ in [] }
+        #expect(read.event.kind == kind)
+        #expect(read.event.id == context.event.id)
+        #expect(read.business == context.business)
+        #expect(read.customer == context.customer)
+        #expect(read.capabilities == [.quickReply, .form])
+        #expect(read.locale == context.locale)
+        #expect(read.deliveryID == context.deliveryID)
+        #expect(read.attempt == 2)
+        #expect(read.conversation.entries.map(\.seq) == [3])
+        #expect(params["event"]?["kind"]?.string == kind.rawValue)
+    }
+
+    @Test func `a long message is read from its file`() throws {
+        let context = try context("text")
+        let params = try written { EventCall.write(context, messagePath: "/there", to: &$0) }
+        #expect(params["event"]?["message"] == nil)
+        let read = try EventCall.context(params, logger: LogCollector().logger) { path in
+            #expect(path == "/there")
+            return Fixture.bytes("messages/form.json")
+        }
+        #expect(read.event.kind == .form)
+    }
+
+    @Test func `the choice stands where a script finds it`() throws {
+        let quick = try written { EventCall.write(try context("quickReply"), to: &$0) }
+        #expect(quick["event"]?["selectedIdentifier"]?.string == "evening")
+        let list = try written { EventCall.write(try context("listPicker"), to: &$0) }
+        #expect(list["event"]?["selectedIdentifiers"]?.count == 3)
+        let time = try written { EventCall.write(try context("timePicker"), to: &$0) }
+        #expect(time["event"]?["selectedIdentifier"]?.string == "slot-2")
+    }
+
+    @Test func `only the latest of a long conversation comes along`() throws {
+        let long = String(repeating: "x", count: 20_000)
+        let params = try written {
+            EventCall.write(try context("text", said: [long, long, "short"]), to: &$0)
+        }
+        #expect(params["history"]?.elements.map { $0["seq"]?.int } == [4, 5])
+    }
+
+    @Test(arguments: [
+        ("{}", Outcome.handled), (#"{"outcome":"handled"}"#, .handled), ("null", .handled),
+        (#"{"replies":["Hello"]}"#, .reply("Hello")),
+        (#"{"outcome":"retry"}"#, .retry),
+        (#"{"outcome":"retry","retryAfterMs":1500}"#, .retry(after: .milliseconds(1500))),
+        (#"{"outcome":"reject","reason":"no"}"#, .reject(reason: "no")),
+        (#"{"outcome":"handoff"}"#, .handoff(reason: "no reason given")),
+    ])
+    func `an answer says what becomes of the event`(_ json: String, _ outcome: Outcome) throws {
+        #expect(try EventAnswer.outcome(JSONDocument(Array(json.utf8)).root) == outcome)
+    }
+
+    @Test(arguments: [
+        ("[]", HandlerProtocolError.malformed("result")), (#"{"outcome":"maybe"}"#, .malformed("outcome")),
+        (#"{"outcome":1}"#, .malformed("outcome")), (#"{"replies":"Hello"}"#, .malformed("replies")),
+        (#"{"replies":["a",{"type":"close"}]}"#, .unusableReply(1)),
+        (#"{"replies":[""]}"#, .unusableReply(0)),
+        (#"{"outcome":"retry","retryAfterMs":-1}"#, .malformed("retryAfterMs")),
+        (#"{"replies":["# + String(repeating: #""a","#, count: 32) + #""a"]}"#, .tooManyReplies),
+    ])
+    func `an answer that cannot be used is refused`(_ json: String, _ error: HandlerProtocolError) throws {
+        let result = try JSONDocument(Array(json.utf8)).root
+        #expect(throws: error) { try EventAnswer.outcome(result) }
+    }
+
+    @Test func `outcomes of a Swift handler come back as they were`() throws {
+        let context = try context("text")
+        for outcome in [
+            Outcome.retry(after: .seconds(2)), .reject(reason: "a"), .handoff(reason: "b"), .handled,
+        ] {
+            let result = try written { EventAnswer.write(outcome, to: context, &$0) }
+            #expect(try EventAnswer.outcome(result) == outcome)
+        }
+        let result = try written { EventAnswer.write(.reply("Good morning"), to: context, &$0) }
+        guard case .handled(let replies) = try EventAnswer.outcome(result) else {
+            Issue.record("not handled")
+            return
+        }
+        let id = MessageID("m-1")
+        let bytes = try #require(replies.first).encode(id: id, from: context.business, to: context.customer)
+        let sent = try JSONDocument(bytes).root
+        #expect(sent["body"]?.string == "Good morning")
+        #expect(sent["id"]?.string == "m-1")
+        #expect(sent["destinationId"]?.string == context.customer.rawValue)
+    }
+}
+
+/// What `body` writes into an object, read back.
+func written(_ body: (inout JSONWriter) throws -> Void) throws -> JSONValue {
+    var writer = JSONWriter()
+    try writer.object(body)
+    return try JSONDocument(writer.finish()).root
+}
+
+private func context(_ name: String, said: [String] = ["Hello"]) throws -> Context {
+    let document = try JSONDocument(Fixture.bytes("messages/\(name).json"))
+    var attributes = MessageAttributes.read(document: document)
+    attributes.capabilities = [.quickReply, .form]
+    let entries = try said.enumerated().map { index, text in
+        let message = try written { $0.field("body", text) }
+        return Conversation.Entry(
+            seq: index + 3, at: "2026-07-10T17:00:00.000Z", direction: .inbound, kind: .text,
+            id: MessageID("m-\(index)"), message: message)
+    }
+    return Context(
+        event: .decode(message: document, attributes: attributes),
+        conversation: Conversation(entries: entries), deliveryID: DeliveryID("42"), attempt: 2,
+        deadline: .now + .seconds(30), logger: LogCollector().logger)
+}

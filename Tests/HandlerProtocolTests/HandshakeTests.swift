@@ -1,0 +1,49 @@
+import BalloonJSON
+import HandlerKit
+import HandlerProtocol
+import Testing
+
+struct HandshakeTests {
+    @Test func `the first call comes back as it was written`() throws {
+        let configuration = try JSONDocument(Array(#"{"greeting":"Hello"}"#.utf8)).root
+        let first = Initialization(
+            business: BusinessID("b-1"), slug: "demo", configuration: configuration, maximumInFlight: 4,
+            deadline: .seconds(30))
+        let read = try Initialization(try written { first.write(to: &$0) })
+        #expect(read.business == BusinessID("b-1"))
+        #expect(read.slug == "demo")
+        #expect(read.configuration?["greeting"]?.string == "Hello")
+        #expect(read.maximumInFlight == 4)
+        #expect(read.deadline == .seconds(30))
+    }
+
+    @Test func `a handler that knows no offered version says so`() throws {
+        let params = try JSONDocument(Array(#"{"protocolVersions":["2"],"business":{"id":"a"}}"#.utf8)).root
+        #expect(throws: HandlerProtocolError.unsupportedVersion) { try Initialization(params) }
+    }
+
+    @Test func `an introduction comes back as it was written`() throws {
+        let introduction = Introduction(
+            name: "bakery", version: "2", kinds: [.text, .form], maximumInFlight: 3)
+        #expect(try Introduction(try written { introduction.write(to: &$0) }) == introduction)
+    }
+
+    @Test(arguments: [
+        (#"{}"#, HandlerProtocolError.unsupportedVersion),
+        (#"{"protocolVersion":"2","events":"*"}"#, .unsupportedVersion),
+        (#"{"protocolVersion":"1"}"#, .malformed("events")),
+        (#"{"protocolVersion":"1","events":["texts"]}"#, .unknownKind),
+        (#"{"protocolVersion":"1","events":"*","maxInFlight":0}"#, .malformed("maxInFlight")),
+    ])
+    func `an introduction that cannot be used is refused`(_ json: String, _ error: HandlerProtocolError)
+        throws
+    {
+        let result = try JSONDocument(Array(json.utf8)).root
+        #expect(throws: error) { try Introduction(result) }
+    }
+
+    @Test func `a star means every kind`() throws {
+        let result = try JSONDocument(Array(#"{"protocolVersion":"1","events":"*"}"#.utf8)).root
+        #expect(try Introduction(result).kinds == Set(Kind.allCases))
+    }
+}

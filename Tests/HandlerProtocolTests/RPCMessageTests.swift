@@ -1,0 +1,49 @@
+import BalloonJSON
+import HandlerProtocol
+import Testing
+
+struct RPCMessageTests {
+    @Test(arguments: [
+        "", "hello", "42", "[]", "{}", #"{"jsonrpc":"1.0","id":1,"result":{}}"#, #"{"jsonrpc":"2.0"}"#,
+        #"{"jsonrpc":"2.0","id":"a","result":{}}"#, #"{"jsonrpc":"2.0","id":1}"#,
+        #"{"jsonrpc":"2.0","id":1,"#,
+    ])
+    func `what is no message is noise`(_ line: String) {
+        #expect(RPCMessage(line: Array(line.utf8)) == nil)
+    }
+
+    @Test func `a call comes back as it was written`() throws {
+        let line = RPCLine.request(id: 7, method: "event") { $0.field("deliveryId", "a\nb") }
+        #expect(line.count { $0 == UInt8(ascii: "\n") } == 1 && line.last == UInt8(ascii: "\n"))
+        guard case .request(let id, let method, let params) = RPCMessage(line: line) else {
+            Issue.record("not a request")
+            return
+        }
+        #expect(id.int == 7)
+        #expect(method == "event")
+        #expect(params["deliveryId"]?.string == "a\nb")
+    }
+
+    @Test func `a call without an id is a notification`() {
+        guard case .notification("cancel", _) = RPCMessage(line: RPCLine.notification(method: "cancel"))
+        else {
+            Issue.record("not a notification")
+            return
+        }
+    }
+
+    @Test func `results and refusals come back with their number`() throws {
+        let id = try JSONDocument(Array("12".utf8)).root
+        guard case .result(12, let value) = RPCMessage(line: RPCLine.result(id: id) { $0.field("a", 1) })
+        else {
+            Issue.record("not a result")
+            return
+        }
+        #expect(value["a"]?.int == 1)
+        let busy = RPCFailure(code: RPCFailure.Code.busy, message: "later", retryAfter: .milliseconds(1500))
+        guard case .failure(12, busy) = RPCMessage(line: RPCLine.failure(id: id, busy)) else {
+            Issue.record("not the refusal")
+            return
+        }
+    }
+}
