@@ -143,7 +143,7 @@ let package = Package(
             "SimulatorTests",
             [
                 "Simulator", "BalloonTransport", "BalloonHTTP", "BalloonWire", "BalloonJSON",
-                "BusinessMessages",
+                "BalloonPOSIX", "BusinessMessages",
             ]),
         testTarget(
             "MessageServerTests",

@@ -36,6 +36,18 @@ internal import CCurl
         if method != "GET" || !body.isEmpty { set(CURLOPT_CUSTOMREQUEST, method) }
     }
 
+    /// Sets the method, and content of `sourceBytes` bytes that CURLOPT_READFUNCTION brings.
+    mutating func set(method: String, sourceBytes: Int) {
+        set(CURLOPT_POST, 1)
+        set(CURLOPT_POSTFIELDSIZE_LARGE, size: sourceBytes)
+        set(CURLOPT_CUSTOMREQUEST, method)
+    }
+
+    /// Sets what decides about addresses; `gate` must outlive the transfer.
+    @unsafe mutating func set(gate: UnsafeMutablePointer<balloon_curl_gate>) {
+        keep(unsafe balloon_curl_set_gate(easy, gate))
+    }
+
     /// Sets the fields; `list` must outlive the transfer.
     @unsafe mutating func set(headers list: UnsafeMutablePointer<curl_slist>?) {
         keep(unsafe balloon_curl_set_list(easy, CURLOPT_HTTPHEADER, list))

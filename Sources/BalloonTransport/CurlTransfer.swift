@@ -9,6 +9,8 @@ internal import CCurl
     let ticket: TransferTicket
     private let headers: CurlHeaders
     private var collector: ResponseCollector
+    private let gate: AddressGate?
+    private var content: StreamedContent
     private let continuation: Continuation
 
     /// Prepares `request`; throws `TransportError` without having touched `continuation` when it cannot be sent.
@@ -23,6 +25,8 @@ internal import CCurl
         self.ticket = ticket
         self.continuation = continuation
         collector = ResponseCollector(maximumBytes: request.maximumResponseBytes)
+        gate = request.needsPublicAddress && !hasSecureProxy ? AddressGate() : nil
+        content = StreamedContent(request)
         try setOptions(request)
     }
 
@@ -37,6 +41,8 @@ internal import CCurl
     func cancel() { continuation.resume(returning: .failure(.cancelled)) }
 
     private func outcome(_ code: CURLcode) -> Result<TransportResponse, TransportError> {
+        if content.hasFailed { return .failure(.contentFailed) }
+        if let gate, gate.hasRefusedAll { return .failure(.addressRefused) }
         switch code {
         // libcurl takes a head that was cut off for a whole one.
         case CURLE_OK where !collector.isHeadComplete:
@@ -64,6 +70,9 @@ internal import CCurl
         options.set(CURLOPT_PROTOCOLS_STR, request.allowsPlainHTTP ? "https,http" : "https")
         // Plain HTTP is for addresses of this machine, and no proxy of the environment reaches those.
         if request.url.lowercased().hasPrefix("http:") { options.set(CURLOPT_PROXY, "") }
+        // What we must not connect to is not reached past the proxy either, whatever `no_proxy` says.
+        if request.needsPublicAddress, hasSecureProxy { options.set(CURLOPT_NOPROXY, "") }
+        if let gate { unsafe options.set(gate: gate.pointer) }
         options.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         options.set(CURLOPT_FOLLOWLOCATION, 0)
         options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
@@ -77,18 +86,49 @@ internal import CCurl
         options.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout))
         // Refuses by Content-Length at once; the collector counts what really comes. 0 would mean no limit.
         options.set(CURLOPT_MAXFILESIZE_LARGE, size: max(request.maximumResponseBytes, 1))
-        options.set(method: request.method, body: request.body)
+        if let time = request.stallTimeout {
+            options.set(CURLOPT_LOW_SPEED_LIMIT, 1)
+            options.set(CURLOPT_LOW_SPEED_TIME, max(milliseconds(time) / 1000, 1))
+        }
         // The list and self live until the easy handle is cleaned up, which self does last.
         unsafe options.set(headers: headers.list)
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe options.set(CURLOPT_HEADERFUNCTION, headerCallback, CURLOPT_HEADERDATA, context)
         unsafe options.set(CURLOPT_WRITEFUNCTION, bodyCallback, CURLOPT_WRITEDATA, context)
+        if let source = request.source {
+            options.set(method: request.method, sourceBytes: source.sizeBytes)
+            unsafe options.set(CURLOPT_READFUNCTION, sourceCallback, CURLOPT_READDATA, context)
+        } else {
+            options.set(method: request.method, body: request.body)
+        }
         guard options.code == CURLE_OK else { throw TransportError(options.code) }
     }
 
     fileprivate func receiveHeaderLine(_ line: Span<UInt8>) { collector.receiveHeaderLine(line) }
 
-    fileprivate func receiveBody(_ part: Span<UInt8>) -> Bool { collector.receiveBody(part) }
+    fileprivate func receiveBody(_ part: Span<UInt8>) -> Bool {
+        guard content.hasSink, (200..<300).contains(number(CURLINFO_RESPONSE_CODE)) else {
+            return collector.receiveBody(part)
+        }
+        return collector.count(part) && content.receive(part)
+    }
+
+    /// What is sent next; nil ends the transfer.
+    fileprivate func nextContent(maximumBytes: Int) -> [UInt8]? { content.next(maximumBytes: maximumBytes) }
+}
+
+/// A CURLOPT_READFUNCTION; returns how many bytes it wrote, 0 at the end.
+private func sourceCallback(
+    _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let buffer = unsafe buffer, let context = unsafe context else { return Int(CURL_READFUNC_ABORT) }
+    // libcurl hands back the transfer that set the callback, and room for `size * count` bytes.
+    let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    guard let bytes = transfer.nextContent(maximumBytes: size * count), bytes.count <= size * count else {
+        return Int(CURL_READFUNC_ABORT)
+    }
+    unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: bytes, byteCount: bytes.count)
+    return bytes.count
 }
 
 /// A CURLOPT_HEADERFUNCTION; returns how many bytes it took, which is all of them.

@@ -5,6 +5,7 @@ struct ResponseCollector {
     /// Whether the empty line after the last head came.
     private(set) var isHeadComplete = false
     let maximumBytes: Int
+    private var countedBytes = 0
 
     init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
@@ -30,6 +31,13 @@ struct ResponseCollector {
     mutating func receiveBody(_ part: Span<UInt8>) -> Bool {
         guard part.count <= maximumBytes - body.count else { return false }
         unsafe part.withUnsafeBufferPointer { unsafe body.append(contentsOf: $0) }
+        return true
+    }
+
+    /// Counts a part of the content that somebody else takes; false when the limit is passed.
+    mutating func count(_ part: Span<UInt8>) -> Bool {
+        guard part.count <= maximumBytes - countedBytes else { return false }
+        countedBytes += part.count
         return true
     }
 

@@ -9,6 +9,10 @@ package enum TransportError: Error, Equatable, Sendable {
     /// The name of the host or of the proxy has no address now: check the name and the resolver; try again.
     case hostUnresolved
 
+    /// Every address of the host is private, loopback, link-local or otherwise special: nothing was sent. Whoever named
+    /// the URL wanted us to ask a machine near us; if that is right, list the literal address.
+    case addressRefused
+
     /// Nobody accepted the connection, or the proxy did not: nothing was sent; try again.
     case connectionFailed
 
@@ -27,6 +31,9 @@ package enum TransportError: Error, Equatable, Sendable {
     /// The response has more than `maximumBytes` of content: it will not be smaller next time.
     case responseTooLarge(maximumBytes: Int)
 
+    /// What was to be sent could not be read, or what came could not be kept: look at the disk, and at the log.
+    case contentFailed
+
     /// The task that sent the request was cancelled; the peer may have acted on it.
     case cancelled
 
@@ -37,7 +44,9 @@ package enum TransportError: Error, Equatable, Sendable {
     package var isRetryable: Bool {
         switch self {
         case .hostUnresolved, .connectionFailed, .tlsFailed, .timedOut, .interrupted, .failed: true
-        case .requestInvalid, .schemeRefused, .certificateRefused, .responseTooLarge, .cancelled: false
+        case .requestInvalid, .schemeRefused, .addressRefused, .certificateRefused, .responseTooLarge,
+            .contentFailed, .cancelled:
+            false
         }
     }
 }

@@ -1,8 +1,12 @@
 #include "CCurl.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -81,4 +85,46 @@ void balloon_curl_events_run(balloon_curl_events *events, CURLM *multi) {
         // libcurl ignores a socket that an event before this one made it close.
         curl_multi_socket_action(multi, descriptor, what, &running);
     }
+}
+
+static int ask(balloon_curl_gate *gate, int family, const void *address) {
+    unsigned char bytes[16] = {[10] = 0xff, [11] = 0xff};
+    if (family == AF_INET) memcpy(bytes + 12, address, 4);
+    if (family == AF_INET6) memcpy(bytes, address, 16);
+    int is_allowed = (family == AF_INET || family == AF_INET6) && gate->is_allowed(bytes);
+    if (is_allowed) gate->has_allowed = 1;
+    if (!is_allowed) gate->has_refused = 1;
+    return is_allowed;
+}
+
+// A CURLOPT_OPENSOCKETFUNCTION.
+static curl_socket_t open_allowed(void *user, curlsocktype purpose, struct curl_sockaddr *peer) {
+    (void)purpose;
+    const void *address = NULL;
+    if (peer->family == AF_INET) address = &((const struct sockaddr_in *)&peer->addr)->sin_addr;
+    if (peer->family == AF_INET6) address = &((const struct sockaddr_in6 *)&peer->addr)->sin6_addr;
+    if (!ask(user, peer->family, address)) return CURL_SOCKET_BAD;
+    return socket(peer->family, peer->socktype | SOCK_CLOEXEC, peer->protocol);
+}
+
+// A CURLOPT_PREREQFUNCTION: a kept connection may be one that a request without a gate has made.
+static int use_allowed(void *user, char *peer, char *local, int peer_port, int local_port) {
+    (void)local;
+    (void)peer_port;
+    (void)local_port;
+    unsigned char address[16];
+    int family = AF_UNSPEC;
+    if (inet_pton(AF_INET, peer, address) == 1) family = AF_INET;
+    else if (inet_pton(AF_INET6, peer, address) == 1) family = AF_INET6;
+    if (ask(user, family, address)) return CURL_PREREQFUNC_OK;
+    ((balloon_curl_gate *)user)->has_allowed = 0;
+    return CURL_PREREQFUNC_ABORT;
+}
+
+CURLcode balloon_curl_set_gate(CURL *easy, balloon_curl_gate *gate) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_allowed);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, gate);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, use_allowed);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, gate);
+    return code;
 }

@@ -70,7 +70,8 @@ extension GatewayClient {
         let request = TransportRequest(
             url: address.url, timeout: configuration.requestTimeout,
             connectTimeout: configuration.connectTimeout,
-            maximumResponseBytes: maximumBytes, allowsPlainHTTP: address.isPlainHTTP)
+            maximumResponseBytes: maximumBytes, allowsPlainHTTP: address.isPlainHTTP,
+            needsPublicAddress: !address.isPlainHTTP)
         do {
             return try await perform(.download, request, until: deadline).response.body
         } catch .unreachable(_, .responseTooLarge, _) {

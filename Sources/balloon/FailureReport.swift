@@ -106,7 +106,8 @@ struct FailureReport {
         case .hostUnresolved, .connectionFailed, .tlsFailed, .certificateRefused, .timedOut, .interrupted,
             .failed:
             self.init(.unavailable, error.reason, hint: "check the address, and that the server runs")
-        case .responseTooLarge, .cancelled: self.init(.failed, error.reason, hint: nil)
+        case .addressRefused, .contentFailed, .responseTooLarge, .cancelled:
+            self.init(.failed, error.reason, hint: nil)
         }
     }
 
@@ -125,6 +126,8 @@ extension TransportError {
         case .schemeRefused: "the address is neither https nor http"
         case .hostUnresolved: "the host has no address"
         case .connectionFailed: "nobody accepts the connection"
+        case .addressRefused: "the host has no public address"
+        case .contentFailed: "the file could not be read or written"
         case .tlsFailed(let code): "TLS failed (\(code))"
         case .certificateRefused: "the server's certificate does not prove its name"
         case .timedOut: "the answer took too long"

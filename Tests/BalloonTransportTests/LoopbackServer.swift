@@ -61,13 +61,6 @@ final class LoopbackServer: Sendable {
         "\(scheme)://127.0.0.1:\(port)\(path)"
     }
 
-    /// A port on which nobody listens.
-    static func refusingPort() -> UInt16 {
-        let (listener, port) = listen()
-        close(listener)
-        return port
-    }
-
     private static func listen() -> (descriptor: Int32, port: UInt16) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()

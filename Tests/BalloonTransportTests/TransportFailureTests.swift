@@ -1,5 +1,6 @@
 import BalloonTransport
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct TransportFailureTests {
@@ -15,8 +16,8 @@ import Testing
     }
 
     @Test func `a connection that nobody accepts has failed`() async {
-        let url = "http://127.0.0.1:\(LoopbackServer.refusingPort())/"
-        #expect(await failure(.plain(url)) == .connectionFailed)
+        let port = RefusingPort()
+        #expect(await failure(.plain(port.origin + "/")) == .connectionFailed)
     }
 
     // A label of more than 63 bytes, which no resolver asks anybody about (RFC 1035 §2.3.4).
@@ -192,8 +193,8 @@ import Testing
             .failed(code: 2),
         ]
         let final: [TransportError] = [
-            .requestInvalid, .schemeRefused, .certificateRefused, .responseTooLarge(maximumBytes: 1),
-            .cancelled,
+            .requestInvalid, .schemeRefused, .addressRefused, .certificateRefused,
+            .responseTooLarge(maximumBytes: 1), .contentFailed, .cancelled,
         ]
         for error in retryable { #expect(error.isRetryable) }
         for error in final { #expect(!error.isRetryable) }

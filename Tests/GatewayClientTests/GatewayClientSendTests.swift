@@ -76,11 +76,12 @@ import Testing
     }
 
     @Test func `a gateway that is not there is tried again and then reported`() async throws {
-        let test = try await GatewayUnderTest()
-        await test.gateway.stop()
+        let port = RefusingPort()
+        let test = try await GatewayUnderTest(adjust: { $0.baseURL = port.origin + "/v1" })
         let error = await #expect(throws: GatewayError.self) { try await test.send(test.text()) }
         #expect(error == .unreachable(.message, .connectionFailed, attempts: 4))
         #expect(error?.isRetryable == true)
+        await test.gateway.stop()
     }
 
     @Test func `an answer that does not come in time is asked for again, and Apple sees one message`()

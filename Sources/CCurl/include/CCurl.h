@@ -36,6 +36,18 @@ static inline CURLcode balloon_curl_get_number(CURL *easy, CURLINFO info, long *
     return curl_easy_getinfo(easy, info, value);
 }
 
+// Which addresses a transfer may connect to; it must not move while the easy handle lives.
+typedef struct {
+    // Gets 16 bytes, an IPv4 address as ::ffff:a.b.c.d; 0 refuses.
+    int (*is_allowed)(const unsigned char *address);
+    // Whether an address was refused, and whether one was not.
+    int has_refused;
+    int has_allowed;
+} balloon_curl_gate;
+
+// Asks `gate` after the name was looked up and before each connection, and again before a kept one is used.
+CURLcode balloon_curl_set_gate(CURL *easy, balloon_curl_gate *gate);
+
 // What a multi handle waits for, as one descriptor: `epoll` is readable when libcurl has something to do.
 // The set holds libcurl's sockets and `timer`; libcurl changes both through callbacks, so that no socket is in
 // the set after it was closed. It must not move while the multi handle lives.

@@ -1,0 +1,51 @@
+/// The content of one transfer that does not lie in memory as a whole, in both directions.
+struct StreamedContent {
+    private let source: ContentSource?
+    private let sink: ContentSink?
+    private var reader: ContentSource.Reader?
+    private var writer: ContentSink.Writer?
+    private var leftBytes: Int
+    /// Whether a reader or a writer threw, or there was less to read than was promised.
+    private(set) var hasFailed = false
+
+    init(_ request: TransportRequest) {
+        source = request.source
+        sink = request.sink
+        leftBytes = request.source?.sizeBytes ?? 0
+    }
+
+    var hasSink: Bool { sink != nil }
+
+    /// The next piece, empty at the end; nil when it cannot be had.
+    mutating func next(maximumBytes: Int) -> [UInt8]? {
+        guard let source, leftBytes > 0 else { return [] }
+        do {
+            let reader = try self.reader ?? source.open()
+            self.reader = reader
+            let piece = try reader(min(maximumBytes, leftBytes))
+            hasFailed = piece.isEmpty || piece.count > leftBytes
+            leftBytes -= piece.count
+            return hasFailed ? nil : piece
+        } catch {
+            // Whoever made the reader knows what it threw; here it ends the transfer.
+            hasFailed = true
+            return nil
+        }
+    }
+
+    /// Hands on what came; false when it cannot be kept.
+    mutating func receive(_ part: Span<UInt8>) -> Bool {
+        guard let sink else { return false }
+        var piece = unsafe part.withUnsafeBufferPointer { unsafe Array($0) }
+        do {
+            let writer = try self.writer ?? sink.open()
+            self.writer = writer
+            try writer(&piece)
+            return true
+        } catch {
+            // As above.
+            hasFailed = true
+            return false
+        }
+    }
+}

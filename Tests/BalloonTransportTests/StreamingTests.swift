@@ -1,0 +1,104 @@
+import BalloonTransport
+import Synchronization
+import Testing
+
+@Suite struct StreamingTests {
+    private struct NoDisk: Error {}
+
+    private let transport: CurlTransport
+
+    init() throws { transport = try CurlTransport() }
+
+    /// Bytes 0, 1, 2, … 250, 0, …, in pieces of at most `pieceBytes`.
+    private static func source(_ sizeBytes: Int, really: Int? = nil, pieceBytes: Int = 10_000)
+        -> ContentSource
+    {
+        ContentSource(sizeBytes: sizeBytes) {
+            var position = 0
+            return { maximumBytes in
+                let count = min(maximumBytes, pieceBytes, (really ?? sizeBytes) - position)
+                defer { position += count }
+                return (position..<position + count).map { UInt8($0 % 251) }
+            }
+        }
+    }
+
+    private func request(_ server: LoopbackServer) -> TransportRequest {
+        TransportRequest(method: "POST", url: server.url(), allowsPlainHTTP: true)
+    }
+
+    @Test(arguments: [0, 1, 65_536, 3_000_000])
+    func `content that is made piece by piece arrives whole`(sizeBytes: Int) async throws {
+        let received = Mutex<[UInt8]>([])
+        let server = LoopbackServer { request in
+            #expect(request.header("content-length") == "\(sizeBytes)")
+            #expect(request.header("content-type") == nil)
+            received.withLock { $0 = request.body }
+            return .answer(ok())
+        }
+        var request = request(server)
+        request.source = Self.source(sizeBytes)
+        #expect(try await transport.send(request).status == 200)
+        #expect(received.withLock { $0 } == (0..<sizeBytes).map { UInt8($0 % 251) })
+    }
+
+    @Test func `content that ends early ends the transfer`() async throws {
+        let server = LoopbackServer { _ in .answer(ok()) }
+        var request = request(server)
+        request.source = Self.source(200_000, really: 150_000)
+        await #expect(throws: TransportError.contentFailed) { try await transport.send(request) }
+        request.source = ContentSource(sizeBytes: 10) { throw NoDisk() }
+        await #expect(throws: TransportError.contentFailed) { try await transport.send(request) }
+    }
+
+    @Test func `a sink takes the content of an answer, and the answer has none`() async throws {
+        let text = String(repeating: "0123456789", count: 200_000)
+        let server = LoopbackServer { _ in .answer(ok(text)) }
+        let taken = Mutex<(pieces: Int, bytes: [UInt8])>((0, []))
+        var request = request(server)
+        request.maximumResponseBytes = text.utf8.count
+        request.sink = ContentSink { { piece in taken.withLock { $0 = ($0.pieces + 1, $0.bytes + piece) } } }
+        #expect(try await transport.send(request).body.isEmpty)
+        #expect(taken.withLock { $0.bytes } == Array(text.utf8))
+        #expect(taken.withLock { $0.pieces } > 1)
+    }
+
+    @Test func `a sink has the limit of the response`() async throws {
+        let server = LoopbackServer { _ in
+            .answerAndClose("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 11))
+        }
+        let taken = Atomic(0)
+        var request = request(server)
+        request.maximumResponseBytes = 10
+        request.sink = ContentSink { { taken.add($0.count, ordering: .relaxed) } }
+        await #expect(throws: TransportError.responseTooLarge(maximumBytes: 10)) {
+            try await transport.send(request)
+        }
+        #expect(taken.load(ordering: .relaxed) <= 10)
+    }
+
+    @Test func `the text of a refusal is collected and not given to the sink`() async throws {
+        let server = LoopbackServer { _ in
+            .answer("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone")
+        }
+        var request = request(server)
+        request.sink = ContentSink { throw NoDisk() }
+        let response = try await transport.send(request)
+        #expect(response.status == 404)
+        #expect(response.body == Array("gone".utf8))
+    }
+
+    @Test func `a sink that cannot keep what comes ends the transfer`() async throws {
+        let server = LoopbackServer { _ in .answer(ok("x")) }
+        var request = request(server)
+        request.sink = ContentSink { { _ in throw NoDisk() } }
+        await #expect(throws: TransportError.contentFailed) { try await transport.send(request) }
+    }
+
+    @Test func `an exchange that stands still is timed out`() async throws {
+        let server = LoopbackServer { _ in .hang }
+        var request = request(server)
+        request.stallTimeout = .seconds(1)
+        await #expect(throws: TransportError.timedOut) { try await transport.send(request) }
+    }
+}
