@@ -17,6 +17,9 @@ package final class FileLock: Sendable {
         try descriptor.writeAll(Array("\(getpid())\n".utf8))
     }
 
+    // Closing alone would not do: a child that is just being started holds a copy of the descriptor until it executes.
+    deinit { flock(descriptor.raw, LOCK_UN) }
+
     /// The number of the process that wrote itself into the lock at `path`, if one did.
     package static func owner(of path: String) -> Int32? {
         // The number is only for a message: a lock that cannot be read has an unknown owner.
