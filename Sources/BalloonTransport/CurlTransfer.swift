@@ -73,6 +73,7 @@ internal import CCurl
         // What we must not connect to is not reached past the proxy either, whatever `no_proxy` says.
         if request.needsPublicAddress, hasSecureProxy { options.set(CURLOPT_NOPROXY, "") }
         if let gate { unsafe options.set(gate: gate.pointer) }
+        if let path = request.unixSocket { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
         options.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         options.set(CURLOPT_FOLLOWLOCATION, 0)
         options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)

@@ -38,6 +38,9 @@ package struct TransportRequest: Sendable {
     /// Where the environment names a proxy, all such requests go through it, and which addresses it reaches is its rule.
     package var needsPublicAddress: Bool
 
+    /// The path of a unix socket to connect to, whatever the URL's host; with plain HTTP only.
+    package var unixSocket: String?
+
     /// A request to `url`; the defaults are a `GET` over TLS, 30 seconds in all, 10 to connect, 1 MiB of response.
     package init(
         method: String = "GET", url: String, headers: [(name: String, value: String)] = [],

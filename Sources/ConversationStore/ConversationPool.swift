@@ -9,11 +9,14 @@ struct ConversationPool: Sendable {
     private var newDirectories: Set<String> = []
     private var isClosed = false
 
-    private static let maximumOpenFiles = 128
+    private let maximumOpenFiles: Int
     /// From this many dirty files on one sync of the whole file system is cheaper.
     private static let maximumSingleSyncs = 64
 
-    init(directory: String) { self.directory = directory }
+    init(directory: String, maximumOpenFiles: Int) {
+        self.directory = directory
+        self.maximumOpenFiles = max(1, maximumOpenFiles)
+    }
 
     /// Whether any line was written since the last sync.
     var isDirty: Bool { !dirty.isEmpty }
@@ -78,7 +81,7 @@ struct ConversationPool: Sendable {
         var conversation = try openFile(path)
         if conversation.isNew { newDirectories.insert(Directory.parent(of: path)) }
         conversation.lastUse = uses
-        if open.count >= Self.maximumOpenFiles { closeOldest() }
+        if open.count >= maximumOpenFiles { closeOldest() }
         open[key] = conversation
     }
 
@@ -97,11 +100,10 @@ struct ConversationPool: Sendable {
         }
     }
 
+    /// Closes the quarter that was not used for longest: looking for one each time would cost as much as opening it.
     private mutating func closeOldest() {
-        var oldest = open.startIndex
-        for index in open.indices where open.values[index].lastUse < open.values[oldest].lastUse {
-            oldest = index
-        }
-        open.remove(at: oldest)
+        let uses = open.values.map(\.lastUse).sorted()
+        let limit = uses[uses.count / 4]
+        open = open.filter { $0.value.lastUse > limit }
     }
 }

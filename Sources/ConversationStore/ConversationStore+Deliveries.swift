@@ -65,6 +65,10 @@ extension ConversationStore {
         let key = delivery.conversation
         let pending = try leased(delivery)
         if pending.recordedKind != nil { return }
+        guard !pending.isReplay else {
+            _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.recordedKind = kind } }
+            return
+        }
         let entry = ConversationEntry(
             conversation: key, record: delivery.record, at: delivery.receivedAt, id: delivery.id, kind: kind,
             message: message, repeats: original)

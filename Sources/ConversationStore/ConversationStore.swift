@@ -12,6 +12,7 @@ package final class ConversationStore: Sendable {
     let journal: Journal
     let scheduler: DeliveryScheduler
     let reader: SegmentReader
+    let files: JournalFiles
     let conversations: ConversationWriter
     let checkpointer: Checkpointer
     let calls: CallsUnderWay
@@ -29,12 +30,14 @@ package final class ConversationStore: Sendable {
             directory: directory.journal, state: RecoveredJournal(configuration), logger: logger)
         let scheduler = DeliveryScheduler()
         let intake = Intake(index: recovered.index, scheduler: scheduler)
+        files = JournalFiles(dataDirectory: configuration.directory)
         reader = SegmentReader(directory: directory.journal)
         var writer = JournalWriter(
             configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
         calls = try countCrashes(directory, &recovered, &writer, logger)
         journal = Journal(writer, configuration: configuration) { intake.settle($0, $1) }
-        conversations = ConversationWriter(directory: directory.conversations)
+        conversations = ConversationWriter(
+            directory: directory.conversations, maximumOpenFiles: configuration.maximumOpenConversations)
         checkpointer = Checkpointer(
             configuration.checkpointInterval, conversations: conversations, journal: journal, logger: logger)
         self.scheduler = scheduler

@@ -6,7 +6,9 @@ final class ConversationWriter: Sendable {
     private let queue = DispatchQueue(label: "balloon.conversations")
     private let pool: Mutex<ConversationPool>
 
-    init(directory: String) { pool = Mutex(ConversationPool(directory: directory)) }
+    init(directory: String, maximumOpenFiles: Int) {
+        pool = Mutex(ConversationPool(directory: directory, maximumOpenFiles: maximumOpenFiles))
+    }
 
     /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) async throws {

@@ -27,6 +27,8 @@ package struct Delivery: Sendable {
     package let receivedAt: Timestamp
     /// Whether the message came in before the store was opened.
     package let isRecovered: Bool
+    /// Whether somebody asked to hand over again what was finished before.
+    package let isReplay: Bool
     /// Whether it waits outside its conversation's order, so that others do not wait for it.
     package let isParked: Bool
     /// Whether one that came before it in its conversation was parked and may come later.

@@ -13,6 +13,7 @@ struct DeliveryRecords: Sendable {
     let id: MessageID
     let receivedAt: Timestamp
     let attributes: ReceivedAttributes
+    private let isReplay: Bool
     private(set) var message: [UInt8]
     private(set) var reference = ReferenceState.none
     private(set) var decided: DecidedOutcome?
@@ -21,12 +22,10 @@ struct DeliveryRecords: Sendable {
     /// Reads the message's own record and those that say more about it, in their order.
     init(_ pending: PendingDelivery, from reader: SegmentReader) throws(StoreError) {
         let root = try reader.line(at: pending.location).root
-        let attributes = root["attributes"]
         id = MessageID(root["id"]?.string ?? "")
         receivedAt = timestamp(root)
-        self.attributes = ReceivedAttributes(
-            capabilityList: attributes?["capabilityList"]?.string, locale: attributes?["locale"]?.string,
-            intent: attributes?["intent"]?.string, group: attributes?["group"]?.string)
+        attributes = ReceivedAttributes(root["attributes"])
+        isReplay = root["replayOf"] != nil
         message = Array(root["message"]?.text ?? [])
         for location in pending.related { apply(try reader.line(at: location).root) }
     }
@@ -56,7 +55,8 @@ struct DeliveryRecords: Sendable {
             customer: lease.conversation.customer, id: id, attributes: attributes, message: message,
             reference: reference, attempt: Int(lease.pending.attempt), decided: decided,
             replyResults: replies.mapValues(\.result), receivedAt: receivedAt,
-            isRecovered: lease.pending.isRecovered, isParked: lease.pending.isParked,
+            isRecovered: lease.pending.isRecovered, isReplay: lease.pending.isReplay,
+            isParked: lease.pending.isParked,
             isAfterGap: lease.pending.isAfterGap, crashes: Int(lease.pending.crashes))
     }
 
@@ -66,11 +66,14 @@ struct DeliveryRecords: Sendable {
     func entries(
         record: UInt64, kind: Kind, conversation: ConversationKey, repeating original: MessageID? = nil
     ) -> [ConversationEntry] {
-        var entries = [
-            ConversationEntry(
-                conversation: conversation, record: record, at: receivedAt, id: id, kind: kind,
-                message: message, repeats: original)
-        ]
+        var entries: [ConversationEntry] = []
+        // A replay's message has its line from the first time.
+        if !isReplay {
+            entries.append(
+                ConversationEntry(
+                    conversation: conversation, record: record, at: receivedAt, id: id, kind: kind,
+                    message: message, repeats: original))
+        }
         for (index, reply) in (decided?.replies ?? []).enumerated() {
             guard let end = replies[index] else { continue }
             entries.append(

@@ -28,7 +28,8 @@ enum JournalBody {
     ///
     /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`;
     /// with `"reference":true` before the message when it has a payload reference.
-    static func message(_ message: ReceivedMessage) -> [UInt8] {
+    /// `"replayOf":12` says which message is handed over again.
+    static func message(_ message: ReceivedMessage, replayOf original: UInt64? = nil) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.message.count + 512)
         writer.object { writer in
             writer.field("type", "message")
@@ -36,6 +37,7 @@ enum JournalBody {
             writer.field("business", message.business.rawValue)
             writer.field("customer", message.customer.rawValue)
             writer.field("id", message.id.rawValue)
+            writer.field("replayOf", original.map { Int($0) })
             if !message.attributes.isEmpty {
                 writer.key("attributes")
                 writer.object { writer in
@@ -160,6 +162,14 @@ enum JournalBody {
             $0.field("result", result.name)
             $0.field("reason", result.reason)
             $0.field("original", result.original?.rawValue)
+            $0.field("at", at.rfc3339)
+        }
+    }
+
+    /// `{"type":"dropped","of":12,"at":"…"}`: nothing is to be done about a dead letter.
+    static func dropped(of record: UInt64, at: Timestamp) -> [UInt8] {
+        object("dropped") {
+            $0.field("of", Int(record))
             $0.field("at", at.rfc3339)
         }
     }

@@ -47,13 +47,7 @@ struct JournalRecovery {
     /// A segment's second line may say which records before it were given up.
     private mutating func readAbandoned(_ segment: UInt64) throws(StoreError) {
         let start = try access(segment) { file throws(SystemError) in try file.read(at: 0, count: 4096) }
-        for line in start.split(separator: UInt8(ascii: "\n"), maxSplits: 2).prefix(2) {
-            guard JournalLine.isIntact(line), let document = try? JSONDocument(Array(line), limits: .journal),
-                document.root["type"]?.equals("abandoned") ?? false,
-                let from = document.root["from"]?.int, let to = document.root["to"]?.int, 0 < from, from <= to
-            else { continue }
-            abandoned.insert(UInt64(from)...UInt64(to))
-        }
+        abandoned.insert(fromStartOf: start)
     }
 
     private mutating func readAll(_ segments: [UInt64]) throws(StoreError) {

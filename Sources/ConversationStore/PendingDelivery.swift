@@ -12,6 +12,8 @@ struct PendingDelivery: Sendable {
     var attempt: Int32 = 0
     /// Whether its payload reference has no end yet.
     var awaitsReference: Bool
+    /// Whether it hands over what was finished before; then its conversation has the message already.
+    var isReplay = false
     var isDecided = false
     /// How often the process ended while its handler had it.
     var crashes: UInt8 = 0

@@ -94,11 +94,15 @@ struct RecoveredJournal: Sendable {
         let key = MessageKey(business: BusinessID(business), id: MessageID(id))
         // Of two with an identity the first counts. But one that came when the first was forgotten was taken for
         // another message, and acknowledged.
-        if let first = index.recover(key, record: record, at: at), unfinished[first] != nil { return }
+        let isReplay = root["replayOf"] != nil
+        if !isReplay, let first = index.recover(key, record: record, at: at), unfinished[first] != nil {
+            return
+        }
         unfinished[record] = Recovered(
             conversation: ConversationKey(business: BusinessID(business), customer: CustomerID(customer)),
             pending: PendingDelivery(
                 record: record, location: location, awaitsReference: root["reference"]?.bool ?? false,
+                isReplay: isReplay,
                 isRecovered: true))
     }
 

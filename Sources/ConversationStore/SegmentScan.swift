@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 
 /// The lines of a segment's bytes, and what is to be thought of those that are missing or broken.
@@ -95,6 +96,17 @@ struct AbandonedRecords: Sendable {
     private(set) var ranges: [ClosedRange<UInt64>] = []
 
     mutating func insert(_ range: ClosedRange<UInt64>) { ranges.append(range) }
+
+    /// Reads what the second line of a segment may say.
+    mutating func insert(fromStartOf segment: [UInt8]) {
+        for line in segment.split(separator: UInt8(ascii: "\n"), maxSplits: 2).prefix(2) {
+            guard JournalLine.isIntact(line), let document = try? JSONDocument(Array(line), limits: .journal),
+                document.root["type"]?.equals("abandoned") ?? false,
+                let from = document.root["from"]?.int, let to = document.root["to"]?.int, 0 < from, from <= to
+            else { continue }
+            insert(UInt64(from)...UInt64(to))
+        }
+    }
 
     func contains(_ record: UInt64) -> Bool {
         !ranges.isEmpty && ranges.contains { $0.contains(record) }

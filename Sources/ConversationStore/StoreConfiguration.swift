@@ -10,6 +10,8 @@ package struct StoreConfiguration: Sendable {
     package var maximumRememberedMessages = 4_000_000
     /// The size from which a journal segment is followed by a new one.
     package var maximumSegmentBytes = 64 << 20
+    /// How many conversations' files stay open.
+    package var maximumOpenConversations = 128
     /// How long written conversation lines may wait until they are synced and checkpointed.
     package var checkpointInterval = Duration.seconds(5)
     /// How long a record that nobody waits for may wait for company before it is written.

@@ -29,6 +29,12 @@ package enum StoreError: Error, Hashable, Sendable {
     case unknownReply(record: UInt64, index: Int)
     /// The reference was resolved before; a mistake of the caller.
     case alreadyResolved(record: UInt64)
+    /// No message in the journal has this record; the operator looks it up in the list.
+    case unknownRecord(UInt64)
+    /// The message is still being dealt with, so that it cannot be handed over again; the operator waits.
+    case notFinished(record: UInt64)
+    /// The message is no dead letter; the operator looks it up in the list.
+    case notDead(record: UInt64)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -52,6 +58,9 @@ extension StoreError: CustomStringConvertible {
         case .notLeased(let record): "delivery \(record) is not leased"
         case .alreadyDecided(let record): "delivery \(record) was decided before"
         case .unknownReply(let record, let index): "delivery \(record) has no reply \(index)"
+        case .unknownRecord(let record): "no message has the record \(record)"
+        case .notFinished(let record): "message \(record) is still being dealt with"
+        case .notDead(let record): "message \(record) is no dead letter"
         case .alreadyResolved(let record): "the reference of message \(record) was resolved before"
         }
     }

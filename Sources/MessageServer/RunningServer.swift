@@ -26,13 +26,15 @@ package final class RunningServer: Sendable {
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil
     ) throws {
-        OpenFileLimit.raise()
+        let maximumOpenFiles = OpenFileLimit.raise()
         let observer = observer ?? LogObserver(logger)
         let isDraining = DrainFlag()
         let registry = HandlerRegistry(
             try BusinessHandler.make(configuration.businesses, handlers, configuration, logger))
-        let store = try ConversationStore.open(
-            StoreConfiguration(directory: configuration.dataDirectory), logger: logger)
+        var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)
+        // Most of the descriptors are for connections.
+        storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 8), 4096)
+        let store = try ConversationStore.open(storeConfiguration, logger: logger)
         let gateway = try GatewayClient(
             configuration: GatewayConfiguration(
                 baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
@@ -49,7 +51,8 @@ package final class RunningServer: Sendable {
             configuration, businesses: registry.businesses, store: store, observer: observer)
         let health = HealthRoutes.make(store: store) { isDraining.isSet }
         http = try HTTPServer(
-            listeners: [HTTPListener(configuration.listen, routes: [webhook] + health)],
+            listeners: [HTTPListener(configuration.listen, routes: [webhook] + health)]
+                + ControlRoutes.listeners(configuration.dataDirectory, store, logger),
             shards: configuration.limits.shards, logger: logger,
             describeRefusal: RefusedReads(observer).describe)
     }
@@ -66,7 +69,8 @@ package final class RunningServer: Sendable {
         }
         work.withLock { $0 = task }
         do {
-            return try await http.start()
+            // The control socket is nobody's to connect to but the commands of this machine.
+            return Array(try await http.start().prefix(1))
         } catch {
             await stop(within: .zero)
             throw error

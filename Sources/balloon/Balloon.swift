@@ -12,7 +12,8 @@ import BalloonPOSIX
             """,
         version: "0.1.0",
         subcommands: [
-            Serve.self, Dev.self, Simulate.self, Validate.self, Convert.self, Conversations.self, Config.self,
+            Serve.self, Dev.self, Simulate.self, Validate.self, Convert.self, Conversations.self, Events.self,
+            DeadLetters.self, Config.self,
             Token.self, HealthCheck.self,
         ])
 

@@ -75,6 +75,11 @@ struct FailureReport {
             self.init(.badData, "\(error)", hint: "restore the file from a backup")
         case .unavailable:
             self.init(.unavailable, "\(error)", hint: "check the path, its mode and the disk")
+        case .unknownRecord, .notDead:
+            self.init(
+                .usage, "\(error)", hint: "balloon events list and balloon deadletters list show the records")
+        case .notFinished:
+            self.init(.failed, "\(error)", hint: "wait for its end; balloon events show tells how far it is")
         case .notDurable, .overloaded, .closed, .notLeased, .alreadyDecided, .unknownReply, .alreadyResolved:
             self.init(.failed, "\(error)", hint: nil)
         }

@@ -79,7 +79,9 @@ struct DeliveryPipeline: Sendable {
     ///
     /// Not asked of what was decided: then it was none, and never of a replay.
     private func original(of event: InboundEvent, _ delivery: Delivery) async throws -> MessageID? {
-        guard delivery.decided == nil, Repetition.isPossible(for: event.kind) else { return nil }
+        guard delivery.decided == nil, !delivery.isReplay, Repetition.isPossible(for: event.kind) else {
+            return nil
+        }
         let lines = try await store.recentLines(
             of: delivery.business, delivery.customer, maximum: Repetition.maximumLines)
         return Repetition.original(of: event, delivery, in: lines)

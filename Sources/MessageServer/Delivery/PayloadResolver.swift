@@ -84,7 +84,7 @@ extension StoreError {
         case .notDurable, .overloaded, .unavailable: true
         case .inUse, .unknownVersion, .damaged, .quarantined, .closed, .notLeased, .alreadyDecided,
             .unknownReply,
-            .alreadyResolved:
+            .alreadyResolved, .unknownRecord, .notFinished, .notDead:
             false
         }
     }

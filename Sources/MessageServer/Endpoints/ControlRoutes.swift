@@ -1,0 +1,75 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import ConversationStore
+import Logging
+
+/// `POST /replay` and `POST /drop` on `DATA/control.sock`: what changes a data directory that a server owns.
+///
+/// The body is `{"records":[12,13]}`. The answer is 200 with `{"records":[57,58]}`, the new records of a replay, or 400
+/// with `{"error":"…"}`, and then nothing was changed.
+package enum ControlRoutes {
+    /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
+    package static let socketName = "control.sock"
+
+    /// None when the path is too long for a socket; then only a stopped server's directory can be changed.
+    static func listeners(_ directory: String, _ store: ConversationStore, _ logger: Logger) -> [HTTPListener]
+    {
+        guard let address = SocketAddress("unix:" + directory + "/" + socketName) else {
+            logger.warning("the data directory's path is too long for a control socket")
+            return []
+        }
+        return [HTTPListener(address, routes: make(store: store))]
+    }
+
+    static func make(store: ConversationStore) -> [HTTPRoute] {
+        [
+            route("/replay") { records in try await store.replay(records) },
+            route("/drop") { records in
+                try await store.drop(records)
+                return []
+            },
+        ]
+    }
+
+    private static func route(
+        _ path: String, _ change: @escaping @Sendable ([UInt64]) async throws -> [UInt64]
+    ) -> HTTPRoute {
+        HTTPRoute(.post, path, body: .collected(maximumBytes: 1 << 20)) { request, responder in
+            guard let records = records(in: Array(request.body)) else {
+                return HTTPResponse(.badRequest, text: "the body must be {\"records\":[…]}\n")
+            }
+            // The journal is read and written, which no shard waits for.
+            Task { @concurrent in
+                do {
+                    responder.respond(HTTPResponse(.ok, json: answer(try await change(records))))
+                } catch {
+                    responder.respond(HTTPResponse(.badRequest, json: refusal(error)))
+                }
+            }
+            return nil
+        }
+    }
+
+    private static func answer(_ records: [UInt64]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("records")
+            writer.array { writer in for record in records { writer.raw(Array("\(record)".utf8)) } }
+        }
+        return writer.finish()
+    }
+
+    private static func refusal(_ error: any Error) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { $0.field("error", "\(error)") }
+        return writer.finish()
+    }
+
+    /// The record numbers in a body or an answer; nil when it is neither.
+    package static func records(in json: [UInt8]) -> [UInt64]? {
+        guard let values = (try? JSONDocument(json))?.root["records"]?.elements else { return nil }
+        let records = values.compactMap { $0.int.flatMap { UInt64(exactly: $0) } }
+        return records.count == values.count ? records : nil
+    }
+}

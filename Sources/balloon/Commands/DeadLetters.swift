@@ -1,0 +1,104 @@
+import ArgumentParser
+import BalloonPOSIX
+import ConversationStore
+
+/// `balloon deadletters …`: messages that no handler took, until somebody decides about them.
+struct DeadLetters: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deadletters",
+        abstract: "List, show, retry and drop the messages that no handler took.",
+        subcommands: [List.self, Show.self, Retry.self, Drop.self])
+
+    /// `balloon deadletters list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the dead letters: record, time, status, business, customer, summary, reason.")
+
+        @OptionGroup var filter: EventFilter
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            for event in try options.journal().events(where: { $0.isDeadLetter && filter.admits($0) }) {
+                options.write(event)
+            }
+        }
+    }
+
+    /// `balloon deadletters show`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a dead letter as JSON, without secrets, and why it is one.")
+
+        @Argument(help: "The message's record, as the list shows it.")
+        var record: UInt64
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            for event in try options.journal().events([record]) {
+                guard event.isDeadLetter else { throw StoreError.notDead(record: record) }
+                StandardStream.output.write(EventRendering.json(event, withMessage: true))
+            }
+        }
+    }
+
+    /// `balloon deadletters retry`.
+    struct Retry: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Hand dead letters to their handlers again.")
+
+        @OptionGroup var choice: DeadLetterChoice
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let chosen = try choice.events(options)
+            if chosen.isEmpty { return }
+            let replays = try await StoreChange.replay(chosen.map(\.record)).run(data: options.data)
+            for (event, replay) in zip(chosen, replays) {
+                StandardStream.output.write("\(event.record) is handed over again as \(replay)\n")
+            }
+        }
+    }
+
+    /// `balloon deadletters drop`.
+    struct Drop: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take dead letters off the list for good; they stay in their conversations.")
+
+        @OptionGroup var choice: DeadLetterChoice
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let chosen = try choice.events(options)
+            if chosen.isEmpty { return }
+            _ = try await StoreChange.drop(chosen.map(\.record)).run(data: options.data)
+            for event in chosen { StandardStream.output.write("\(event.record) is dropped\n") }
+        }
+    }
+}
+
+/// Which dead letters something is done about.
+struct DeadLetterChoice: ParsableArguments {
+    @Argument(help: "The messages' records, as the list shows them.")
+    var records: [UInt64] = []
+
+    @Flag(help: "All that the filters admit.")
+    var all = false
+
+    @OptionGroup var filter: EventFilter
+
+    func validate() throws {
+        if records.isEmpty != all { throw ValidationError("Name the records, or --all.") }
+    }
+
+    /// Throws when a record that was named is no dead letter.
+    func events(_ options: ReadingOptions) throws -> [JournalEvent] {
+        let journal = try options.journal()
+        if all { return try journal.events { $0.isDeadLetter && filter.admits($0) } }
+        let events = try journal.events(records)
+        if let other = events.first(where: { !$0.isDeadLetter }) {
+            throw StoreError.notDead(record: other.record)
+        }
+        return events.filter(filter.admits)
+    }
+}

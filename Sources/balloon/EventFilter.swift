@@ -1,0 +1,35 @@
+public import ArgumentParser
+import BalloonPOSIX
+public import BusinessMessages
+package import ConversationStore
+
+/// Which of a data directory's events a command is about.
+struct EventFilter: ParsableArguments {
+    @Option(help: ArgumentHelp("Only this business's.", valueName: "id"))
+    var business: String?
+
+    @Option(help: "Only of this kind.")
+    var kind: Kind?
+
+    @Option(
+        help: ArgumentHelp("Only those that came in at this time or later (RFC 3339).", valueName: "time"))
+    var since: Timestamp?
+
+    @Option(help: ArgumentHelp("Only those that came in before this time (RFC 3339).", valueName: "time"))
+    var until: Timestamp?
+
+    /// Whether the event is one of them.
+    func admits(_ event: JournalEvent) -> Bool {
+        (business == nil || event.business.rawValue == business) && (kind == nil || event.kind == kind)
+            && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true
+    }
+}
+
+extension Kind: ExpressibleByArgument {}
+
+extension JournalEvent.Status: ExpressibleByArgument {}
+
+extension Timestamp: ExpressibleByArgument {
+    /// Reads RFC 3339 §5.6.
+    init?(argument: String) { self.init(rfc3339: argument) }
+}

@@ -1,0 +1,51 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+
+/// Events as people and programs read them on standard output; every result ends its line.
+enum EventRendering {
+    /// `12  2026-11-21T10:00:00.123Z  failed  BUSINESS  CUSTOMER  text: Good morning  (the handler threw …)`.
+    static func text(_ event: JournalEvent) -> String {
+        let kind = kind(event)
+        let summary = MessageSummary.text(of: event.message, kind: kind)
+        let reason = event.reason.map { "  (\($0))" } ?? ""
+        let original = event.replayOf.map { "  (replay of \($0))" } ?? ""
+        return terminalText(
+            "\(event.record)  \(event.at)  \(event.status.rawValue)  \(event.business)  \(event.customer)  "
+                + "\(kind): \(summary)\(reason)\(original)") + "\n"
+    }
+
+    /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`
+    /// `"reason":"…"}`, and with the message when that is asked for.
+    static func json(_ event: JournalEvent, withMessage: Bool) -> String {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("record", Int(clamping: event.record))
+            writer.field("at", event.at.rfc3339)
+            writer.field("status", event.status.rawValue)
+            writer.field("business", event.business.rawValue)
+            writer.field("customer", event.customer.rawValue)
+            writer.field("id", event.id.rawValue)
+            writer.field("kind", kind(event).rawValue)
+            writer.field("attempts", event.attempts)
+            writer.field("next", event.next?.rfc3339)
+            writer.field("reason", event.reason)
+            writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
+            guard withMessage else { return }
+            writer.key("message")
+            writer.raw(content(event)?.redactedMessage ?? Array(event.message.text))
+        }
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+
+    /// The kind; of one that nobody has looked at yet, what it will be.
+    private static func kind(_ event: JournalEvent) -> Kind {
+        event.kind ?? content(event)?.kind ?? .unrecognized
+    }
+
+    /// Never nil: the message was valid inside the journal.
+    private static func content(_ event: JournalEvent) -> InboundEvent? {
+        (try? JSONDocument(Array(event.message.text))).map { InboundEvent.decode(message: $0) }
+    }
+}
