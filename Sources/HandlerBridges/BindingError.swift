@@ -6,7 +6,9 @@ package enum BindingError: Error, Hashable, Sendable {
     case descriptorsExhausted
     /// `environment` is not an object of texts.
     case environmentExpected
-    /// `http` has no `url` of the form `http://…`, `https://…` or `unix:PATH`.
+    /// `events` is not a list of kinds.
+    case eventsExpected
+    /// `http` has no `url` of the form `http://…` or `https://…`.
     case addressExpected
     /// `secret` is not `{"env": NAME}`, `{"file": PATH}`, or a list of at most two of them.
     case secretExpected
@@ -21,7 +23,8 @@ extension BindingError: CustomStringConvertible {
         case .commandExpected: "\"exec\" must be a list of texts, the program first"
         case .descriptorsExhausted: "the process has no descriptors left"
         case .environmentExpected: "\"environment\" must be an object of texts"
-        case .addressExpected: "\"http\" needs \"url\": \"https://…\" (or http://…, or unix:PATH)"
+        case .eventsExpected: "\"events\" must be a list of kinds"
+        case .addressExpected: "\"http\" needs \"url\": \"https://…\" (or http://…)"
         case .secretExpected: "\"secret\" must be {\"env\": NAME} or {\"file\": PATH}, or a list of two"
         case .secretUnusable: "the secret is missing, or not Base64 of 24 to 64 bytes"
         }

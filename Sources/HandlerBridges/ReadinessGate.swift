@@ -9,9 +9,7 @@ final class ReadinessGate: Sendable {
         var nextTicket = 0
     }
 
-    private let state: Mutex<State>
-
-    init(isOpen: Bool = false) { state = Mutex(State(isOpen: isOpen)) }
+    private let state = Mutex(State())
 
     /// Waits until the gate is open; false when it never will be again, or the task is cancelled.
     func wait() async -> Bool {

@@ -51,11 +51,13 @@ final class BridgedServer: Sendable {
         configuration.gateway.downloadHosts = ["\(gatewayAddress)"]
         configuration.limits = limits
         let environment = ProcessEnvironment.variables().merging(
-            ["BALLOON_SECRET": "c2VjcmV0", "SOME_PASSWORD": "secret"]
+            ["BALLOON_SECRET": "c2VjcmV0", "SOME_PASSWORD": "secret", "HOOK": ServiceHandlerTests.secret]
         ) { $1 }
         server = try RunningServer(
             configuration: configuration,
-            handlers: [ExecBinder(timings: timings, environment: environment)], logger: log.logger,
+            handlers: [
+                ExecBinder(timings: timings, environment: environment), HTTPBinder(environment: environment),
+            ], logger: log.logger,
             observer: stages)
         address = "http://\(try await server.start()[0])"
     }

@@ -1,0 +1,26 @@
+/// The signatures of Standard Webhooks ("Verifying webhook authenticity"): HMAC-SHA-256 over id, time and body.
+package struct WebhookSignature: Sendable {
+    private let secrets: [Secret]
+
+    /// Signs with each of `secrets`; two while one replaces the other.
+    package init(secrets: [Secret]) { self.secrets = secrets }
+
+    /// Returns the value of `webhook-signature`: `v1,` and Base64, for each secret one, with a blank between.
+    package func sign(id: String, timestamp: Int, body: [UInt8]) -> String {
+        let signed = Array("\(id).\(timestamp).".utf8) + body
+        return secrets.map { secret in
+            let tag = HMACSHA256(key: secret).tag(of: signed.span)
+            return "v1," + Base64.encode(tag.span, alphabet: .standard)
+        }.joined(separator: " ")
+    }
+}
+
+extension Secret {
+    /// Reads a secret as Standard Webhooks writes it: `whsec_` and the Base64 of 24 to 64 bytes; the prefix may lack.
+    package init(webhook text: String) throws(WireError) {
+        let prefix = "whsec_"
+        let secret = try Secret(base64: text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text)
+        guard (24...64).contains(secret.bytes.count) else { throw .base64Malformed }
+        self = secret
+    }
+}

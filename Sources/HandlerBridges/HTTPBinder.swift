@@ -1,0 +1,63 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+package import HandlerKit
+
+/// Makes handlers that are services: `"handler": {"http": {"url": "https://…", "secret": {"env": "NAME"}}}`.
+///
+/// `secret` may be a list of two, of which the first is the new one. `events` may be a list of kinds; without it every
+/// kind is sent.
+package struct HTTPBinder: HandlerBinder {
+    /// The key in the binding.
+    package let name = "http"
+    private let environment: [String: String]
+
+    /// Makes a binder that finds secrets in `environment`.
+    package init(environment: [String: String] = ProcessEnvironment.variables()) {
+        self.environment = environment
+    }
+
+    /// Makes a handler; the service is not called.
+    package func make(_ request: HandlerBindingRequest) throws -> any Handler {
+        guard let http = request.binding["http"], let url = http["url"]?.string,
+            url.hasPrefix("https://") || url.hasPrefix("http://")
+        else { throw BindingError.addressExpected }
+        return ServiceHandler(
+            url: url, signature: WebhookSignature(secrets: try secrets(http["secret"], request.directory)),
+            kinds: try kinds(http["events"]), transport: try CurlTransport())
+    }
+
+    private func kinds(_ events: JSONValue?) throws -> Set<Kind> {
+        guard let events else { return Set(Kind.allCases) }
+        let kinds = events.elements.map { $0.string.flatMap { Kind(rawValue: $0) } }
+        guard !kinds.isEmpty, !kinds.contains(nil) else { throw BindingError.eventsExpected }
+        return Set(kinds.compactMap { $0 })
+    }
+
+    private func secrets(_ value: JSONValue?, _ directory: String) throws -> [Secret] {
+        guard let value else { throw BindingError.secretExpected }
+        let references = value.kind == .array ? Array(value.elements) : [value]
+        guard (1...2).contains(references.count) else { throw BindingError.secretExpected }
+        return try references.map { try secret($0, directory) }
+    }
+
+    private func secret(_ reference: JSONValue, _ directory: String) throws -> Secret {
+        let text: String?
+        if let name = reference["env"]?.string {
+            text = environment[name]
+        } else if let path = reference["file"]?.string {
+            let file = path.hasPrefix("/") ? path : directory + "/" + path
+            let bytes = try? Descriptor.open(reading: file).readToEnd(maximumBytes: 4096)
+            text = bytes.map { String(decoding: $0, as: UTF8.self) }
+        } else {
+            throw BindingError.secretExpected
+        }
+        let trimmed = text?.split(whereSeparator: \.isWhitespace).first.map(String.init)
+        // Why it cannot be read does not matter, and the reason must not quote it.
+        guard let trimmed, let secret = try? Secret(webhook: trimmed) else {
+            throw BindingError.secretUnusable
+        }
+        return secret
+    }
+}

@@ -1,0 +1,103 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import HandlerKit
+import HandlerProtocol
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HandlerBridges
+
+struct ServiceHandlerTests {
+    static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+    @Test func `the signature is that of the specification's sample`() throws {
+        let signature = WebhookSignature(secrets: [try Secret(webhook: Self.secret)])
+        let value = signature.sign(
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp: 1_614_265_330,
+            body: Array(#"{"test": 2432232314}"#.utf8))
+        #expect(value == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    }
+
+    @Test func `while secrets change, both sign`() throws {
+        let other = Secret.random(byteCount: 32)
+        let both = WebhookSignature(secrets: [try Secret(webhook: Self.secret), other])
+        let parts = both.sign(id: "a", timestamp: 1, body: []).split(separator: " ")
+        #expect(parts.count == 2)
+        #expect(
+            parts.last.map(String.init)
+                == WebhookSignature(secrets: [other]).sign(id: "a", timestamp: 1, body: []))
+    }
+
+    @Test(arguments: ["", "whsec_", "short", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!"])
+    func `what is no secret is refused`(_ text: String) {
+        #expect(throws: WireError.self) { try Secret(webhook: text) }
+    }
+
+    private static let answers: [(Int, String?, String, Outcome)] = [
+        (200, nil, #"{"replies":["Hello"]}"#, .reply("Hello")), (202, nil, "", .handled),
+        (429, "7", "", .retry(after: .seconds(7))), (503, "0", "", .retry(after: .zero)),
+        (404, nil, "", .reject(reason: "the service answered with status 404")),
+        (301, nil, "", .reject(reason: "the service answered with status 301")),
+    ]
+
+    @Test(arguments: answers)
+    func `a status means what becomes of the event`(
+        _ status: Int, _ retryAfter: String?, _ body: String, _ outcome: Outcome
+    ) throws {
+        let headers = retryAfter.map { [(name: "Retry-After", value: $0)] } ?? []
+        let response = TransportResponse(status: status, headers: headers, body: Array(body.utf8))
+        #expect(try handler().outcome(response) == outcome)
+    }
+
+    @Test(arguments: [
+        (500, "", BridgeError.status(500)), (408, "", .status(408)), (200, "hello", .notJSON),
+        (200, #"{"outcome":"perhaps"}"#, .invalid(.malformed("outcome"))),
+    ])
+    func `what may go better later is an error`(_ status: Int, _ body: String, _ error: BridgeError) {
+        let response = TransportResponse(status: status, body: Array(body.utf8))
+        #expect(throws: error) { try handler().outcome(response) }
+    }
+
+    @Test func `an event goes to the service, signed, and its reply to the customer`() async throws {
+        let seen = Mutex<[String]>([])
+        let signature = WebhookSignature(secrets: [try Secret(webhook: Self.secret)])
+        let log = LogCollector()
+        let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
+            let names = ["webhook-id", "webhook-timestamp", "webhook-signature"]
+            let values = names.map { name in
+                request.fields.first { $0.name.lowercased() == name }?.value ?? ""
+            }
+            let expected = signature.sign(
+                id: values[0], timestamp: Int(values[1]) ?? 0, body: Array(request.body))
+            seen.withLock { $0.append(values[2] == expected ? "signed" : "forged") }
+            return HTTPResponse(.ok, json: Array(#"{"replies":["from the service"]}"#.utf8))
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: log.logger)
+        let address = try await service.start()[0]
+        let server = try await BridgedServer([
+            #"{"http": {"url": "http://\#(address)/hook", "secret": {"env": "HOOK"}}}"#
+        ])
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.first?.message.root["body"]?.string == "from the service")
+        #expect(seen.withLock { $0 } == ["signed"])
+        await server.stop()
+        await service.stop(within: .zero)
+    }
+
+    private func handler() throws -> ServiceHandler {
+        ServiceHandler(
+            url: "http://127.0.0.1:9",
+            signature: WebhookSignature(secrets: [try Secret(webhook: Self.secret)]),
+            kinds: [.text], transport: try CurlTransport())
+    }
+}
