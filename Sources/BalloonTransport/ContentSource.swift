@@ -5,7 +5,7 @@ package struct ContentSource: Sendable {
 
     /// How many bytes all pieces have.
     package let sizeBytes: Int
-    let open: @Sendable () throws -> Reader
+    package let open: @Sendable () throws -> Reader
 
     /// Content of `sizeBytes`; `open` begins it anew for each request, and is called where its reader is, on the
     /// transport's queue, which waits for both.
@@ -20,7 +20,7 @@ package struct ContentSink: Sendable {
     /// Takes the next piece.
     package typealias Writer = (_ piece: inout [UInt8]) throws -> Void
 
-    let open: @Sendable () throws -> Writer
+    package let open: @Sendable () throws -> Writer
 
     /// A sink; `open` begins anew for each response that has content, and is called where its writer is, on the
     /// transport's queue, which waits for both.

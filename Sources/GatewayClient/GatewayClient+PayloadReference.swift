@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonTransport
 import BalloonWire
 package import BusinessMessages
+import Logging
 
 extension GatewayClient {
     /// Fetches what is behind a payload reference and returns what `decodePayload` answered, one JSON object.
@@ -14,14 +15,17 @@ extension GatewayClient {
         _ reference: PayloadReference, for business: BusinessID, within duration: Duration
     ) async throws(GatewayError) -> [UInt8] {
         let deadline = Deadline(in: duration)
-        let key = try key(of: reference)
-        let address = try await downloadAddress(of: reference, for: business, until: deadline)
+        let stored = try StoredReference(reference)
+        if let size = stored.sizeBytes, size > configuration.maximumDownloadBytes {
+            throw .payloadTooLarge(maximumBytes: configuration.maximumDownloadBytes)
+        }
+        let address = try await downloadAddress(of: stored, for: business, until: deadline)
         var payload = try await download(address, until: deadline)
-        if let expected = reference.sizeBytes, expected != payload.count {
+        if let expected = stored.sizeBytes, expected != payload.count {
             throw .lengthMismatch(expectedBytes: expected, actualBytes: payload.count)
         }
         do {
-            var cipher = try AES256CTR(key: key)
+            var cipher = try AES256CTR(key: stored.key.secret)
             cipher.apply(to: &payload)
         } catch {
             throw .referenceMalformed(field: "key")
@@ -29,38 +33,25 @@ extension GatewayClient {
         return try await decode(payload, bid: reference.bid, for: business, until: deadline)
     }
 
-    private func key(of reference: PayloadReference) throws(GatewayError) -> Secret {
-        do { return try AttachmentKey(field: reference.key).secret } catch {
-            throw .referenceMalformed(field: "key")
-        }
-    }
-
-    private func downloadAddress(
-        of reference: PayloadReference, for business: BusinessID, until deadline: Deadline
+    /// Asks where a file can be fetched, and checks the answer.
+    func downloadAddress(
+        of reference: StoredReference, for business: BusinessID, until deadline: Deadline?
     ) async throws(GatewayError) -> DownloadAddress {
-        if let size = reference.sizeBytes, size > configuration.maximumDownloadBytes {
-            throw .payloadTooLarge(maximumBytes: configuration.maximumDownloadBytes)
-        }
-        let fields = [
-            ("source-id", business.rawValue), ("MMCS-Url", reference.url),
-            ("MMCS-Signature", try signature(of: reference)), ("MMCS-Owner", reference.owner),
-        ]
+        let source = [("source-id", business.rawValue)]
         let answer = try await perform(
-            .preDownload, request("GET", .preDownload, fields), until: deadline, hiding: [reference.key])
+            .preDownload,
+            fields: source + [
+                ("MMCS-Url", reference.url), ("MMCS-Signature", reference.signature),
+                ("MMCS-Owner", reference.owner),
+            ],
+            olderFields: source + [
+                ("url", reference.url), ("signature", reference.signature), ("owner", reference.owner),
+            ], until: deadline, hiding: [reference.key.field])
         // A malformed answer and one without the address are the same to us.
-        guard let document = try? JSONDocument(answer.response.body),
-            let url = document.root["download-url"]?.string
-        else { throw .answerMalformed(.preDownload) }
-        do { return try downloadPolicy.check(url) } catch { throw .downloadRefused(error) }
-    }
-
-    /// The header's value is Base64; in Apple's own sample the two fields differ, and this one is the current name.
-    private func signature(of reference: PayloadReference) throws(GatewayError) -> String {
-        if let signature = reference.signatureBase64 { return signature }
-        guard let signature = reference.signature else { throw .referenceMalformed(field: "signature") }
-        do { return Base64.encode(try Hex.decode(signature)) } catch {
-            throw .referenceMalformed(field: "signature")
+        guard let document = try? JSONDocument(answer), let url = document.root["download-url"]?.string else {
+            throw .answerMalformed(.preDownload)
         }
+        do { return try downloadPolicy.check(url) } catch { throw .downloadRefused(error) }
     }
 
     private func download(
@@ -84,10 +75,23 @@ extension GatewayClient {
     ) async throws(GatewayError) -> [UInt8] {
         do {
             return try await decodeOnce(payload, bid: bid, for: business, until: deadline)
-        } catch  where Gzip.hasMagic(payload) && error.mayBeAboutCompression {
+        } catch  where error.mayBeAboutCompression {
             // Apple's sample posts what it decrypted; another MSP had to inflate it first.
-            guard let inflated = inflate(payload) else { throw error }
-            return try await decodeOnce(inflated, bid: bid, for: business, until: deadline)
+            let inflated = Gzip.hasMagic(payload) ? inflate(payload) : nil
+            do throws(GatewayError) {
+                guard let inflated else { throw error }
+                return try await decodeOnce(inflated, bid: bid, for: business, until: deadline)
+            } catch {
+                // The reference cannot be asked for again: what can be read without Apple is better than nothing.
+                guard error.mayBeAboutCompression, let json = readOffline(inflated ?? payload, bid: bid)
+                else {
+                    throw error
+                }
+                logger.notice(
+                    "decodePayload refused, the payload was read without it",
+                    metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
+                return json
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 package import BalloonTransport
 package import BusinessMessages
@@ -10,9 +11,12 @@ package final class GatewayClient: Sendable {
     private let baseURL: String
     private let isPlainHTTP: Bool
     private let transport: any HTTPTransport
+    /// For content that is read from files or written to them: a slow disk holds up no message.
+    private let fileTransport: any HTTPTransport
     private let token: GatewayToken
     private let clock: any Clock<Duration>
-    private let logger: Logger
+    let logger: Logger
+    private let clockSkew = ClockSkew()
 
     /// Makes a client with a ``CurlTransport`` of its own unless one is given; `clock` is what waits between attempts.
     ///
@@ -23,6 +27,7 @@ package final class GatewayClient: Sendable {
     ) throws(TransportError) {
         self.configuration = configuration
         self.transport = if let transport { transport } else { try CurlTransport() }
+        fileTransport = if let transport { transport } else { try CurlTransport() }
         self.clock = clock
         self.logger = logger
         downloadPolicy = DownloadPolicy(hosts: configuration.downloadHosts)
@@ -38,15 +43,41 @@ package final class GatewayClient: Sendable {
     /// Each attempt has the same id. Whether Apple recognises one that it has already taken is not established, so a
     /// message whose answer was lost may show up twice. Apple MSP API, "Sending Messages".
     package func send(
-        _ body: [UInt8], id: MessageID, from business: BusinessID, to customer: CustomerID
+        _ body: [UInt8], id: MessageID, from business: BusinessID, to customer: CustomerID,
+        options: SendOptions = SendOptions()
     ) async throws(GatewayError) -> GatewayAcceptance {
-        let fields = [
+        try await post(.message, body, id, business, customer, options)
+    }
+
+    /// Sends an authentication request, to an endpoint of its own; as ``send(_:id:from:to:options:)`` in all else.
+    ///
+    /// Apple MSP API, "Authenticating a Customer".
+    package func authenticate(
+        _ body: [UInt8], id: MessageID, from business: BusinessID, to customer: CustomerID,
+        options: SendOptions = SendOptions()
+    ) async throws(GatewayError) -> GatewayAcceptance {
+        try await post(.authenticate, body, id, business, customer, options)
+    }
+
+    private func post(
+        _ call: GatewayCall, _ body: [UInt8], _ id: MessageID, _ business: BusinessID, _ customer: CustomerID,
+        _ options: SendOptions
+    ) async throws(GatewayError) -> GatewayAcceptance {
+        var fields = [
             ("id", id.rawValue), ("source-id", business.rawValue), ("destination-id", customer.rawValue),
-            ("auto-reply", "true"), ("content-type", "application/json"),
+            ("content-type", "application/json"), ("msp-agent", configuration.agent),
         ]
+        if options.isAutomatic { fields.append(("auto-reply", "true")) }
+        if options.isNotification { fields.append(("message-type", "notification")) }
+        if options.wantsReference { fields.append(("include-data-ref", "true")) }
         let answer = try await perform(
-            .message, request("POST", .message, fields, body: body), until: nil, hiding: [customer.rawValue])
-        return GatewayAcceptance(status: answer.response.status, attempts: answer.attempts)
+            call, request("POST", call, fields, body: body), until: nil, hiding: [customer.rawValue])
+        // Taken all the same when Apple answers something else: then there is no reference.
+        let reference =
+            options.wantsReference
+            ? (try? JSONDocument(answer.response.body))?.root["dataRef"].flatMap { UploadedPayload($0) } : nil
+        return GatewayAcceptance(
+            status: answer.response.status, attempts: answer.attempts, reference: reference)
     }
 
     /// A request of the gateway itself, signed when it is sent.
@@ -60,6 +91,25 @@ package final class GatewayClient: Sendable {
             headers: [(name: "authorization", value: authorization)] + fields, body: body,
             timeout: configuration.requestTimeout, connectTimeout: configuration.connectTimeout,
             maximumResponseBytes: maximumResponseBytes, allowsPlainHTTP: isPlainHTTP)
+    }
+
+    /// Asks with the present names of the headers and, should Apple call the request bad, once with the older ones.
+    func perform(
+        _ call: GatewayCall, fields: [(name: String, value: String)],
+        olderFields: [(name: String, value: String)], until deadline: Deadline?, hiding: [String] = []
+    ) async throws(GatewayError) -> [UInt8] {
+        do {
+            return try await perform(call, request("GET", call, fields), until: deadline, hiding: hiding)
+                .response.body
+        } catch {
+            guard case .refused(_, status: 400, _) = error else { throw error }
+            let request = request("GET", call, olderFields)
+            // What the present names were refused for is what there is to know.
+            guard let answer = try? await perform(call, request, until: deadline, hiding: hiding) else {
+                throw error
+            }
+            return answer.response.body
+        }
     }
 
     /// Sends `request` until it is answered with 2xx, as often and for as long as the policy and the deadline say.
@@ -101,7 +151,9 @@ package final class GatewayClient: Sendable {
         of call: GatewayCall, _ request: TransportRequest, attempt: Int, hiding: [String]
     ) async -> Outcome {
         do {
-            let response = try await transport.send(request)
+            let isStreamed = request.source != nil || request.sink != nil
+            let response = try await (isStreamed ? fileTransport : transport).send(request)
+            lookAtClock(response)
             switch response.status {
             case 200..<300: return .answered(response)
             case 408, 429, 500...:
@@ -123,6 +175,16 @@ package final class GatewayClient: Sendable {
             // A transport throws nothing else; should one, it counts as the network's failure.
             return .failed(.unreachable(call, .failed(code: 0), attempts: attempt), retryAfter: nil)
         }
+    }
+}
+
+extension GatewayClient {
+    private func lookAtClock(_ response: TransportResponse) {
+        let now = SystemClock.secondsSince1970()
+        guard let ahead = clockSkew.notice(date: response.header("date"), now: now) else { return }
+        logger.warning(
+            "the clock of this machine and the gateway's differ, tokens may be refused",
+            metadata: ["aheadSeconds": "\(ahead)"])
     }
 }
 

@@ -20,8 +20,14 @@ package struct GatewayConfiguration: Sendable {
     package var maximumDownloadBytes = 32 << 20
     /// Bytes of one payload after `decodePayload`, and of one that is inflated on the way there.
     package var maximumPayloadBytes = 32 << 20
+    /// Bytes of one attachment, in either direction; Apple takes 100 MB.
+    package var maximumAttachmentBytes = 100 << 20
+    /// The header `msp-agent`: what Apple's log calls us, at most 64 characters of it.
+    package var agent = "Balloon"
     /// From the first byte sent to the last one received, for one request.
     package var requestTimeout = Duration.seconds(30)
+    /// The same for an attachment, which must not stand still for longer than ``requestTimeout``.
+    package var transferTimeout = Duration.seconds(600)
     /// Until a connection stands.
     package var connectTimeout = Duration.seconds(10)
     /// When a request is sent again.

@@ -13,10 +13,16 @@ struct GatewayEndpoints: Sendable {
 
     private static let maximumMessageBytes = 5 << 20
     private static let maximumPayloadBytes = 32 << 20
+    private static let maximumFileBytes = 100 << 20
 
     var routes: [HTTPRoute] {
         [
             route(.post, "/v1/message", .message, Self.maximumMessageBytes, message),
+            route(.post, "/v1/authenticate", .authenticate, Self.maximumMessageBytes, message),
+            route(.get, "/v1/preUpload", .preUpload, 0, preUpload),
+            route(.post, "/upload/*", .upload, Self.maximumFileBytes, needsToken: false, upload),
+            route(.post, "/v1/encodePayload", .encodePayload, Self.maximumPayloadBytes, encodePayload),
+            route(.post, "/v1/constructPayload", .constructPayload, 65_536, constructPayload),
             route(.get, "/v1/preDownload", .preDownload, 0, preDownload),
             route(.post, "/v1/decodePayload", .decodePayload, Self.maximumPayloadBytes, decodePayload),
             // Whoever knows the address may download: the name is as long as a key.
@@ -76,8 +82,83 @@ struct GatewayEndpoints: Sendable {
             body["destinationId"]?.string == destination
         else { return badRequest("header and body differ") }
         guard body["type"]?.string != nil else { return badRequest("missing type") }
+        // An invitation goes to a telephone number, and nothing else does.
+        guard destination.hasPrefix("tel:") == (request.text("message-type") == "notification") else {
+            return badRequest("message-type and destination do not fit")
+        }
         memory.deliver(MessageID(id), to: CustomerID(destination), from: BusinessID(source), document)
-        return HTTPResponse(.ok)
+        guard request.text("include-data-ref") == "true", let data = body["interactiveData"] else {
+            return HTTPResponse(.ok)
+        }
+        return reference(to: data, of: BusinessID(source), as: "dataRef")
+    }
+
+    /// Puts `interactiveData` behind a reference and answers it.
+    private func reference(to data: JSONValue, of business: BusinessID, as name: String) -> HTTPResponse {
+        // A fresh key is never refused.
+        guard
+            let payload = try? StoredPayload(SimulatedPayload(business: business, interactiveData: data))
+        else { return HTTPResponse(.internalServerError) }
+        memory.store(payload)
+        var writer = JSONWriter(reservingCapacity: 640)
+        writer.object { writer in
+            writer.key(name)
+            writer.raw(payload.reference.json)
+        }
+        return HTTPResponse(.ok, json: writer.finish())
+    }
+
+    private func preUpload(_ request: HTTPRequest) -> HTTPResponse {
+        // The second name is the older one.
+        guard let size = (request.text("MMCS-Size") ?? request.text("size")).flatMap({ Int($0) }),
+            let business = request.text("source-id"), let origin = memory.origin
+        else { return badRequest("missing header") }
+        guard (0...Self.maximumFileBytes).contains(size) else { return badRequest("size") }
+        let place = UploadPlace(business: BusinessID(business), sizeBytes: size)
+        memory.expect(place)
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("upload-url", "\(origin)/upload/\(place.name)")
+            writer.field("mmcs-url", place.url)
+            writer.field("mmcs-owner", place.owner)
+        }
+        return HTTPResponse(.ok, json: writer.finish())
+    }
+
+    private func upload(_ request: HTTPRequest) -> HTTPResponse {
+        let name = String(decoding: request.path.dropFirst("/upload/".utf8.count), as: UTF8.self)
+        guard let place = memory.place(named: name) else { return HTTPResponse(.notFound) }
+        guard request.body.count == place.sizeBytes else { return badRequest("another size was announced") }
+        let file = StoredPayload(uploaded: Array(request.body), as: place)
+        memory.store(file)
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("singleFile")
+            writer.object { writer in
+                writer.field("fileChecksum", file.reference.signatureBase64)
+                writer.field("size", file.ciphertext.count)
+                writer.field("receipt", name)
+            }
+        }
+        return HTTPResponse(.ok, json: writer.finish())
+    }
+
+    private func encodePayload(_ request: HTTPRequest) -> HTTPResponse {
+        guard let business = request.text("source-id"),
+            let root = (try? JSONDocument(Array(request.body)))?.root, root["type"]?.string == "interactive",
+            let data = root["interactiveData"], data.kind == .object
+        else { return badRequest("no interactive data") }
+        let payload = SimulatedPayload(business: BusinessID(business), interactiveData: data)
+        return HTTPResponse(.ok, contentType: "application/octet-stream", body: payload.encode())
+    }
+
+    private func constructPayload(_ request: HTTPRequest) -> HTTPResponse {
+        guard request.text("id") != nil, let business = request.text("source-id"),
+            let root = (try? JSONDocument(Array(request.body)))?.root, root["type"]?.string == "link",
+            let link = root["link"], link["url"]?.string?.hasPrefix("https://") == true,
+            link["storeRegion"]?.string != nil
+        else { return badRequest("no link that can be shown") }
+        return reference(to: link, of: BusinessID(business), as: "richLinkDataRef")
     }
 
     private func preDownload(_ request: HTTPRequest) -> HTTPResponse {

@@ -9,6 +9,8 @@ final class GatewayMemory: Sendable {
     private static let maximumMessageBytes = 256 << 20
     private static let maximumPayloadBytes = 256 << 20
 
+    private static let maximumPlaces = 10_000
+
     private struct State {
         var messages: [DeliveredMessage] = []
         var messageBytes = 0
@@ -18,6 +20,7 @@ final class GatewayMemory: Sendable {
         var payloads: [String: StoredPayload] = [:]
         var payloadOrder: [String] = []
         var payloadBytes = 0
+        var places: [String: UploadPlace] = [:]
         var misbehaviours: [GatewayEndpoint: [Misbehaviour]] = [:]
         var requestCounts: [GatewayEndpoint: Int] = [:]
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -147,6 +150,16 @@ final class GatewayMemory: Sendable {
             }
         }
     }
+
+    /// Expects an upload; of too many the others are forgotten.
+    func expect(_ place: UploadPlace) {
+        state.withLock { state in
+            if state.places.count >= Self.maximumPlaces { state.places = [:] }
+            state.places[place.name] = place
+        }
+    }
+
+    func place(named name: String) -> UploadPlace? { state.withLock { $0.places[name] } }
 
     func payload(named name: String) -> StoredPayload? { state.withLock { $0.payloads[name] } }
 

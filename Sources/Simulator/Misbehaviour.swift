@@ -16,6 +16,16 @@ package enum Misbehaviour: Sendable {
 package enum GatewayEndpoint: Sendable, CaseIterable {
     /// `POST /v1/message`.
     case message
+    /// `POST /v1/authenticate`.
+    case authenticate
+    /// `GET /v1/preUpload`.
+    case preUpload
+    /// `POST /upload/…`, the address that `preUpload` answers.
+    case upload
+    /// `POST /v1/encodePayload`.
+    case encodePayload
+    /// `POST /v1/constructPayload`.
+    case constructPayload
     /// `GET /v1/preDownload`.
     case preDownload
     /// `GET /blob/…`, the address that `preDownload` answers.

@@ -10,6 +10,17 @@ struct StoredPayload: Sendable {
     let business: BusinessID
     let ciphertext: [UInt8]
 
+    /// Keeps what a business has encrypted itself; its key is not known here.
+    init(uploaded ciphertext: [UInt8], as place: UploadPlace) {
+        self.ciphertext = ciphertext
+        business = place.business
+        name = place.name
+        let checksum = MMCSChecksum(of: ciphertext)
+        reference = SimulatedReference(
+            bid: "", url: place.url, owner: place.owner, key: "", signature: checksum.hex,
+            signatureBase64: checksum.base64, sizeBytes: ciphertext.count, title: nil)
+    }
+
     /// Encrypts a payload with a key of its own.
     init(_ payload: SimulatedPayload) throws(WireError) {
         let key = AttachmentKey()
@@ -28,4 +39,14 @@ struct StoredPayload: Sendable {
             key: key.field, signature: checksum.hex, signatureBase64: checksum.base64,
             sizeBytes: bytes.count, title: bubble?["title"]?.string)
     }
+}
+
+/// Where a business may upload one file.
+struct UploadPlace: Sendable {
+    let name = Hex.encode(randomBytes(24)).uppercased()
+    let business: BusinessID
+    let sizeBytes: Int
+
+    var url: String { "https://p61-content.icloud.com/M\(name).C01USN00" }
+    var owner: String { "M\(name).C01USN00" }
 }

@@ -52,8 +52,8 @@ import Testing
         #expect(request.url == "https://mspgw.push.apple.com/v1/message")
         #expect(
             fields(request) == [
-                "id: id-1", "source-id: business", "destination-id: urn:mbid:AQ+/==", "auto-reply: true",
-                "content-type: application/json",
+                "id: id-1", "source-id: business", "destination-id: urn:mbid:AQ+/==",
+                "content-type: application/json", "msp-agent: Balloon", "auto-reply: true",
             ])
         #expect(request.body == Array("{}".utf8))
         #expect(!request.allowsPlainHTTP)

@@ -194,12 +194,16 @@ struct DeliveryPipeline: Sendable {
     private func reply(
         _ delivery: Delivery, _ outcome: DecidedOutcome, _ stages: inout DeliveryStages
     ) async throws -> Bool {
+        let isClosed = outcome.replies.isEmpty ? false : try await isClosed(delivery, stages.kind)
         for (index, reply) in outcome.replies.enumerated() where delivery.replyResults[index] == nil {
             stages.begin(.reply, of: reply)
+            if isClosed {
+                try await settle(delivery, index, .failed(reason: closedReason), &stages)
+                continue
+            }
             let acceptance: GatewayAcceptance
             do throws(GatewayError) {
-                acceptance = try await gateway.send(
-                    reply.message, id: reply.id, from: delivery.business, to: delivery.customer)
+                acceptance = try await send(reply, of: delivery)
             } catch {
                 if case .cancelled = error { throw CancellationError() }
                 if case .refused(_, let status, let reason) = error {
@@ -215,6 +219,28 @@ struct DeliveryPipeline: Sendable {
             try await settle(delivery, index, .accepted(status: acceptance.status), &stages)
         }
         return true
+    }
+
+    private func send(
+        _ reply: DecidedReply, of delivery: Delivery
+    ) async throws(GatewayError) -> GatewayAcceptance {
+        var options = SendOptions()
+        options.isNotification = reply.kind == .invitation
+        guard reply.kind == .authentication else {
+            return try await gateway.send(
+                reply.message, id: reply.id, from: delivery.business, to: delivery.customer, options: options)
+        }
+        return try await gateway.authenticate(
+            reply.message, id: reply.id, from: delivery.business, to: delivery.customer, options: options)
+    }
+
+    /// Whether the customer closed the conversation and has not written since; only a message that is no writing itself
+    /// needs a look at what came before.
+    private func isClosed(_ delivery: Delivery, _ kind: Kind?) async throws -> Bool {
+        guard let kind, kind.isTyping || kind == .close else { return false }
+        let lines = try await store.recentLines(
+            of: delivery.business, delivery.customer, maximum: conversationLength)
+        return lines.last { $0.direction == .inbound && !$0.kind.isTyping }?.kind == .close
     }
 
     private func nextDelay(_ delivery: Delivery, asked: Duration? = nil) -> Duration? {
@@ -267,4 +293,11 @@ struct DeliveryPipeline: Sendable {
         }
         postpone(delivery, .seconds(1), "\(error)", &stages)
     }
+}
+
+/// Why nothing was sent, in the conversation's line.
+private let closedReason = "not sent: the customer has closed the conversation and not written since"
+
+extension Kind {
+    fileprivate var isTyping: Bool { self == .typingStart || self == .typingEnd }
 }

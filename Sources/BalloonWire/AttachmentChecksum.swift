@@ -1,0 +1,35 @@
+internal import COpenSSL
+
+/// The checksum by which Apple's file store knows an encrypted file, computed piece by piece.
+///
+/// `0x81` and the SHA-1 of a salt and the file, 21 bytes. Established for iMessage clients, assumed for business messages;
+/// it tells damage from wholeness, and nothing may be trusted because of it.
+@safe package struct AttachmentChecksum: ~Copyable {
+    private let context: OpaquePointer?
+
+    /// The checksum of an empty file.
+    package init() {
+        unsafe context = EVP_MD_CTX_new()
+        let isReady = unsafe context != nil && EVP_DigestInit_ex(context, EVP_sha1(), nil) == 1
+        precondition(isReady, "OpenSSL has no SHA-1, or no memory")
+        append(Array("com.apple.XattrObjectSalt\0com.apple.DataObjectSalt\0".utf8))
+    }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+
+    /// Takes the next bytes of the encrypted file.
+    package func append(_ bytes: [UInt8]) {
+        // Sound: OpenSSL reads as many bytes as the array has.
+        let status = unsafe EVP_DigestUpdate(context, bytes, bytes.count)
+        precondition(status == 1, "OpenSSL failed to compute SHA-1")
+    }
+
+    /// The checksum of what was taken; ends the computation.
+    package var bytes: [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 20)
+        // Sound: SHA-1 has the 20 bytes that there is room for.
+        let status = unsafe EVP_DigestFinal_ex(context, &digest, nil)
+        precondition(status == 1, "OpenSSL failed to compute SHA-1")
+        return [0x81] + digest
+    }
+}

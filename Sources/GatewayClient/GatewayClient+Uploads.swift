@@ -1,0 +1,133 @@
+import BalloonJSON
+package import BalloonTransport
+import BalloonWire
+package import BusinessMessages
+
+extension GatewayClient {
+    /// Encrypts `content` with a key of its own while it is uploaded, and returns how to refer to it.
+    ///
+    /// `preUpload` tells the address, which must be on the list. Apple's answer must have the length that was sent.
+    /// Throws ``GatewayError/payloadTooLarge(maximumBytes:)`` before anything is sent. Apple MSP API, "Sending
+    /// Messages with Attachments".
+    @concurrent package func upload(
+        _ content: ContentSource, for business: BusinessID
+    ) async throws(GatewayError) -> UploadedFile {
+        guard content.sizeBytes <= configuration.maximumAttachmentBytes else {
+            throw .payloadTooLarge(maximumBytes: configuration.maximumAttachmentBytes)
+        }
+        let key = AttachmentKey()
+        let place = try await place(forBytes: content.sizeBytes, of: business)
+        var request = fileRequest("POST", place.address)
+        request.source = content.encrypted(with: key)
+        let answer = try await perform(.upload, request, until: nil).response.body
+        guard let file = (try? JSONDocument(answer))?.root["singleFile"],
+            let checksum = file["fileChecksum"]?.string, !checksum.isEmpty
+        else { throw .answerMalformed(.upload) }
+        if let size = file["size"]?.int, size != content.sizeBytes {
+            throw .lengthMismatch(expectedBytes: content.sizeBytes, actualBytes: size)
+        }
+        return UploadedFile(
+            sizeBytes: content.sizeBytes, signatureBase64: checksum, url: place.url, owner: place.owner,
+            key: key)
+    }
+
+    /// Puts interactive data, one JSON object, behind a reference that may be sent for 30 days.
+    ///
+    /// `encodePayload` turns it into Apple's binary format, which is uploaded like an attachment.
+    @concurrent package func makeReference(
+        to interactiveData: [UInt8], bid: String, title: String?, for business: BusinessID
+    ) async throws(GatewayError) -> UploadedPayload {
+        let payload = try await encodePayload(interactiveData, for: business)
+        let content = ContentSource(bytes: payload)
+        return try await upload(content, for: business).payload(bid: bid, title: title)
+    }
+
+    /// Turns interactive data, one JSON object, into the binary format that is behind references.
+    package func encodePayload(
+        _ interactiveData: [UInt8], for business: BusinessID
+    ) async throws(GatewayError) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: interactiveData.count + 64)
+        writer.object { writer in
+            writer.field("v", 1)
+            writer.field("type", "interactive")
+            writer.key("interactiveData")
+            writer.raw(interactiveData)
+        }
+        let fields = [("source-id", business.rawValue), ("content-type", "application/json")]
+        let request = request(
+            "POST", .encodePayload, fields, body: writer.finish(),
+            maximumResponseBytes: configuration.maximumPayloadBytes)
+        let payload = try await perform(.encodePayload, request, until: nil).response.body
+        guard !payload.isEmpty else { throw .answerMalformed(.encodePayload) }
+        return payload
+    }
+
+    /// Asks Apple for the preview of a link to an App Clip, a song or a place; it refuses all others with 400.
+    ///
+    /// `storeRegion` is a country's two letters. Apple MSP API, "Construct Payload".
+    package func constructPayload(
+        link: String, storeRegion: String, for business: BusinessID
+    ) async throws(GatewayError) -> UploadedPayload {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("type", "link")
+            writer.key("link")
+            writer.object { writer in
+                writer.field("url", link)
+                writer.field("storeRegion", storeRegion)
+            }
+            writer.key("version")
+            writer.raw(Array("1.0".utf8))
+        }
+        let fields = [
+            ("id", MessageID.random().rawValue), ("source-id", business.rawValue),
+            ("content-type", "application/json"),
+        ]
+        let request = request("POST", .constructPayload, fields, body: writer.finish())
+        let answer = try await perform(.constructPayload, request, until: nil, hiding: [link]).response.body
+        guard let reference = (try? JSONDocument(answer))?.root["richLinkDataRef"],
+            let payload = UploadedPayload(reference)
+        else { throw .answerMalformed(.constructPayload) }
+        return payload
+    }
+
+    private func place(
+        forBytes sizeBytes: Int, of business: BusinessID
+    ) async throws(GatewayError) -> (address: DownloadAddress, url: String, owner: String) {
+        let source = [("source-id", business.rawValue)]
+        let answer = try await perform(
+            .preUpload, fields: source + [("MMCS-Size", "\(sizeBytes)")],
+            olderFields: source + [("size", "\(sizeBytes)")], until: nil)
+        guard let root = (try? JSONDocument(answer))?.root, let upload = root["upload-url"]?.string,
+            let url = root["mmcs-url"]?.string, let owner = root["mmcs-owner"]?.string
+        else { throw .answerMalformed(.preUpload) }
+        do { return (try downloadPolicy.check(upload), url, owner) } catch { throw .downloadRefused(error) }
+    }
+}
+
+extension ContentSource {
+    /// Content that lies in memory.
+    package init(bytes: [UInt8]) {
+        self.init(sizeBytes: bytes.count) {
+            var position = 0
+            return { maximumBytes in
+                let end = min(position + maximumBytes, bytes.count)
+                defer { position = end }
+                return Array(bytes[position..<end])
+            }
+        }
+    }
+
+    /// The same content as it is stored at Apple's.
+    func encrypted(with key: AttachmentKey) -> ContentSource {
+        ContentSource(sizeBytes: sizeBytes) {
+            let reader = try open()
+            let cipher = try CipherStream(key)
+            return { maximumBytes in
+                var piece = try reader(maximumBytes)
+                cipher.apply(to: &piece)
+                return piece
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import Dispatch
+import Synchronization
+
+/// A file on its way from Apple to a path of ours, under a temporary name until it is whole.
+final class IncomingFile: Sendable {
+    private struct State: ~Copyable {
+        var file: File?
+        var sizeBytes = 0
+        var checksum = AttachmentChecksum()
+    }
+
+    private let path: String
+    private let temporary: String
+    private let key: AttachmentKey
+    private let state = Mutex(State())
+
+    init(path: String, key: AttachmentKey) {
+        self.path = path
+        self.key = key
+        // Two downloads to one path at a time do not write into one file.
+        temporary = "\(path).\(Hex.encode(randomBytes(6))).new"
+    }
+
+    /// Takes the encrypted file; each attempt begins it anew.
+    var sink: ContentSink {
+        ContentSink { [self] in
+            let cipher = try CipherStream(key)
+            try begin()
+            return { [self] piece in
+                let ciphertext = piece
+                cipher.apply(to: &piece)
+                try append(piece, of: ciphertext)
+            }
+        }
+    }
+
+    /// Syncs the file, gives it its name and tells what it is; throws when its length is not what was announced.
+    func finish(_ reference: StoredReference) async throws(GatewayError) -> DownloadedFile {
+        do {
+            // Waiting for the disk must not hold a thread of the cooperative pool.
+            return try await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    continuation.resume(returning: Result { try self.publish(reference) })
+                }
+            }.get()
+        } catch let error as GatewayError {
+            throw error
+        } catch {
+            // The disk's refusal, as the transport reports one that came earlier.
+            throw .unreachable(.download, .contentFailed, attempts: 1)
+        }
+    }
+
+    /// Removes what there is.
+    func discard() {
+        state.withLock { $0.file = nil }
+        // Nothing came, or it has its name already.
+        try? Directory.remove(temporary)
+    }
+
+    private func begin() throws(SystemError) {
+        discard()
+        let file = try File(temporary, for: .creating)
+        state.withLock { $0 = State(file: file) }
+    }
+
+    private func append(_ piece: [UInt8], of ciphertext: [UInt8]) throws(SystemError) {
+        try state.withLock { state throws(SystemError) in
+            state.checksum.append(ciphertext)
+            state.sizeBytes += piece.count
+            try state.file?.append(piece)
+        }
+    }
+
+    private func publish(_ reference: StoredReference) throws -> DownloadedFile {
+        // An empty answer has never opened the sink.
+        if state.withLock({ $0.file == nil }) { try begin() }
+        let (sizeBytes, checksum) = state.withLock { ($0.sizeBytes, $0.checksum.bytes) }
+        if let expected = reference.sizeBytes, expected != sizeBytes {
+            throw GatewayError.lengthMismatch(expectedBytes: expected, actualBytes: sizeBytes)
+        }
+        try state.withLock { try $0.file?.synchronize() }
+        try Directory.rename(temporary, to: path)
+        try Directory.synchronize(Directory.parent(of: path))
+        return DownloadedFile(
+            sizeBytes: sizeBytes, hasExpectedChecksum: Base64.encode(checksum) == reference.signature)
+    }
+}
+
+/// A file that has arrived.
+package struct DownloadedFile: Sendable, Equatable {
+    /// Its length.
+    package let sizeBytes: Int
+    /// Whether the encrypted file has the checksum that the message names.
+    ///
+    /// How Apple computes it is known from iMessage and assumed here, so that a difference is told and refuses nothing.
+    package let hasExpectedChecksum: Bool
+}

@@ -1,0 +1,79 @@
+import BalloonJSON
+import BalloonWire
+
+/// Reads a payload without Apple, when `decodePayload` refuses: what has been seen of its format, not what is documented.
+///
+/// A property list that an archiver wrote has the message's URL, whose query has the members of `data`; those that are
+/// objects are JSON in Base64 (`?version=1.0&replyMessage=eyJ0…`). Returns `{"interactiveData": …}`; nil when
+/// `payload` is something else.
+func readOffline(_ payload: [UInt8], bid: String) -> [UInt8]? {
+    guard let list = BinaryPropertyList(payload), list.texts.contains("NSKeyedArchiver") else { return nil }
+    for text in list.texts where text.hasPrefix("?") {
+        let members = queryMembers(text.dropFirst())
+        guard members.contains(where: \.isStructured) else { continue }
+        var writer = JSONWriter(reservingCapacity: text.utf8.count)
+        writer.object { writer in
+            writer.key("interactiveData")
+            writer.object { writer in
+                writer.field("bid", bid)
+                writer.key("data")
+                writer.object { writer in for member in members { member.write(to: &writer) } }
+            }
+        }
+        return writer.finish()
+    }
+    return nil
+}
+
+/// One parameter of the query.
+private struct QueryMember {
+    let name: String
+    let text: String
+    let json: JSONDocument?
+
+    var isStructured: Bool { json != nil }
+
+    func write(to writer: inout JSONWriter) {
+        writer.key(name)
+        if let json { writer.value(json.root) } else { writer.string(text) }
+    }
+}
+
+private func queryMembers(_ query: Substring) -> [QueryMember] {
+    var names: Set<String> = []
+    return query.split(separator: "&").compactMap { parameter in
+        guard let equals = parameter.firstIndex(of: "="),
+            let name = percentDecoded(parameter[..<equals]), !name.isEmpty,
+            let text = percentDecoded(parameter[parameter.index(after: equals)...]),
+            names.insert(name).inserted
+        else { return nil }
+        return QueryMember(name: name, text: text, json: structure(text))
+    }
+}
+
+/// The object or list that `text` is in Base64, of either alphabet and with or without its padding.
+private func structure(_ text: String) -> JSONDocument? {
+    let standard = text.filter { $0 != "=" }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+    let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)
+    // What is no Base64, or no JSON, is a text.
+    guard let bytes = try? Base64.decode(String(standard) + padding), let document = try? JSONDocument(bytes),
+        [.object, .array].contains(document.root.kind)
+    else { return nil }
+    return document
+}
+
+private func percentDecoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+        guard byte == UInt8(ascii: "%") else {
+            bytes.append(byte)
+            continue
+        }
+        // A stray percent sign makes it no query.
+        guard rest.count >= 2, let pair = try? Hex.decode(rest.prefix(2)) else { return nil }
+        bytes += pair
+        rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+}

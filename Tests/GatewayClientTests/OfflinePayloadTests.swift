@@ -1,0 +1,91 @@
+import BalloonHTTP
+import BalloonWire
+import BusinessMessages
+import Simulator
+import TestSupport
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct OfflinePayloadTests {
+    /// A property list of texts, as an archiver lays them out; the last offset is one byte wide.
+    private static func list(_ texts: [String], wide: Set<Int> = []) -> [UInt8] {
+        var bytes = Array("bplist00".utf8)
+        var offsets: [Int] = []
+        for (index, text) in texts.enumerated() {
+            offsets.append(bytes.count)
+            let units =
+                wide.contains(index)
+                ? text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] } : Array(text.utf8)
+            let length = wide.contains(index) ? text.utf16.count : units.count
+            let marker: UInt8 = wide.contains(index) ? 0x60 : 0x50
+            bytes +=
+                length < 15
+                ? [marker | UInt8(length)] : [marker | 15, 0x11, UInt8(length >> 8), UInt8(length & 255)]
+            bytes += units
+        }
+        let table = bytes.count
+        for offset in offsets { bytes += [UInt8(offset >> 8), UInt8(offset & 255)] }
+        bytes += [0, 0, 0, 0, 0, 0, 2, 1]
+        for number in [texts.count, 0, table] {
+            bytes += (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+        }
+        return bytes
+    }
+
+    private static let reply = Base64.encode(Array(#"{"title":"Tuesday"}"#.utf8))
+    private static let query = "?version=1.0&replyMessage=\(reply)&name=A%20b"
+    private static let json =
+        #"{"interactiveData":{"bid":"x","data":{"version":"1.0","replyMessage":{"title":"Tuesday"},"name":"A b"}}}"#
+
+    private func read(_ bytes: [UInt8]) -> String? {
+        readOffline(bytes, bid: "x").map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(arguments: [[], [2], [1, 2]] as [Set<Int>])
+    func `the members of data are read from the archived URL`(wide: Set<Int>) {
+        #expect(read(Self.list(["$null", "NSKeyedArchiver", Self.query], wide: wide)) == Self.json)
+    }
+
+    @Test func `what is no such archive is not read`() {
+        #expect(read([]) == nil)
+        #expect(read(Array("{}".utf8)) == nil)
+        #expect(read(Self.list(["$null", Self.query])) == nil)
+        #expect(read(Self.list(["NSKeyedArchiver", "?version=1.0"])) == nil)
+        #expect(read(Self.list(["NSKeyedArchiver", "?a=%zz"])) == nil)
+    }
+
+    @Test func `a list that was cut or changed is read or not, and leads nowhere`() {
+        let whole = Self.list(["$null", "NSKeyedArchiver", Self.query])
+        for length in 0..<whole.count { #expect(BinaryPropertyList(Array(whole[..<length])) == nil) }
+        for index in whole.indices {
+            for value in [0, 0x5f, 0x6f, 0x7f, 0xff] as [UInt8] {
+                var changed = whole
+                changed[index] = value
+                _ = read(changed)
+            }
+        }
+    }
+
+    @Test func `it is what is left when decodePayload refuses twice`() async throws {
+        let test = try await GatewayUnderTest()
+        let reference = try test.reference()
+        let key = try AttachmentKey(field: reference.key)
+        var payload = GzipCompressor().compress(Self.list(["NSKeyedArchiver", Self.query]))
+        var cipher = try AES256CTR(key: key.secret)
+        cipher.apply(to: &payload)
+        test.gateway.misbehave(at: .blob, .body(payload))
+        test.gateway.misbehave(at: .decodePayload, .answer(.badRequest), times: 2)
+        let spoilt = try test.reference { spoilt in
+            (spoilt.url, spoilt.owner, spoilt.key) = (reference.url, reference.owner, reference.key)
+            (spoilt.signature, spoilt.signatureBase64) = (
+                reference.signature ?? "", reference.signatureBase64 ?? ""
+            )
+            spoilt.bid = "x"
+            spoilt.sizeBytes = payload.count
+        }
+        #expect(try await test.resolve(spoilt) == Self.json)
+        #expect(test.logs.lines.contains { $0.contains("read without it") })
+        await test.gateway.stop()
+    }
+}
