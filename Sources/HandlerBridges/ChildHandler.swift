@@ -177,7 +177,7 @@ extension ChildHandler {
         guard mayStart else { return }
         defer { state.withLock { $0.session = nil } }
         do throws(SystemError) {
-            try await session.start(program)
+            guard try await session.start(program) else { return }
         } catch {
             return logger.error("handler cannot be started", metadata: ["error": "\(error)"])
         }

@@ -29,6 +29,7 @@ actor ChildSession {
     private var relay: StandardErrorRelay
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var nextID = 1
+    private var isStopped = false
     private var isIntroduced = false
     private var isChecking = false
     private var heard = 0
@@ -50,8 +51,9 @@ actor ChildSession {
     /// The latest lines of its standard error.
     var tail: [String] { relay.tail }
 
-    /// Starts the process; once.
-    func start(_ program: SpawnedProcess.Program) throws(SystemError) {
+    /// Starts the process, once; false when it was stopped before.
+    func start(_ program: SpawnedProcess.Program) throws(SystemError) -> Bool {
+        guard !isStopped else { return false }
         let queue = executor.queue
         let (process, streams) = try SpawnedProcess.start(program, queue: queue, loop: loop) { exit in
             self.assumeIsolated { $0.ended(exit) }
@@ -65,6 +67,7 @@ actor ChildSession {
         errors = try PipeReader(owning: streams.error, queue: queue, loop: loop) { bytes in
             self.assumeIsolated { $0.relay.take(bytes) }
         }
+        return true
     }
 
     /// Makes a call and waits for its answer, at most for `time`, and no longer than the task lives.
@@ -123,7 +126,9 @@ actor ChildSession {
 
     /// Ends the process: a last call and the end of its input, then SIGTERM, then SIGKILL.
     func stop() async {
-        guard exit == nil else { return }
+        isStopped = true
+        // One that never started has no end to wait for.
+        guard exit == nil, process != nil else { return }
         notify(RPCLine.request(id: nextID, method: Method.shutdown))
         nextID += 1
         // The end of its input is the signal that every program understands.
