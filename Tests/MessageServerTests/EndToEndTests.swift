@@ -142,6 +142,20 @@ import Testing
         #expect(outcomes == ["refused", "accepted"])
     }
 
+    @Test func `a reply that Apple would refuse is not sent, and says which rule it breaks`() async throws {
+        let server = try await ServerUnderTest(ChoiceHandler())
+        var customer = server.customer()
+        customer.capabilities = [.listPicker]
+        #expect(try await customer.post(customer.message(.text, text: "choose")).status == 200)
+        customer.capabilities = [.quickReply]
+        #expect(try await customer.post(customer.message(.text, text: "choose")).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.count == 1)
+        await server.stop()
+        #expect(try server.conversation(of: customer).compactMap(\.outcome) == ["failed", "accepted"])
+        #expect(server.log.lines.contains { $0.contains("capability") })
+    }
+
     @Test func `tokens and private answers reach the handler and no file but the journal`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
@@ -192,5 +206,15 @@ import Testing
             "data": largeData
         ])
         return form.root.replacing(members: ["interactiveData": interactiveData])
+    }
+}
+
+/// Answers with a choice, whatever the device can show.
+private struct ChoiceHandler: TextHandler {
+    func text(_ text: Text, _ context: Context) throws -> Outcome {
+        .reply(
+            .quickReply(
+                try QuickReplyRequest(
+                    summary: "Which?", items: [.init("a", title: "A"), .init("b", title: "B")])))
     }
 }

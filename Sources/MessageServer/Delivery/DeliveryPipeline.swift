@@ -197,8 +197,8 @@ struct DeliveryPipeline: Sendable {
         let isClosed = outcome.replies.isEmpty ? false : try await isClosed(delivery, stages.kind)
         for (index, reply) in outcome.replies.enumerated() where delivery.replyResults[index] == nil {
             stages.begin(.reply, of: reply)
-            if isClosed {
-                try await settle(delivery, index, .failed(reason: closedReason), &stages)
+            if let reason = isClosed ? closedReason : reasonNotToSend(reply, delivery) {
+                try await settle(delivery, index, .failed(reason: reason), &stages)
                 continue
             }
             let acceptance: GatewayAcceptance
@@ -241,6 +241,17 @@ struct DeliveryPipeline: Sendable {
         let lines = try await store.recentLines(
             of: delivery.business, delivery.customer, maximum: conversationLength)
         return lines.last { $0.direction == .inbound && !$0.kind.isTyping }?.kind == .close
+    }
+
+    /// The first rule that a reply breaks, which Apple would answer with a 400 that names none; nil when it may go.
+    ///
+    /// What stood in the message is left out: it may be the customer's own words.
+    private func reasonNotToSend(_ reply: DecidedReply, _ delivery: Delivery) -> String? {
+        let capabilities = delivery.attributes.capabilityList.map { Capabilities(parsing: $0) }
+        let problems = OutboundMessage.problems(inJSON: reply.message, needsEnvelope: true, for: capabilities)
+        guard let problem = problems.first(where: { $0.severity == .error }) else { return nil }
+        return
+            "not sent: it breaks the rule \(problem.rule) at \(problem.pointer.isEmpty ? "/" : problem.pointer)"
     }
 
     private func nextDelay(_ delivery: Delivery, asked: Duration? = nil) -> Duration? {

@@ -17,6 +17,8 @@ final class InboundPipeline {
     /// The inflated body; its storage serves every request of the shard.
     private var inflated: [UInt8] = []
 
+    private static let maximumKeptBytes = 256 << 10
+
     init(
         authenticator: WebhookAuthenticator, limits: InboundLimits, businesses: Set<BusinessID>,
         store: ConversationStore, observer: any StageObserver, references: ReferenceSequence
@@ -32,6 +34,8 @@ final class InboundPipeline {
     /// Answers a refusal at once; what is accepted is answered 200 through `responder` when it is on disk.
     func receive(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
         var clock = StageClock()
+        // What one large body needed is not kept for the small ones.
+        defer { if inflated.capacity > Self.maximumKeptBytes { inflated = [] } }
         do throws(InboundRefusal) {
             try authenticate(request, &clock)
             try inflate(request, &clock)
