@@ -10,6 +10,8 @@ final class Checkpointer: Sendable {
         /// False once a line could not be written or synced: the next start writes it again from the journal,
         /// because no checkpoint says otherwise.
         var isTrusted = true
+        /// The last checkpoint that was begun.
+        var latest: Task<Void, Never>?
     }
 
     private let state = Mutex(State())
@@ -46,8 +48,21 @@ final class Checkpointer: Sendable {
             "a conversation could not be written; the next start repairs it", metadata: ["error": "\(error)"])
     }
 
-    /// Syncs what was written, then notes it in the journal.
+    /// Syncs what was written, then notes it in the journal; one at a time, so that who closes waits for the one under way.
     func run() async {
+        let checkpoint = state.withLock { state in
+            let earlier = state.latest
+            let checkpoint = Task {
+                await earlier?.value
+                await self.makeCheckpoint()
+            }
+            state.latest = checkpoint
+            return checkpoint
+        }
+        await checkpoint.value
+    }
+
+    private func makeCheckpoint() async {
         state.withLock { $0.isArmed = false }
         // A delivery's lines are written before its finished record, so those of all records up to here are.
         let through = journal.lastRecord
