@@ -17,6 +17,9 @@ enum ConversationPath {
         return business(key.business) + "/" + name.prefix(2) + "/" + name + ".jsonl"
     }
 
+    /// `<business>/<2 hex>/<64 hex>.json`, below the folder of all states.
+    static func state(_ key: ConversationKey) -> String { String(file(key).dropLast()) }
+
     /// The folder of a business.
     static func business(_ id: BusinessID) -> String {
         let text = id.rawValue

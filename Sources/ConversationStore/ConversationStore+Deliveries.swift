@@ -44,6 +44,7 @@ extension ConversationStore {
                 if let outcome = records.decided {
                     let known = DecidedDelivery(outcome: outcome, ends: records.replies)
                     decided.withLock { $0[lease.pending.record] = known }
+                    guard await isRemembered(outcome, records.decision, lease) else { continue }
                 }
                 return records.delivery(lease)
             } catch {
@@ -65,7 +66,7 @@ extension ConversationStore {
         let key = delivery.conversation
         let pending = try leased(delivery)
         if pending.recordedKind != nil { return }
-        guard !pending.isReplay else {
+        guard !pending.isReplay, !pending.isOutbound else {
             _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.recordedKind = kind } }
             return
         }
@@ -107,6 +108,7 @@ extension ConversationStore {
                     at: .now()))
             decided.withLock { $0[delivery.record] = DecidedDelivery(outcome: outcome, ends: [:]) }
             relate(record.location, to: delivery)
+            try await remember(outcome.state, decidedBy: record.number, in: key)
         } catch {
             _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.isDecided = false } }
             throw error
@@ -202,6 +204,20 @@ extension ConversationStore {
         } catch {
             checkpointer.distrust(error)
             throw error
+        }
+    }
+
+    /// Whether what an earlier attempt decided about the state is kept; else the lease is given back for a while.
+    private func isRemembered(_ outcome: DecidedOutcome, _ decision: UInt64, _ lease: Lease) async -> Bool {
+        do {
+            try await remember(outcome.state, decidedBy: decision, in: lease.conversation)
+            return true
+        } catch {
+            logger.error(
+                "a handler's state cannot be kept",
+                metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])
+            _ = scheduler.postpone(lease.pending.record, of: lease.conversation, after: .seconds(1))
+            return false
         }
     }
 

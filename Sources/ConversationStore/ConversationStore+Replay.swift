@@ -23,7 +23,9 @@ extension ConversationStore {
                     conversation: ConversationKey(business: message.business, customer: message.customer),
                     pending: PendingDelivery(
                         record: written.number, location: written.location,
-                        awaitsReference: message.hasPayloadReference, isReplay: true, isRecovered: false))
+                        awaitsReference: message.hasPayloadReference, isReplay: true,
+                        isOutbound: message.outboundKind != nil, isDecided: message.outboundKind != nil,
+                        isRecovered: false))
             ])
             replays.append(written.number)
         }

@@ -16,6 +16,7 @@ package final class ConversationStore: Sendable {
     let conversations: ConversationWriter
     let checkpointer: Checkpointer
     let calls: CallsUnderWay
+    let states: HandlerStates
     let logger: Logger
     /// What is known of the decided deliveries that are leased, by their records.
     let decided = Mutex<[UInt64: DecidedDelivery]>([:])
@@ -38,6 +39,7 @@ package final class ConversationStore: Sendable {
         journal = Journal(writer, configuration: configuration) { intake.settle($0, $1) }
         conversations = ConversationWriter(
             directory: directory.conversations, maximumOpenFiles: configuration.maximumOpenConversations)
+        states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
             configuration.checkpointInterval, conversations: conversations, journal: journal, logger: logger)
         self.scheduler = scheduler

@@ -6,6 +6,8 @@ struct DataDirectory: Sendable {
 
     var journal: String { path + "/journal" }
     var conversations: String { path + "/conversations" }
+    /// What handlers remember of conversations.
+    var states: String { path + "/states" }
     /// Which deliveries handlers are at work on.
     var calls: String { path + "/calls" }
     private var lockFile: String { path + "/lock" }

@@ -16,11 +16,15 @@ package struct DecidedOutcome: Hashable, Sendable {
     package let verdict: Verdict
     /// The replies, in the order in which they are sent.
     package let replies: [DecidedReply]
+    /// What the handler remembers of the conversation from now on, a JSON object, or `null` to forget; nil leaves it as
+    /// it is.
+    package let state: [UInt8]?
 
-    /// Takes a verdict and the replies.
-    package init(_ verdict: Verdict, replies: [DecidedReply] = []) {
+    /// Takes a verdict, the replies and the state.
+    package init(_ verdict: Verdict, replies: [DecidedReply] = [], state: [UInt8]? = nil) {
         self.verdict = verdict
         self.replies = replies
+        self.state = state
     }
 }
 

@@ -14,9 +14,12 @@ struct DeliveryRecords: Sendable {
     let receivedAt: Timestamp
     let attributes: ReceivedAttributes
     private let isReplay: Bool
+    private let outboundKind: Kind?
     private(set) var message: [UInt8]
     private(set) var reference = ReferenceState.none
     private(set) var decided: DecidedOutcome?
+    /// The record that says what was decided.
+    private(set) var decision: UInt64 = 0
     private(set) var replies: [Int: ReplyEnd] = [:]
 
     /// Reads the message's own record and those that say more about it, in their order.
@@ -26,7 +29,12 @@ struct DeliveryRecords: Sendable {
         receivedAt = timestamp(root)
         attributes = ReceivedAttributes(root["attributes"])
         isReplay = root["replayOf"] != nil
+        outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         message = Array(root["message"]?.text ?? [])
+        if let outboundKind {
+            decided = DecidedOutcome(
+                .handled, replies: [DecidedReply(id: id, kind: outboundKind, message: message)])
+        }
         for location in pending.related { apply(try reader.line(at: location).root) }
     }
 
@@ -41,6 +49,7 @@ struct DeliveryRecords: Sendable {
             }
         } else if type.equals("outcome"), decided == nil {
             decided = DecidedOutcome(root)
+            decision = UInt64(root["record"]?.int ?? 0)
         } else if type.equals("reply"), let index = root["index"]?.int, let name = root["result"]?.string,
             let result = ReplyResult(name: name, status: root["status"]?.int, reason: root["reason"]?.string)
         {
@@ -56,6 +65,7 @@ struct DeliveryRecords: Sendable {
             reference: reference, attempt: Int(lease.pending.attempt), decided: decided,
             replyResults: replies.mapValues(\.result), receivedAt: receivedAt,
             isRecovered: lease.pending.isRecovered, isReplay: lease.pending.isReplay,
+            outboundKind: outboundKind,
             isParked: lease.pending.isParked,
             isAfterGap: lease.pending.isAfterGap, crashes: Int(lease.pending.crashes))
     }
@@ -67,8 +77,8 @@ struct DeliveryRecords: Sendable {
         record: UInt64, kind: Kind, conversation: ConversationKey, repeating original: MessageID? = nil
     ) -> [ConversationEntry] {
         var entries: [ConversationEntry] = []
-        // A replay's message has its line from the first time.
-        if !isReplay {
+        // A replay's message has its line from the first time; one that goes out unasked has the line of its reply.
+        if !isReplay, outboundKind == nil {
             entries.append(
                 ConversationEntry(
                     conversation: conversation, record: record, at: receivedAt, id: id, kind: kind,
@@ -96,6 +106,7 @@ extension DecidedOutcome {
             default: .handled
             }
         replies = (root["replies"]?.elements.map(DecidedReply.init)) ?? []
+        state = root["state"].map { Array($0.text) }
     }
 }
 

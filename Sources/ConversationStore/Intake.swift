@@ -19,7 +19,7 @@ final class Intake: Sendable {
         let body = JournalBody.message(message)
         let accepted = AcceptedMessage(
             key: key, conversation: ConversationKey(business: message.business, customer: message.customer),
-            hasPayloadReference: message.hasPayloadReference)
+            hasPayloadReference: message.hasPayloadReference, isOutbound: message.outboundKind != nil)
         // In one step, so that no twin comes between the claim and a refusal.
         let answer = index.withLock { index -> AppendResult? in
             switch index.claim(key, at: message.receivedAt, completion) {
@@ -62,7 +62,9 @@ final class Intake: Sendable {
                         conversation: message.conversation,
                         pending: PendingDelivery(
                             record: record.number, location: record.location,
-                            awaitsReference: message.hasPayloadReference, isRecovered: false)))
+                            awaitsReference: message.hasPayloadReference, isOutbound: message.isOutbound,
+                            isDecided: message.isOutbound,
+                            isRecovered: false)))
             }
         }
         // Before the senders are told, so that whoever was told finds it counted and leased; it costs them microseconds.

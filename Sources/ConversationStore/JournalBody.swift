@@ -28,7 +28,8 @@ enum JournalBody {
     ///
     /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`;
     /// with `"reference":true` before the message when it has a payload reference.
-    /// `"replayOf":12` says which message is handed over again.
+    /// `"replayOf":12` says which message is handed over again, `"outbound":"text"` that the message is one of that
+    /// kind from the business, which answers no event.
     static func message(_ message: ReceivedMessage, replayOf original: UInt64? = nil) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.message.count + 512)
         writer.object { writer in
@@ -38,6 +39,7 @@ enum JournalBody {
             writer.field("customer", message.customer.rawValue)
             writer.field("id", message.id.rawValue)
             writer.field("replayOf", original.map { Int($0) })
+            writer.field("outbound", message.outboundKind?.rawValue)
             if !message.attributes.isEmpty {
                 writer.key("attributes")
                 writer.object { writer in
@@ -77,7 +79,7 @@ enum JournalBody {
     /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
     /// `"replies":[…]}`;
     /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected` and
-    /// `handedOff`.
+    /// `handedOff`. With `"state":{…}` when the handler's state of the conversation changes with it.
     static func outcome(
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome, at: Timestamp
     ) -> [UInt8] {
@@ -94,6 +96,10 @@ enum JournalBody {
             writer.field("kind", kind?.rawValue)
             writer.field("outcome", name)
             writer.field("reason", reason)
+            if let state = outcome.state {
+                writer.key("state")
+                writer.raw(oneLine(state))
+            }
             writer.key("replies")
             writer.array { writer in
                 for reply in outcome.replies {

@@ -25,4 +25,5 @@ struct AcceptedMessage: Sendable {
     let key: MessageKey
     let conversation: ConversationKey
     let hasPayloadReference: Bool
+    let isOutbound: Bool
 }

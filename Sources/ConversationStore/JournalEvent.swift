@@ -52,6 +52,8 @@ package struct JournalEvent: Sendable {
     package private(set) var next: Timestamp?
     /// The message, with its payload in place when that was resolved.
     package private(set) var message: JSONValue
+    /// The kind of a message that went out unasked; nil for what a customer sent.
+    package let outboundKind: Kind?
     let hasOpenReference: Bool
     let attributes: ReceivedAttributes
 
@@ -73,6 +75,8 @@ package struct JournalEvent: Sendable {
         self.id = MessageID(id)
         self.message = message
         replayOf = root["replayOf"]?.int.map { UInt64($0) }
+        outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
+        kind = outboundKind
         hasOpenReference = root["reference"]?.bool ?? false
         attributes = ReceivedAttributes(root["attributes"])
     }
@@ -107,7 +111,7 @@ package struct JournalEvent: Sendable {
         let isOpen = hasOpenReference && message["interactiveDataRef"] != nil
         return ReceivedMessage(
             business: business, customer: customer, id: id, attributes: attributes,
-            message: Array(message.text), hasPayloadReference: isOpen)
+            message: Array(message.text), hasPayloadReference: isOpen, outboundKind: outboundKind)
     }
 }
 

@@ -14,6 +14,8 @@ struct PendingDelivery: Sendable {
     var awaitsReference: Bool
     /// Whether it hands over what was finished before; then its conversation has the message already.
     var isReplay = false
+    /// Whether it goes out unasked; then its only line is the one that says what became of it.
+    var isOutbound = false
     var isDecided = false
     /// How often the process ended while its handler had it.
     var crashes: UInt8 = 0

@@ -1,7 +1,7 @@
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// A message as it came in, ready for the journal.
+/// A message as it came in, or that goes out unasked, ready for the journal.
 package struct ReceivedMessage: Sendable {
     /// The business it is for.
     package let business: BusinessID
@@ -15,13 +15,18 @@ package struct ReceivedMessage: Sendable {
     package let message: [UInt8]
     /// Whether the message points to a payload that must be fetched before it can be delivered.
     package let hasPayloadReference: Bool
+    /// The kind of a message from the business that answers no event; nil for what a customer sent.
+    ///
+    /// It keeps its place in the conversation's order, is sent as it is, and no handler sees it.
+    package let outboundKind: Kind?
     /// When it came in.
     package let receivedAt: Timestamp
 
     /// Takes a message whose JSON was validated.
     package init(
         business: BusinessID, customer: CustomerID, id: MessageID, attributes: ReceivedAttributes = .init(),
-        message: [UInt8], hasPayloadReference: Bool = false, receivedAt: Timestamp = .now()
+        message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil,
+        receivedAt: Timestamp = .now()
     ) {
         self.business = business
         self.customer = customer
@@ -29,6 +34,7 @@ package struct ReceivedMessage: Sendable {
         self.attributes = attributes
         self.message = message
         self.hasPayloadReference = hasPayloadReference
+        self.outboundKind = outboundKind
         self.receivedAt = receivedAt
     }
 }

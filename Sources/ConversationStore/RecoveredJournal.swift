@@ -98,12 +98,14 @@ struct RecoveredJournal: Sendable {
         if !isReplay, let first = index.recover(key, record: record, at: at), unfinished[first] != nil {
             return
         }
+        let outbound = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         unfinished[record] = Recovered(
             conversation: ConversationKey(business: BusinessID(business), customer: CustomerID(customer)),
             pending: PendingDelivery(
                 record: record, location: location, awaitsReference: root["reference"]?.bool ?? false,
-                isReplay: isReplay,
-                isRecovered: true))
+                isReplay: isReplay, isOutbound: outbound != nil, isDecided: outbound != nil,
+                isRecovered: true),
+            kind: outbound)
     }
 
     private mutating func applyCheckpoint(_ root: JSONValue) {

@@ -43,6 +43,7 @@ struct DeliveryPipeline: Sendable {
     func deliver(_ delivery: Delivery, to business: BusinessHandler) async {
         var stages = DeliveryStages(delivery, observer)
         do {
+            if let kind = delivery.outboundKind { return try await send(delivery, of: kind, &stages) }
             let event = try decode(delivery, &stages)
             let original = try await original(of: event, delivery)
             try await record(delivery, event, repeating: original, &stages)
@@ -59,6 +60,14 @@ struct DeliveryPipeline: Sendable {
         } catch {
             await giveUp(delivery, error, &stages)
         }
+    }
+
+    /// Sends a message that answers no event: it was decided when it was stored.
+    private func send(_ delivery: Delivery, of kind: Kind, _ stages: inout DeliveryStages) async throws {
+        stages.kind = kind
+        try await store.recordInbound(delivery, kind: kind, message: delivery.message)
+        guard let outcome = delivery.decided, try await reply(delivery, outcome, &stages) else { return }
+        try await finish(delivery, .handled, &stages)
     }
 
     /// Never fails for what a customer can send: the journal holds nothing but validated JSON.
@@ -237,7 +246,7 @@ struct DeliveryPipeline: Sendable {
     /// Whether the customer closed the conversation and has not written since; only a message that is no writing itself
     /// needs a look at what came before.
     private func isClosed(_ delivery: Delivery, _ kind: Kind?) async throws -> Bool {
-        guard let kind, kind.isTyping || kind == .close else { return false }
+        guard let kind, kind.isTyping || kind == .close || delivery.outboundKind != nil else { return false }
         let lines = try await store.recentLines(
             of: delivery.business, delivery.customer, maximum: conversationLength)
         return lines.last { $0.direction == .inbound && !$0.kind.isTyping }?.kind == .close
