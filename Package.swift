@@ -86,7 +86,8 @@ let package = Package(
         target(
             "MessageServer",
             [
-                "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP", "BalloonWire",
+                "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP", "BalloonTLS",
+                "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
             ], [logging]),
         .executableTarget(
@@ -100,7 +101,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         .target(
             name: "TestSupport",
-            dependencies: ["BalloonPOSIX", logging],
+            dependencies: ["BalloonPOSIX", "COpenSSL", logging],
             path: "Tests/TestSupport",
             exclude: ["Fixtures"],
             swiftSettings: testSettings),

@@ -39,7 +39,7 @@ package final class TLSCredentials: Sendable {
 
     init(_ certificateFile: String, _ keyFile: String) throws(TLSError) {
         guard let context = unsafe balloon_tls_context(certificateFile, keyFile) else {
-            throw .badCredentials(reason: lastReason())
+            throw .badCredentials(reason: firstReason())
         }
         unsafe pointer = context
     }
@@ -47,8 +47,8 @@ package final class TLSCredentials: Sendable {
     deinit { unsafe SSL_CTX_free(pointer) }
 }
 
-/// The last words of OpenSSL's error queue, which is the thread's own.
-private func lastReason() -> String {
-    guard let reason = unsafe ERR_reason_error_string(ERR_peek_last_error()) else { return "unknown reason" }
+/// The first words of OpenSSL's error queue, which is the thread's own.
+private func firstReason() -> String {
+    guard let reason = unsafe balloon_tls_reason() else { return "unknown reason" }
     return unsafe String(cString: reason)
 }

@@ -7,3 +7,14 @@ package enum TLSError: Error, Sendable, Hashable {
     /// Memory ran out. Close the connection.
     case outOfMemory
 }
+
+extension TLSError: CustomStringConvertible {
+    /// What happened, in OpenSSL's words where it has some.
+    package var description: String {
+        switch self {
+        case .badCredentials(let reason): reason
+        case .protocolFailure: "the peer does not speak TLS as we do"
+        case .outOfMemory: "out of memory"
+        }
+    }
+}

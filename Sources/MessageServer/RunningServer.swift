@@ -1,5 +1,6 @@
 import BalloonHTTP
 package import BalloonPOSIX
+import BalloonTLS
 import BusinessMessages
 import ConversationStore
 import GatewayClient
@@ -15,13 +16,15 @@ package final class RunningServer: Sendable {
     private let resolver: PayloadResolver
     private let deliveries: DeliveryPipeline
     private let http: HTTPServer
+    private let tls: TLSCredentials?
     private let logger: Logger
     private let isDraining: DrainFlag
     private let work = Mutex<Task<Void, Never>?>(nil)
 
     /// Puts a server together: makes the handlers, opens the data directory and recovers what a crash left.
     ///
-    /// Throws ``ConfigurationError`` when a handler is unknown or refuses its configuration, and what the store throws.
+    /// Throws ``ConfigurationError`` when a handler is unknown or refuses its configuration, or the certificate and its
+    /// key do not go together; and what the store throws.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil
@@ -31,6 +34,7 @@ package final class RunningServer: Sendable {
         let isDraining = DrainFlag()
         let registry = HandlerRegistry(
             try BusinessHandler.make(configuration.businesses, handlers, configuration, logger))
+        let tls = try configuration.tls?.credentials()
         var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 8), 4096)
@@ -44,6 +48,7 @@ package final class RunningServer: Sendable {
         self.isDraining = isDraining
         self.registry = registry
         self.store = store
+        self.tls = tls
         resolver = PayloadResolver(store: store, gateway: gateway, observer: observer)
         deliveries = DeliveryPipeline(
             store: store, gateway: gateway, observer: observer, logger: logger)
@@ -51,8 +56,8 @@ package final class RunningServer: Sendable {
             configuration, businesses: registry.businesses, store: store, observer: observer)
         let health = HealthRoutes.make(store: store) { isDraining.isSet }
         http = try HTTPServer(
-            listeners: [HTTPListener(configuration.listen, routes: [webhook] + health)]
-                + ControlRoutes.listeners(configuration.dataDirectory, store, logger),
+            listeners: [HTTPListener(configuration.listen, routes: [webhook] + health, tls: tls)]
+                + ControlRoutes.listeners(configuration.dataDirectory, store, health: health, logger),
             shards: configuration.limits.shards, logger: logger,
             describeRefusal: RefusedReads(observer).describe)
     }
@@ -74,6 +79,19 @@ package final class RunningServer: Sendable {
         } catch {
             await stop(within: .zero)
             throw error
+        }
+    }
+
+    /// Reads again what may change while it serves: the certificate and its key, for the connections that come.
+    ///
+    /// What cannot be used is logged as an error and changes nothing. One call at a time.
+    package func reload() async {
+        guard let tls else { return }
+        do {
+            try tls.reload()
+            logger.notice("certificate reloaded")
+        } catch {
+            logger.error("certificate not reloaded", metadata: ["reason": "\(error)"])
         }
     }
 

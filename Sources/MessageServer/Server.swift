@@ -16,21 +16,28 @@ public enum Server {
 
     /// Serves what the configuration says until SIGTERM or SIGINT, or until the task is cancelled; then drains.
     ///
-    /// A second signal ends the process at once. Throws what is wrong with the configuration, the data directory or
+    /// A second signal ends the process at once; SIGHUP reads the certificate and its key again. Throws what is wrong with the configuration, the data directory or
     /// the address, before anything is served.
     public static func run(configurationFile: String, handlers: [any HandlerFactory]) async throws {
         let configuration = try ConfigurationLoader.load(
             file: configurationFile, environment: ProcessEnvironment.variables(), handlers: handlers)
-        try await run(configuration, handlers: handlers, logger: Logger(label: "balloon")) { _ in }
+        try await run(
+            configuration, handlers: handlers, logger: Logger(label: "balloon"), reloadsOnHangup: true
+        ) { _ in }
     }
 
     /// Serves `configuration` until a signal or a cancellation; `didStart` gets the bound addresses.
+    ///
+    /// SIGHUP calls ``RunningServer/reload()`` where `reloadsOnHangup` says so, and keeps its meaning elsewhere.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
-        didStart: ([SocketAddress]) async throws -> Void
+        reloadsOnHangup: Bool = false, didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         let stop = StopSignal()
         let signals = TerminationSignals { stop.send() }
+        // One that comes while another is worked on is kept, and stands for all that come with it.
+        let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let hangupSource = reloadsOnHangup ? SignalSource.hangup { hangup.yield() } : nil
         let server = try RunningServer(configuration: configuration, handlers: handlers, logger: logger)
         let addresses = try await server.start()
         for address in addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
@@ -40,11 +47,15 @@ public enum Server {
             await server.stop(within: .zero)
             throw error
         }
-        await stop.wait()
+        await withDiscardingTaskGroup { group in
+            group.addTask { for await _ in hangups { await server.reload() } }
+            await stop.wait()
+            hangup.finish()
+        }
         logger.notice("draining")
         await server.stop(within: grace)
         logger.notice("stopped")
-        withExtendedLifetime(signals) {}
+        withExtendedLifetime((signals, hangupSource)) {}
     }
 }
 

@@ -35,6 +35,65 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "AES128-SHA", "AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES128-SHA256",
+        "DHE-RSA-AES128-GCM-SHA256", "aNULL", "ECDHE-RSA-NULL-SHA",
+    ])
+    func `a suite without forward secrecy or without authenticated encryption is refused`(_ suite: String)
+        async throws
+    {
+        try await withTLSServer { address in
+            #expect(throws: TLSClient.Failure.handshake) {
+                _ = try TLSClient(address, trusting: certificate, maximum: TLS1_2_VERSION, ciphers: suite)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305",
+    ])
+    func `a suite with both is taken`(_ suite: String) async throws {
+        try await withTLSServer { address in
+            _ = try TLSClient(address, trusting: certificate, maximum: TLS1_2_VERSION, ciphers: suite)
+        }
+    }
+
+    @Test func `the whole chain is sent, so that a client needs to know only its root`() async throws {
+        let credentials = try TLSCredentials(
+            certificateFile: Fixture.directory + "/tls/chain.pem",
+            keyFile: Fixture.directory + "/tls/chain-key.pem")
+        try await withTLSServer(credentials) { address in
+            let client = try TLSClient(address, trusting: Fixture.directory + "/tls/root.pem")
+            #expect(client.chainLength == 2)
+        }
+    }
+
+    @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func `a ticket resumes a session on any shard, until the certificate is read again`(_ maximum: Int32)
+        async throws
+    {
+        let credentials = try TLSCredentials(
+            certificateFile: certificate, keyFile: Fixture.directory + "/tls/key.pem")
+        try await withTLSServer(credentials) { address in
+            let first = try TLSClient(address, trusting: certificate, maximum: maximum)
+            try first.send(get("/", "Connection: close\r\n"))
+            #expect(try first.rest().hasSuffix("root"))
+            #expect(!first.isResumed)
+            var ticket = first.ticket()
+            for _ in 0..<4 {
+                let next = try TLSClient(address, trusting: certificate, maximum: maximum, resuming: ticket)
+                #expect(next.isResumed)
+                try next.send(get("/", "Connection: close\r\n"))
+                #expect(try next.rest().hasSuffix("root"))
+                // RFC 8446 §C.4: a client uses a ticket once.
+                ticket = next.ticket()
+            }
+            try credentials.reload()
+            let last = try TLSClient(address, trusting: certificate, maximum: maximum, resuming: ticket)
+            #expect(!last.isResumed)
+        }
+    }
+
     @Test func `another name gets the same certificate`() async throws {
         try await withTLSServer { address in
             let client = try TLSClient(address, trusting: certificate, name: "elsewhere.example")

@@ -63,6 +63,19 @@ import Testing
         #expect(configuration.limits == limits)
     }
 
+    @Test func `the files of TLS are found beside the server's file, or where they say`() throws {
+        let key = Fixture.directory + "/tls/key.pem"
+        let files = try ConfigurationFiles(
+            server: """
+                {"mspID":"m","secret":{"env":"S"},"tls":{"certificateFile":"own.pem","keyFile":"\(key)"}}
+                """)
+        try files.write(
+            String(decoding: Fixture.bytes("tls/certificate.pem"), as: UTF8.self), to: "own.pem")
+        let tls = try files.load(["S": ConfigurationFiles.secret]).tls
+        #expect(tls == TLSFiles(certificateFile: files.directory.file("own.pem"), keyFile: key))
+        #expect(try ConfigurationFiles().load().tls == nil)
+    }
+
     @Test func `businesses come sorted by slug with what their handlers are told`() throws {
         let files = try ConfigurationFiles(businesses: [
             "b": #"{"businessID":"2","name":"B","handler":{"builtin":"none"}}"#,

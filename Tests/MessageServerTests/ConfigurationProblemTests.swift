@@ -71,6 +71,18 @@ import Testing
             #"{"mspID":"m","secret":{"env":"S"},"limits":{"tokenAgeSeconds":1.5}}"#,
             "server.json:1:63: /limits/tokenAgeSeconds: is not a whole number in its range"
         ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"tls":{"certificateFile":"short"}}"#,
+            #"server.json:1:41: /tls: has no "keyFile""#
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"tls":{"certificateFile":"short","keyFile":"absent"}}"#,
+            "server.json:1:78: /tls/keyFile: names a file that cannot be read: open: No such file"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"tls":{"certificateFile":"short","keyFile":"short"}}"#,
+            "server.json:1:60: /tls/certificateFile: is no certificate for the key beside it: no start line"
+        ),
         (#"{"mspID":"m","secret":{"env":"S"},"limits":[]}"#, "server.json:1:44: /limits: is not an object"),
     ])
     func `a fault of the server's file is the one problem`(server: String, problem: String) throws {

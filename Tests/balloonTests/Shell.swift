@@ -81,6 +81,9 @@ final class RunningCommand: Sendable {
     /// Asks the command and what it runs to end.
     func terminate() { kill(-process, SIGTERM) }
 
+    /// Tells the command and what it runs that it was hung up on.
+    func hangUp() { kill(-process, SIGHUP) }
+
     /// Reads standard output up to a line that has `mark`; nil when it ends before.
     func output(until mark: String) async -> String? {
         await offPool { [self] in
@@ -110,7 +113,7 @@ private func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
 }
 
 /// Runs what blocks on a thread that nobody else needs.
-private func offPool<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+func offPool<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(returning: body()) }
     }

@@ -70,6 +70,12 @@ static inline SSL_CTX *balloon_tls_context(const char *certificate, const char *
     return NULL;
 }
 
+// The first reason in the error queue, which is the cause of those behind it; NULL when there is none.
+static inline const char *balloon_tls_reason(void) {
+    unsigned long code = ERR_peek_error();
+    return ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
+}
+
 // A server's side of a connection over two memory buffers, or NULL when memory ran out.
 static inline SSL *balloon_tls_session(SSL_CTX *context) {
     SSL *session = SSL_new(context);

@@ -37,6 +37,8 @@ package enum ConfigurationLoader {
             ? nil
             : serverFile.secret?.resolved(
                 in: environment, folder: folder, noting: &problems, reading: ConfigurationFile.text)
-        return ServerDraft(file: serverFile, environment: settings, referencedSecret: secret)
+        return ServerDraft(
+            file: serverFile, environment: settings, referencedSecret: secret,
+            tls: serverFile.tls?.resolved(folder: folder, noting: &problems))
     }
 }

@@ -8,7 +8,8 @@ package import BalloonWire
 ///   "mspID": "1b2c3d4e-0000-4000-8000-000000000001",
 ///   "secret": { "file": "/run/secrets/msp" },
 ///   "publicURL": "https://messages.example.com",
-///   "listen": "127.0.0.1:8080",
+///   "listen": "0.0.0.0:443",
+///   "tls": { "certificateFile": "/run/secrets/chain.pem", "keyFile": "/run/secrets/key.pem" },
 ///   "adminListen": "127.0.0.1:9090",
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
@@ -26,6 +27,8 @@ package struct ServerConfiguration: Sendable {
     package var publicURL: String?
     /// Where messages and health checks are taken.
     package var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
+    /// With what ``listen`` speaks TLS; nil for plain HTTP, as behind a proxy.
+    package var tls: TLSFiles?
     /// Where administration is served; nowhere when nil.
     package var adminListen: SocketAddress?
     /// Where the journal and the conversations are kept; relative to the working directory.

@@ -7,6 +7,8 @@ struct ServerDraft {
     let environment: EnvironmentSettings
     /// The secret that the file refers to; not looked at when the environment gives one.
     let referencedSecret: Setting?
+    /// With what TLS is spoken; nil also after a problem was noted.
+    let tls: TLSFiles?
 
     /// The finished configuration; nil when something that has no default cannot be had.
     func configuration(
@@ -25,6 +27,7 @@ struct ServerDraft {
         var result = ServerConfiguration(mspID: mspID, secret: secret, businesses: businesses)
         result.publicURL = publicURL
         result.listen = listen ?? result.listen
+        result.tls = tls
         result.adminListen = adminListen
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway

@@ -6,12 +6,14 @@ struct ServerFile {
     let place: ConfigurationPlace
     private(set) var texts: [EnvironmentKey: Setting] = [:]
     private(set) var secret: SecretReference?
+    private(set) var tls: TLSReference?
     private(set) var downloadHosts: [Setting]?
     private(set) var limits = ServerLimits()
     /// Keys that must be somewhere and are not here.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
 
-    private static let keys = EnvironmentKey.allCases.compactMap(\.fileKey) + ["secret", "gateway", "limits"]
+    private static let keys =
+        EnvironmentKey.allCases.compactMap(\.fileKey) + ["secret", "tls", "gateway", "limits"]
     private static let gatewayKeys = ["url", "downloadHosts"]
 
     /// A file that could not be read, of which nothing more is to be said.
@@ -28,6 +30,7 @@ struct ServerFile {
             root.kind == .object && !reader.has($0.0)
         }
         secret = reader.object("secret", keys: SecretReference.keys, SecretReference.read)
+        tls = reader.object("tls", keys: TLSReference.keys, TLSReference.read)
         if let gateway = reader.object(
             "gateway", keys: Self.gatewayKeys, { ($0.text("url"), $0.texts("downloadHosts")) })
         {

@@ -7,19 +7,21 @@ import Logging
 /// `POST /replay` and `POST /drop` on `DATA/control.sock`: what changes a data directory that a server owns.
 ///
 /// The body is `{"records":[12,13]}`. The answer is 200 with `{"records":[57,58]}`, the new records of a replay, or 400
-/// with `{"error":"…"}`, and then nothing was changed.
+/// with `{"error":"…"}`, and then nothing was changed. `/livez` and `/readyz` answer here too, for who cannot check the
+/// public listener's certificate.
 package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
     package static let socketName = "control.sock"
 
     /// None when the path is too long for a socket; then only a stopped server's directory can be changed.
-    static func listeners(_ directory: String, _ store: ConversationStore, _ logger: Logger) -> [HTTPListener]
-    {
+    static func listeners(
+        _ directory: String, _ store: ConversationStore, health: [HTTPRoute], _ logger: Logger
+    ) -> [HTTPListener] {
         guard let address = SocketAddress("unix:" + directory + "/" + socketName) else {
             logger.warning("the data directory's path is too long for a control socket")
             return []
         }
-        return [HTTPListener(address, routes: make(store: store))]
+        return [HTTPListener(address, routes: make(store: store) + health)]
     }
 
     static func make(store: ConversationStore) -> [HTTPRoute] {

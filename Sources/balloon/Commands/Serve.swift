@@ -6,7 +6,10 @@ import MessageServer
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server.",
-        discussion: "Prints the bound address once it serves; the log goes to standard error.")
+        discussion: """
+            Prints the bound address once it serves; the log goes to standard error. SIGHUP reads the certificate and \
+            its key again.
+            """)
 
     @Option(help: ArgumentHelp("The server's file.", valueName: "file"))
     var config: String
@@ -26,7 +29,10 @@ struct Serve: AsyncParsableCommand {
             file: config, environment: ProcessEnvironment.variables(), handlers: BuiltinHandlers.all)
         configuration.listen = listen ?? configuration.listen
         configuration.dataDirectory = data ?? configuration.dataDirectory
-        try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger) { addresses in
+        try await Server.run(
+            configuration, handlers: BuiltinHandlers.all, logger: logger, reloadsOnHangup: true
+        ) {
+            addresses in
             for address in addresses { StandardStream.output.write("listening on \(address)\n") }
         }
     }

@@ -60,7 +60,8 @@ struct KnownServer {
     }
 
     init(_ configuration: ServerConfiguration) {
-        url = configuration.listen.localURL
+        // A certificate proves the public name, not this machine's address.
+        url = configuration.tls == nil ? configuration.listen.localURL : configuration.publicURL
         // Plain http is allowed to this machine only, and there it is a simulator that plays the gateway.
         let base = configuration.gateway.url
         gateway = base.hasPrefix("http://") && base.hasSuffix("/v1") ? String(base.dropLast(3)) : nil

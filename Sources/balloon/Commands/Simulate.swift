@@ -54,7 +54,7 @@ struct Simulate: AsyncParsableCommand {
         let server = try options.server()
         guard let url = to ?? server.url else {
             throw CommandFailure.unknownArgument(
-                "a server on a unix socket", hint: "name its address with --to")
+                "a server whose URL nothing tells", hint: "name its address with --to")
         }
         let customer = SimulatedCustomer(
             id: CustomerID(customer), business: try server.business(business), server: url,

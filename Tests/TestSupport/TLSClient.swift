@@ -1,19 +1,30 @@
-import BalloonPOSIX
+package import BalloonPOSIX
 import COpenSSL
 import Glibc
 
 /// A client that speaks TLS on a blocking socket, as OpenSSL does it; verifies against one certificate.
-final class TLSClient {
-    enum Failure: Error { case handshake, closed }
+package final class TLSClient {
+    package enum Failure: Error { case handshake, closed }
+
+    /// What a client keeps of a session, to resume it on another connection.
+    package final class Ticket {
+        fileprivate let session: OpaquePointer
+
+        fileprivate init(_ session: OpaquePointer) { self.session = session }
+
+        deinit { SSL_SESSION_free(session) }
+    }
 
     private let context: OpaquePointer?
     private let session: OpaquePointer?
     private let descriptor: Descriptor
 
-    /// Connects and shakes hands: with versions up to `maximum`, asking for `name`, offering `protocols`.
-    init(
+    /// Connects and shakes hands: with versions up to `maximum`, in 1.2 with `ciphers`, asking for `name`, offering
+    /// `protocols`, resuming the session of `ticket`.
+    package init(
         _ address: SocketAddress, trusting certificate: String, name: String = "localhost",
-        maximum: Int32 = TLS1_3_VERSION, protocols: [String] = ["http/1.1"]
+        maximum: Int32 = TLS1_3_VERSION, ciphers: String = "ALL", protocols: [String] = ["http/1.1"],
+        resuming ticket: Ticket? = nil
     ) throws {
         descriptor = try Descriptor.connect(to: address)
         _ = fcntl(descriptor.raw, F_SETFL, 0)
@@ -24,6 +35,7 @@ final class TLSClient {
         SSL_CTX_set_security_level(context, 0)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_VERSION), nil)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(maximum), nil)
+        SSL_CTX_set_cipher_list(context, ciphers)
         SSL_CTX_load_verify_locations(context, certificate, nil)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
         session = SSL_new(context)
@@ -31,26 +43,38 @@ final class TLSClient {
         SSL_set_alpn_protos(session, offered, UInt32(offered.count))
         var host = Array(name.utf8CString)
         SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), &host)
+        if let ticket { SSL_set_session(session, ticket.session) }
         SSL_set_fd(session, descriptor.raw)
         guard SSL_connect(session) == 1 else { throw Failure.handshake }
     }
 
     deinit {
+        // OpenSSL resumes no session that was not closed in order.
+        SSL_shutdown(session)
         SSL_free(session)
         SSL_CTX_free(context)
     }
 
-    var version: String { String(cString: SSL_get_version(session)) }
+    /// What resumes this session later; in TLS 1.3 it comes with the first bytes that are received.
+    package func ticket() -> Ticket? { SSL_get1_session(session).map { Ticket($0) } }
+
+    /// Whether the session was resumed, so that no certificate was sent.
+    package var isResumed: Bool { SSL_session_reused(session) == 1 }
+
+    /// How many certificates the server sent.
+    package var chainLength: Int { Int(OPENSSL_sk_num(SSL_get_peer_cert_chain(session))) }
+
+    package var version: String { String(cString: SSL_get_version(session)) }
 
     /// The protocol that was agreed on.
-    var agreedProtocol: String {
+    package var agreedProtocol: String {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         SSL_get0_alpn_selected(session, &name, &length)
         return String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
     }
 
-    func send(_ text: String) throws {
+    package func send(_ text: String) throws {
         let bytes = Array(text.utf8)
         guard SSL_write(session, bytes, Int32(bytes.count)) == Int32(bytes.count) else {
             throw Failure.closed
@@ -58,7 +82,7 @@ final class TLSClient {
     }
 
     /// Everything up to the server's `close_notify`; throws when the connection was cut off instead.
-    func rest() throws -> String {
+    package func rest() throws -> String {
         var received: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65536)
         while true {

@@ -1,0 +1,51 @@
+import BalloonPOSIX
+import BalloonTLS
+
+/// Where the server's file says that the certificate and its key are, relative to the folder of that file.
+///
+/// `{"certificateFile": "PATH", "keyFile": "PATH"}`.
+struct TLSReference {
+    let certificate: Setting
+    let key: Setting
+
+    static let keys = ["certificateFile", "keyFile"]
+
+    /// Reads both, which belong together.
+    static func read(_ reader: inout ObjectReader) -> TLSReference? {
+        for key in keys where !reader.has(key) {
+            reader.problem("has no \"\(key)\"", hint: "name the certificate's file and the key's")
+        }
+        guard let certificate = reader.text("certificateFile"), let key = reader.text("keyFile") else {
+            return nil
+        }
+        return TLSReference(certificate: certificate, key: key)
+    }
+
+    /// The paths, when they can be read and are a pair; nil after a problem was noted.
+    func resolved(folder: String, noting problems: inout [ConfigurationProblem]) -> TLSFiles? {
+        let read = { (text: String) throws(InvalidSetting) -> String in
+            let path = try SettingFormat.path(text)
+            return try readable(path.hasPrefix("/") ? path : folder + path)
+        }
+        guard let certificateFile = certificate.parsed(read, noting: &problems),
+            let keyFile = key.parsed(read, noting: &problems)
+        else { return nil }
+        do {
+            _ = try TLSCredentials(certificateFile: certificateFile, keyFile: keyFile)
+        } catch {
+            problems.append(TLSFiles.problem(error, at: certificate.place))
+            return nil
+        }
+        return TLSFiles(certificateFile: certificateFile, keyFile: keyFile)
+    }
+}
+
+/// OpenSSL does not say which file it could not read.
+private func readable(_ path: String) throws(InvalidSetting) -> String {
+    do {
+        _ = try Descriptor.open(reading: path)
+        return path
+    } catch {
+        throw InvalidSetting("names a file that cannot be read: \(error)", hint: "check its path and mode")
+    }
+}
