@@ -1,5 +1,5 @@
 /// How a handler outside the process is.
-package enum HandlerHealth: String, Sendable, CaseIterable {
+public enum HandlerHealth: String, Sendable, CaseIterable {
     /// It was started and has not introduced itself yet.
     case starting
     /// It takes events.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Lets events through while a handler can take them, and makes them wait while it cannot.
-final class ReadinessGate: Sendable {
+package final class ReadinessGate: Sendable {
     private struct State {
         var isOpen = false
         var isClosedForGood = false
@@ -11,8 +11,11 @@ final class ReadinessGate: Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes a gate that is closed.
+    package init() {}
+
     /// Waits until the gate is open; false when it never will be again, or the task is cancelled.
-    func wait() async -> Bool {
+    package func wait() async -> Bool {
         let ticket = state.withLock { state in
             state.nextTicket += 1
             return state.nextTicket
@@ -32,7 +35,8 @@ final class ReadinessGate: Sendable {
         }
     }
 
-    func open() {
+    /// Lets through who waits, and who comes.
+    package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
             defer { state.waiting = [:] }
@@ -41,9 +45,11 @@ final class ReadinessGate: Sendable {
         for waiter in waiting { waiter.resume(returning: true) }
     }
 
-    func close() { state.withLock { $0.isOpen = false } }
+    /// Makes who comes wait.
+    package func close() { state.withLock { $0.isOpen = false } }
 
-    func closeForGood() {
+    /// Sends away who waits, and who comes.
+    package func closeForGood() {
         let waiting = state.withLock { state in
             state.isClosedForGood = true
             defer { state.waiting = [:] }
