@@ -5,11 +5,17 @@ extension [UInt8] {
     /// The position of the first `byte` at or after `start`, found at memory speed; nil when there is none.
     @inline(__always)
     package func firstPosition(of byte: UInt8, from start: Int) -> Int? {
-        precondition(start >= 0 && start <= count)
-        // Sound: memchr looks at start..<count, which lies inside the array's storage.
+        firstPosition(of: byte, in: start..<Swift.max(start, count))
+    }
+
+    /// The position of the first `byte` in `range`, found at memory speed; nil when there is none.
+    @inline(__always)
+    package func firstPosition(of byte: UInt8, in range: Range<Int>) -> Int? {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        // Sound: memchr looks at the range, which lies inside the array's storage.
         return unsafe withUnsafeBytes { buffer in
             guard let base = buffer.baseAddress,
-                let found = unsafe memchr(base + start, Int32(byte), buffer.count - start)
+                let found = unsafe memchr(base + range.lowerBound, Int32(byte), range.count)
             else { return nil }
             return unsafe found - UnsafeMutableRawPointer(mutating: base)
         }
@@ -34,6 +40,21 @@ extension [UInt8] {
         while let found = firstPosition(of: byte, from: position) {
             self[found] = replacement
             position = found + 1
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The position of the first occurrence of `text`, found at memory speed; nil when there is none.
+    package func firstPosition(of text: [UInt8]) -> Int? {
+        // Sound: memmem looks at the slice and at the text, both of which live for the call.
+        unsafe withUnsafeBytes { buffer in
+            unsafe text.withUnsafeBytes { text in
+                guard let base = buffer.baseAddress,
+                    let found = unsafe memmem(base, buffer.count, text.baseAddress, text.count)
+                else { return nil }
+                return unsafe startIndex + (found - UnsafeMutableRawPointer(mutating: base))
+            }
         }
     }
 }

@@ -99,6 +99,29 @@ package final class File: Sendable {
         return bytes
     }
 
+    /// Reads from `offset` into `buffer[position...]` until that is full or the file ends; returns how many bytes.
+    package func read(
+        at offset: Int, into buffer: inout [UInt8], from position: Int
+    ) throws(SystemError) -> Int {
+        precondition(position >= 0 && position <= buffer.count)
+        let raw = descriptor.raw
+        var filled = 0
+        while position + filled < buffer.count {
+            let done = filled
+            let got = try uninterrupted("pread") {
+                // Sound: the read stays inside the array, which the closure may write.
+                unsafe buffer.withUnsafeMutableBytes { buffer in
+                    unsafe pread(
+                        raw, buffer.baseAddress.map { unsafe $0 + position + done },
+                        buffer.count - position - done, offset + done)
+                }
+            }
+            if got == 0 { break }
+            filled += got
+        }
+        return filled
+    }
+
     /// Reads the whole file.
     package func readAll() throws(SystemError) -> [UInt8] { try read(at: 0, count: sizeBytes()) }
 }

@@ -30,6 +30,9 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 extension SystemError {
     /// Whether the call would have had to wait (`EAGAIN`).
     package var wouldBlock: Bool { code == EAGAIN || code == EWOULDBLOCK }
+
+    /// Whether nothing is at the path (`ENOENT`).
+    package var isMissing: Bool { code == ENOENT }
 }
 
 /// Runs `call` until it is not interrupted by a signal; a negative result is thrown as a ``SystemError``.

@@ -49,12 +49,14 @@ final class Checkpointer: Sendable {
     }
 
     /// Syncs what was written, then notes it in the journal; one at a time, so that who closes waits for the one under way.
-    func run() async {
+    ///
+    /// `isDue` says that one is needed although no line was written since the last.
+    func run(isDue: Bool = false) async {
         let checkpoint = state.withLock { state in
             let earlier = state.latest
             let checkpoint = Task {
                 await earlier?.value
-                await self.makeCheckpoint()
+                await self.makeCheckpoint(isDue: isDue)
             }
             state.latest = checkpoint
             return checkpoint
@@ -62,13 +64,16 @@ final class Checkpointer: Sendable {
         await checkpoint.value
     }
 
-    private func makeCheckpoint() async {
+    private func makeCheckpoint(isDue: Bool) async {
         state.withLock { $0.isArmed = false }
         // A delivery's lines are written before its finished record, so those of all records up to here are.
         let through = journal.lastRecord
         do {
-            guard try await conversations.synchronize(), state.withLock({ $0.isTrusted }) else { return }
-            try journal.append(JournalBody.checkpoint(through: through, at: .now()), for: .nobody)
+            guard try await conversations.synchronize() || isDue, state.withLock({ $0.isTrusted }) else {
+                return
+            }
+            try journal.append(
+                JournalBody.checkpoint(through: through, at: .now()), for: .checkpoint(through: through))
         } catch StoreError.closed {
             return
         } catch {

@@ -178,9 +178,11 @@ extension ConversationStore {
         }
         decided.withLock { $0[delivery.record] = nil }
         calls.end(delivery.record)
+        let ended = EndedDelivery(
+            record: delivery.record, segment: finished.location.segment, isDeadLetter: result.isDeadLetter)
         try journal.append(
             JournalBody.finished(of: delivery.record, kind: finished.recordedKind, result, at: .now()),
-            for: .nobody)
+            for: .ended(ended))
     }
 
     private func leased(_ delivery: Delivery) throws -> PendingDelivery {

@@ -17,6 +17,8 @@ package final class ConversationStore: Sendable {
     let checkpointer: Checkpointer
     let calls: CallsUnderWay
     let states: HandlerStates
+    let accounts: SegmentAccounts
+    let retention: Retention
     let logger: Logger
     /// What is known of the decided deliveries that are leased, by their records.
     let decided = Mutex<[UInt64: DecidedDelivery]>([:])
@@ -36,18 +38,27 @@ package final class ConversationStore: Sendable {
         var writer = JournalWriter(
             configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
         calls = try countCrashes(directory, &recovered, &writer, logger)
-        journal = Journal(writer, configuration: configuration) { intake.settle($0, $1) }
+        let accounts = SegmentAccounts(recovered.ledger)
+        journal = Journal(writer, configuration: configuration) { entries, result in
+            accounts.settle(entries, result)
+            intake.settle(entries, result)
+        }
         conversations = ConversationWriter(
             directory: directory.conversations, maximumOpenFiles: configuration.maximumOpenConversations)
         states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
             configuration.checkpointInterval, conversations: conversations, journal: journal, logger: logger)
+        retention = Retention(
+            configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
+            journal: journal, checkpointer: checkpointer, logger: logger)
+        self.accounts = accounts
         self.scheduler = scheduler
         self.intake = intake
         self.logger = logger
         self.lock = Mutex(lock)
         writeMissingLines(recovered.unwritten)
         scheduler.add(recovered.deliveries)
+        retention.arm()
     }
 
     /// Opens the data directory, made if absent with mode 0700, and recovers what is in it.
@@ -81,6 +92,7 @@ package final class ConversationStore: Sendable {
     /// Whoever waits for a delivery gets nil; every later call fails with ``StoreError/closed``.
     package func close() async {
         scheduler.close()
+        await retention.close()
         await journal.flush()
         await checkpointer.run()
         // Nothing in it can fail.

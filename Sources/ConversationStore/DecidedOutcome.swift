@@ -115,6 +115,14 @@ package enum DeliveryResult: Hashable, Sendable {
         }
     }
 
+    /// Whether somebody must decide what is to be done.
+    var isDeadLetter: Bool {
+        switch self {
+        case .rejected, .failed: true
+        case .handled, .unhandled, .handedOff, .repeated: false
+        }
+    }
+
     /// The message that was repeated.
     var original: MessageID? {
         if case .repeated(let original) = self { original } else { nil }

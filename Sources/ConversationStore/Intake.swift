@@ -73,7 +73,9 @@ final class Intake: Sendable {
             switch entry.waiter {
             case .sender(_, let completion): completion(.stored)
             case .task(let continuation): continuation.resume(returning: records[position])
-            case .nobody: break
+            case .tasks(let continuation, let count):
+                continuation.resume(returning: Array(records[position..<position + count]))
+            case .same, .nobody, .ended, .checkpoint: break
             }
         }
         for completion in twins { completion(.duplicate) }
@@ -91,7 +93,8 @@ final class Intake: Sendable {
             switch entry.waiter {
             case .sender(_, let completion): completion(.failed(error))
             case .task(let continuation): continuation.resume(throwing: error)
-            case .nobody: break
+            case .tasks(let continuation, _): continuation.resume(throwing: error)
+            case .same, .nobody, .ended, .checkpoint: break
             }
         }
         for completion in twins { completion(.failed(error)) }

@@ -55,21 +55,24 @@ final class Journal: Sendable {
     /// Throws ``StoreError/overloaded`` when too much waits, which only a sender's message can cause, and
     /// ``StoreError/closed``; then nobody is told anything else.
     func append(_ body: [UInt8], for waiter: JournalEntry.Waiter) throws(StoreError) {
-        let entry = JournalEntry(body: body, waiter: waiter)
+        try append(JournalEntry(body: body, waiter: waiter))
+    }
+
+    private func append(_ entry: JournalEntry, with others: [JournalEntry] = []) throws(StoreError) {
         let limit = maximumWaitingBytes
         let (refusal, schedules, arms) = waiting.withLock { waiting -> (StoreError?, Bool, Bool) in
             if waiting.isClosed { return (.closed, false, false) }
-            if case .sender = waiter, waiting.bytes + body.count > limit {
+            if case .sender = entry.waiter, waiting.bytes + entry.body.count > limit {
                 return (.overloaded, false, false)
             }
-            waiting.entries.append(entry)
-            waiting.bytes += body.count
+            waiting.add(entry)
+            // In one step, so that they are in one batch.
+            for other in others { waiting.add(other) }
             if entry.isLazy {
                 let arms = !waiting.isFlushArmed && !waiting.isScheduled
                 if arms { waiting.isFlushArmed = true }
                 return (nil, false, arms)
             }
-            waiting.urgent += 1
             let schedules = !waiting.isScheduled
             waiting.isScheduled = true
             return (nil, schedules, false)
@@ -86,6 +89,27 @@ final class Journal: Sendable {
     func append(_ body: [UInt8]) async throws -> JournalledRecord {
         try await withCheckedThrowingContinuation { continuation in
             do { try append(body, for: .task(continuation)) } catch { continuation.resume(throwing: error) }
+        }
+    }
+
+    /// Writes several records in one batch and waits until they are on disk; when that fails, none is.
+    func append(_ bodies: [[UInt8]]) async throws -> [JournalledRecord] {
+        guard let first = bodies.first else { return [] }
+        return try await withCheckedThrowingContinuation { continuation in
+            let entry = JournalEntry(body: first, waiter: .tasks(continuation, count: bodies.count))
+            let others = bodies.dropFirst().map { JournalEntry(body: $0, waiter: .same) }
+            do { try append(entry, with: others) } catch { continuation.resume(throwing: error) }
+        }
+    }
+
+    /// Begins another segment, if there is one and it is too old.
+    func rotate() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                // Its first lines are a batch like any other.
+                if self.writer.withLock({ $0.endIfOld() }) { self.commit([]) }
+                continuation.resume()
+            }
         }
     }
 
@@ -193,6 +217,12 @@ final class Journal: Sendable {
 }
 
 extension Journal.Waiting {
+    fileprivate mutating func add(_ entry: JournalEntry) {
+        entries.append(entry)
+        bytes += entry.body.count
+        if !entry.isLazy { urgent += 1 }
+    }
+
     /// All that waits; it stays counted until it is settled.
     fileprivate mutating func take() -> [JournalEntry] {
         var taken: [JournalEntry] = []

@@ -40,15 +40,7 @@ enum JournalBody {
             writer.field("id", message.id.rawValue)
             writer.field("replayOf", original.map { Int($0) })
             writer.field("outbound", message.outboundKind?.rawValue)
-            if !message.attributes.isEmpty {
-                writer.key("attributes")
-                writer.object { writer in
-                    writer.field("capabilityList", message.attributes.capabilityList)
-                    writer.field("locale", message.attributes.locale)
-                    writer.field("intent", message.attributes.intent)
-                    writer.field("group", message.attributes.group)
-                }
-            }
+            write(message.attributes, to: &writer)
             if message.hasPayloadReference { writer.field("reference", true) }
         }
         return adding(message: message.message, to: writer.finish())
@@ -180,6 +172,30 @@ enum JournalBody {
         }
     }
 
+    /// A dead letter as it is, for the time after its own segment.
+    ///
+    /// `{"type":"carried","of":12,"at":"…","business":"…","customer":"…","id":"…","replayOf":…,"kind":"text",`
+    /// `"attempts":7,"result":"failed","reason":"…","attributes":{…},"reference":true,"message":{…}}`; `of` stays its
+    /// number, and `at` the time when it came in.
+    static func carried(_ event: JournalEvent) -> [UInt8] {
+        let start = object("carried") { writer in
+            writer.field("of", Int(clamping: event.record))
+            writer.field("at", event.at.rfc3339)
+            writer.field("business", event.business.rawValue)
+            writer.field("customer", event.customer.rawValue)
+            writer.field("id", event.id.rawValue)
+            writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
+            writer.field("outbound", event.outboundKind?.rawValue)
+            writer.field("kind", event.kind?.rawValue)
+            writer.field("attempts", event.attempts)
+            writer.field("result", event.status.rawValue)
+            writer.field("reason", event.reason)
+            write(event.attributes, to: &writer)
+            if event.hasReference { writer.field("reference", true) }
+        }
+        return adding(message: Array(event.message.text), to: start)
+    }
+
     /// `{"type":"checkpoint","through":12,"at":"…"}`: how far conversations are on disk.
     ///
     /// The lines of every delivery whose `finished` has at most this number are.
@@ -187,6 +203,17 @@ enum JournalBody {
         object("checkpoint") {
             $0.field("through", Int(record))
             $0.field("at", at.rfc3339)
+        }
+    }
+
+    private static func write(_ attributes: ReceivedAttributes, to writer: inout JSONWriter) {
+        if attributes.isEmpty { return }
+        writer.key("attributes")
+        writer.object { writer in
+            writer.field("capabilityList", attributes.capabilityList)
+            writer.field("locale", attributes.locale)
+            writer.field("intent", attributes.intent)
+            writer.field("group", attributes.group)
         }
     }
 

@@ -26,6 +26,9 @@ package struct JournalEvent: Sendable {
         case dropped
         /// It was a dead letter, and is handed over again as another record.
         case retried
+
+        /// Whether somebody must decide what is to be done.
+        package var isDeadLetter: Bool { self == .failed || self == .rejected }
     }
 
     /// The number of its record.
@@ -41,77 +44,118 @@ package struct JournalEvent: Sendable {
     /// The record whose message this hands over again.
     package let replayOf: UInt64?
     /// The kind, once that was found out.
-    package private(set) var kind: Kind?
+    package let kind: Kind?
     /// What became of it.
-    package private(set) var status = Status.pending
+    package private(set) var status: Status
     /// Why, where somebody said so.
-    package private(set) var reason: String?
+    package let reason: String?
     /// How many attempts ended without an outcome.
-    package private(set) var attempts = 0
+    package let attempts: Int
     /// When the next attempt of one that is parked is due.
-    package private(set) var next: Timestamp?
+    package let next: Timestamp?
     /// The message, with its payload in place when that was resolved.
-    package private(set) var message: JSONValue
+    package let message: JSONValue
     /// The kind of a message that went out unasked; nil for what a customer sent.
     package let outboundKind: Kind?
-    let hasOpenReference: Bool
+    /// Whether it came with a payload reference.
+    let hasReference: Bool
     let attributes: ReceivedAttributes
 
     /// Whether somebody must decide what is to be done.
-    package var isDeadLetter: Bool { status == .failed || status == .rejected }
+    package var isDeadLetter: Bool { status.isDeadLetter }
     /// Whether it came to an end.
     package var isFinished: Bool { status != .pending && status != .parked }
 
-    /// Reads a record of type message; nil when it is another.
-    init?(_ root: JSONValue, record: UInt64) {
-        guard root["type"]?.equals("message") ?? false, let business = root["business"]?.string,
-            let customer = root["customer"]?.string, let id = root["id"]?.string,
-            let message = root["message"]
-        else { return nil }
+    /// Reads what a trace leads to; throws when a line cannot be read, or is no message.
+    init(_ trace: EventTrace, record: UInt64, from reader: SegmentReader) throws(StoreError) {
+        let root = try reader.line(at: trace.location).root
+        guard let business = root["business"]?.string, let customer = root["customer"]?.string,
+            let id = root["id"]?.string, let message = root["message"]
+        else { throw .unknownRecord(record) }
         self.record = record
-        at = root["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? Timestamp(milliseconds: 0)
+        at = root.timestamp("at") ?? Timestamp(milliseconds: 0)
         self.business = BusinessID(business)
         self.customer = CustomerID(customer)
         self.id = MessageID(id)
-        self.message = message
-        replayOf = root["replayOf"]?.int.map { UInt64($0) }
-        outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
-        kind = outboundKind
-        hasOpenReference = root["reference"]?.bool ?? false
+        let resolved = try trace.resolved.map { location throws(StoreError) in
+            try reader.line(at: location).root["message"]
+        }
+        self.message = resolved.flatMap(\.self) ?? message
+        replayOf = root.record("replayOf")
+        let outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
+        self.outboundKind = outboundKind
+        hasReference = root["reference"]?.bool ?? false
         attributes = ReceivedAttributes(root["attributes"])
-    }
-
-    /// Takes in a later record about it.
-    mutating func apply(_ root: JSONValue) {
-        guard let type = root["type"] else { return }
-        if let name = root["kind"]?.string { kind = Kind(rawValue: name) }
-        if type.equals("finished") {
-            status = root["result"]?.string.flatMap(Status.init) ?? .handled
+        status = trace.status
+        if trace.isCarried {
+            kind = root["kind"]?.string.flatMap(Kind.init)
             reason = root["reason"]?.string
+            attempts = root["attempts"]?.int ?? 0
             next = nil
-        } else if type.equals("attempt") {
-            attempts += 1
-            let isParked = root["parked"]?.bool ?? false
-            status = isParked ? .parked : .pending
-            next = root["next"]?.string.flatMap { Timestamp(rfc3339: $0) }
-        } else if type.equals("resolved") {
-            message = root["message"] ?? message
-        } else if type.equals("dropped"), isDeadLetter {
-            status = .dropped
+            // What was dropped or retried since says so; else it is what it was.
+            if status == .pending { status = root["result"]?.string.flatMap(Status.init) ?? .failed }
+        } else {
+            kind = trace.kind ?? outboundKind
+            reason = trace.reason
+            attempts = Int(trace.attempts)
+            next = trace.next
         }
     }
-
-    /// Notes that it is handed over again.
-    mutating func noteReplay() { if isDeadLetter { status = .retried } }
 
     /// The message as it is handed over again.
     ///
     /// A payload whose reference was never resolved is fetched once more.
     var replay: ReceivedMessage {
-        let isOpen = hasOpenReference && message["interactiveDataRef"] != nil
+        let isOpen = hasReference && message["interactiveDataRef"] != nil
         return ReceivedMessage(
             business: business, customer: customer, id: id, attributes: attributes,
             message: Array(message.text), hasPayloadReference: isOpen, outboundKind: outboundKind)
+    }
+}
+
+/// What the journal says of one message, without its text.
+struct EventTrace: Sendable {
+    /// Where the message stands.
+    let location: RecordLocation
+    /// Whether that is where it was carried to.
+    let isCarried: Bool
+    /// Where it stands with its payload.
+    var resolved: RecordLocation?
+    var status = JournalEvent.Status.pending
+    var kind: Kind?
+    var reason: String?
+    var attempts: Int32 = 0
+    var next: Timestamp?
+
+    /// Begins with the message's own record, or with what was carried.
+    init(_ location: RecordLocation, isCarried: Bool) {
+        self.location = location
+        self.isCarried = isCarried
+    }
+
+    /// Takes in a later record about it.
+    mutating func apply(_ record: JournalRecord, at location: RecordLocation) {
+        switch record {
+        case .resolved: resolved = location
+        case .outcome(_, let kind): self.kind = kind ?? self.kind
+        case .attempt(let attempt):
+            attempts += 1
+            status = attempt.isParked ? .parked : .pending
+            next = attempt.next
+        case .finished(let finished):
+            status = finished.result
+            reason = finished.reason
+            kind = finished.kind ?? kind
+            next = nil
+        // A carried one that has no other status is a dead letter.
+        case .dropped where status.isDeadLetter || isCarried: status = .dropped
+        case .message, .reply, .dropped, .carried, .checkpoint, .segment, .other: break
+        }
+    }
+
+    /// Notes that it is handed over again.
+    mutating func noteReplay() {
+        if status.isDeadLetter || (isCarried && status == .pending) { status = .retried }
     }
 }
 

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 
 /// The journal of a data directory for who only reads it; takes no lock, and may run beside a server.
@@ -8,62 +7,98 @@ package struct JournalFiles: Sendable {
     /// Takes the path of the data directory.
     package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).journal }
 
-    /// Every message that is `wanted`, in the order of arrival; reads the whole journal.
+    /// Calls `body` with every message that is `wanted`, in the order of arrival.
     ///
-    /// Leaves out what is being written. Throws ``StoreError/damaged(file:line:)`` when a line is not what was written.
+    /// Reads the whole journal once and then each message on its own: no more than one text is in memory, and about a
+    /// hundred bytes for each message. Leaves out what is being written. Throws ``StoreError/damaged(file:line:)`` when
+    /// a line is not what was written.
+    package func forEach(
+        where wanted: (JournalEvent) -> Bool = { _ in true }, _ body: (JournalEvent) throws -> Void
+    ) throws {
+        try forEach(of: nil) { if wanted($0) { try body($0) } }
+    }
+
+    /// Every message that is `wanted`, in the order of arrival; reads the whole journal.
     package func events(where wanted: (JournalEvent) -> Bool) throws -> [JournalEvent] {
-        var events: [UInt64: JournalEvent] = [:]
-        try forEachRecord { record, root in
-            if let event = JournalEvent(root, record: record) {
-                events[record] = event
-                if let original = event.replayOf { events[original]?.noteReplay() }
-            } else if let of = root["of"]?.int, of > 0 {
-                events[UInt64(of)]?.apply(root)
-            }
-        }
-        return events.values.filter(wanted).sorted { $0.record < $1.record }
+        var events: [JournalEvent] = []
+        try forEach(where: wanted) { events.append($0) }
+        return events
     }
 
     /// The messages of these records, in their order.
     ///
     /// Throws ``StoreError/unknownRecord(_:)`` when one is no message's.
     package func events(_ records: [UInt64]) throws -> [JournalEvent] {
-        let wanted = Set(records)
-        let found = try events { wanted.contains($0.record) }
+        var found: [UInt64: JournalEvent] = [:]
+        try forEach(of: Set(records)) { found[$0.record] = $0 }
         return try records.map { record in
-            guard let event = found.first(where: { $0.record == record }) else {
-                throw StoreError.unknownRecord(record)
-            }
+            guard let event = found[record] else { throw StoreError.unknownRecord(record) }
             return event
         }
     }
 
-    private func forEachRecord(_ body: (UInt64, JSONValue) throws -> Void) throws {
+    /// Reads every segment, in order; nothing when there is no journal.
+    func forEachRecord(
+        _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let segments = try segments()
-        var abandoned = AbandonedRecords()
+        let abandoned = try abandoned(segments)
         for segment in segments {
-            abandoned.insert(
-                fromStartOf: try read(segment) { file throws(SystemError) in
-                    try file.read(at: 0, count: 4096)
-                })
-        }
-        for segment in segments {
-            let bytes = try read(segment) { file throws(SystemError) in try file.readAll() }
-            let scan = SegmentScan(bytes, firstRecord: segment, abandoned: abandoned)
-            if case .damaged(let line) = scan.verdict {
-                throw StoreError.damaged(file: path(segment), line: line)
-            }
-            for line in scan.lines {
+            guard let file = try open(segment) else { continue }
+            var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
+            while let line = try reading(segment, { () throws(SystemError) in try lines.next() }) {
                 // The checksum held, so this is what was written.
-                guard let document = try? JSONDocument(Array(bytes[line.range]), limits: .journal) else {
-                    continue
-                }
-                try body(line.record, document.root)
+                guard let record = JournalRecord(lines.buffer[line.range]) else { continue }
+                try body(record, line.record, lines.location(of: line, in: segment))
+            }
+            if case .damaged(let line) = lines.scan.verdict {
+                throw .damaged(file: path(segment), line: line)
             }
         }
     }
 
-    private func segments() throws(StoreError) -> [UInt64] {
+    private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
+        var traces: [UInt64: EventTrace] = [:]
+        try forEachRecord { record, number, location throws(StoreError) in
+            if let subject = record.subject {
+                if case .carried = record, traces[subject] == nil, wanted?.contains(subject) ?? true {
+                    traces[subject] = EventTrace(location, isCarried: true)
+                } else {
+                    traces[subject]?.apply(record, at: location)
+                }
+            } else if case .message(let message) = record {
+                if let original = message.replayOf { traces[original]?.noteReplay() }
+                if wanted?.contains(number) ?? true {
+                    traces[number] = EventTrace(location, isCarried: false)
+                }
+            }
+        }
+        let reader = SegmentReader(directory: directory)
+        for record in traces.keys.sorted() {
+            guard let trace = traces[record] else { continue }
+            let event: JournalEvent
+            do throws(StoreError) {
+                event = try JournalEvent(trace, record: record, from: reader)
+            } catch {
+                // Its segment has gone meanwhile.
+                if case .unavailable(_, let reason) = error, reason.isMissing { continue }
+                throw error
+            }
+            try body(event)
+        }
+    }
+
+    private func abandoned(_ segments: [UInt64]) throws(StoreError) -> AbandonedRecords {
+        var abandoned = AbandonedRecords()
+        for segment in segments {
+            guard let file = try open(segment) else { continue }
+            let start = try reading(segment) { () throws(SystemError) in try file.read(at: 0, count: 4096) }
+            abandoned.insert(fromStartOf: start)
+        }
+        return abandoned
+    }
+
+    func segments() throws(StoreError) -> [UInt64] {
         guard Directory.exists(directory) else { return [] }
         do throws(SystemError) {
             return try Directory.names(in: directory).compactMap(SegmentName.firstRecord).sorted()
@@ -72,14 +107,22 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    private func path(_ segment: UInt64) -> String {
+    func path(_ segment: UInt64) -> String {
         directory + "/" + SegmentName.text(firstRecord: segment)
     }
 
-    private func read<Result>(
-        _ segment: UInt64, _ body: (File) throws(SystemError) -> Result
+    /// Nil when a server that runs let the segment go meanwhile.
+    private func open(_ segment: UInt64) throws(StoreError) -> File? {
+        do throws(SystemError) { return try File(path(segment), for: .reading) } catch {
+            if error.isMissing { return nil }
+            throw .unavailable(path: path(segment), error)
+        }
+    }
+
+    private func reading<Result>(
+        _ segment: UInt64, _ body: () throws(SystemError) -> Result
     ) throws(StoreError) -> Result {
-        do throws(SystemError) { return try body(File(path(segment), for: .reading)) } catch {
+        do throws(SystemError) { return try body() } catch {
             throw .unavailable(path: path(segment), error)
         }
     }

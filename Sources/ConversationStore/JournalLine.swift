@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BalloonWire
 
 /// One line of the journal: `{"record":12,"batch":11,"type":"…",…,"crc32":"89abcdef"}`.
@@ -6,12 +7,22 @@ import BalloonWire
 /// by themselves which of them a lost line belonged to. `crc32` is zlib's, in eight lower-case digits, over
 /// the bytes from the opening brace up to the comma before `"crc32"`.
 enum JournalLine {
+    /// What stands at the start of a line.
+    struct Header {
+        let record: UInt64
+        let batch: UInt64
+        /// The name of the type, and where it begins in the line.
+        let type: Range<Int>
+    }
+
     /// The line's end: `,"crc32":"` + 8 digits + `"}`.
     static let checksumBytes = 20
     private static let checksumStart: [UInt8] = Array(",\"crc32\":\"".utf8)
     private static let recordStart: [UInt8] = Array("{\"record\":".utf8)
     private static let batchStart: [UInt8] = Array(",\"batch\":".utf8)
     private static let typeStart: [UInt8] = Array(",\"type\":\"".utf8)
+    private static let messageStart: [UInt8] = Array(",\"message\":".utf8)
+    private static let repliesStart: [UInt8] = Array(",\"replies\":".utf8)
 
     /// Appends the line and its line feed; `body` is an object that begins with `"type"`.
     static func write(body: [UInt8], record: UInt64, batch: UInt64, onto lines: inout [UInt8]) {
@@ -33,38 +44,76 @@ enum JournalLine {
     /// Whether the line ends with the checksum of what stands before it.
     static func isIntact(_ line: ArraySlice<UInt8>) -> Bool {
         guard line.count > checksumBytes else { return false }
-        let covered = line.dropLast(checksumBytes)
-        var expected: [UInt8] = checksumStart
-        appendHex(CRC32.checksum(of: covered), onto: &expected)
-        expected.append(UInt8(ascii: "\""))
-        expected.append(UInt8(ascii: "}"))
-        return line[covered.endIndex...].elementsEqual(expected)
+        let end = line.endIndex - checksumBytes
+        let digits = end + checksumStart.count
+        guard has(checksumStart, in: line, at: end), line[digits + 8] == UInt8(ascii: "\""),
+            line[digits + 9] == UInt8(ascii: "}"), let written = hexadecimal(line[digits..<digits + 8])
+        else { return false }
+        return CRC32.checksum(of: line[..<end]) == written
     }
 
-    /// Reads record and batch at the start of an intact line; nil when they do not stand there.
-    static func header(of line: ArraySlice<UInt8>) -> (record: UInt64, batch: UInt64)? {
-        var rest = line
-        guard skip(recordStart, in: &rest), let record = decimal(in: &rest), skip(batchStart, in: &rest),
-            let batch = decimal(in: &rest), skip(typeStart, in: &rest), batch <= record, batch > 0
+    /// Reads what stands at the start of an intact line; nil when it does not stand there.
+    static func header(of line: ArraySlice<UInt8>) -> Header? {
+        var position = line.startIndex
+        guard skip(recordStart, in: line, &position), let record = decimal(in: line, &position),
+            skip(batchStart, in: line, &position), let batch = decimal(in: line, &position),
+            skip(typeStart, in: line, &position), batch <= record, batch > 0
         else { return nil }
-        return (record, batch)
+        let start = position
+        while position < line.endIndex, line[position] != UInt8(ascii: "\"") { position += 1 }
+        return Header(record: record, batch: batch, type: start..<position)
     }
 
-    private static func skip(_ text: [UInt8], in rest: inout ArraySlice<UInt8>) -> Bool {
-        guard rest.starts(with: text) else { return false }
-        rest.removeFirst(text.count)
+    /// An intact line without the messages in it, as an object of its own.
+    ///
+    /// Our own members come before them, and a text that looks like one of these names has its quotation marks
+    /// escaped; so the first occurrence is the member.
+    static func withoutMessages(_ line: ArraySlice<UInt8>, _ header: Header) -> [UInt8] {
+        let type = line[header.type]
+        let marker: [UInt8]
+        switch type.first {
+        case UInt8(ascii: "m"), UInt8(ascii: "r"), UInt8(ascii: "c"): marker = messageStart
+        case UInt8(ascii: "o"): marker = repliesStart
+        default: return Array(line)
+        }
+        guard let end = line.firstPosition(of: marker) else { return Array(line) }
+        var head = Array(line[..<end])
+        head.append(UInt8(ascii: "}"))
+        return head
+    }
+
+    private static func has(_ text: [UInt8], in line: ArraySlice<UInt8>, at position: Int) -> Bool {
+        guard position + text.count <= line.endIndex else { return false }
+        for index in text.indices where line[position + index] != text[index] { return false }
         return true
     }
 
-    private static func decimal(in rest: inout ArraySlice<UInt8>) -> UInt64? {
+    private static func skip(_ text: [UInt8], in line: ArraySlice<UInt8>, _ position: inout Int) -> Bool {
+        guard has(text, in: line, at: position) else { return false }
+        position += text.count
+        return true
+    }
+
+    private static func decimal(in line: ArraySlice<UInt8>, _ position: inout Int) -> UInt64? {
         var value: UInt64 = 0
-        var digits = 0
-        while let byte = rest.first, (0x30...0x39).contains(byte), digits < 18 {
-            value = value * 10 + UInt64(byte - 0x30)
-            rest.removeFirst()
-            digits += 1
+        let start = position
+        while position < line.endIndex, (0x30...0x39).contains(line[position]), position - start < 18 {
+            value = value * 10 + UInt64(line[position] - 0x30)
+            position += 1
         }
-        return digits > 0 ? value : nil
+        return position > start ? value : nil
+    }
+
+    private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt32? {
+        var value: UInt32 = 0
+        for byte in digits {
+            switch byte {
+            case 0x30...0x39: value = value << 4 | UInt32(byte - 0x30)
+            case 0x61...0x66: value = value << 4 | UInt32(byte - 0x57)
+            default: return nil
+            }
+        }
+        return value
     }
 
     private static func appendDecimal(_ number: UInt64, onto text: inout [UInt8]) {

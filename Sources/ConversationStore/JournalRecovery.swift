@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import Logging
 
@@ -50,17 +49,35 @@ struct JournalRecovery {
         abandoned.insert(fromStartOf: start)
     }
 
+    /// How many segments are read at once.
+    private static let width = min(4, ProcessorCount.available())
+
     private mutating func readAll(_ segments: [UInt64]) throws(StoreError) {
-        for segment in segments.prefix(try cutLast(segments[...])) {
-            if state.nextRecord > 1, segment > state.nextRecord, !abandoned.contains(state.nextRecord) {
-                logger.error(
-                    "journal records are missing between segments",
-                    metadata: ["from": "\(state.nextRecord)", "to": "\(segment - 1)"])
+        var rest = segments.prefix(try cutLast(segments[...]))
+        while !rest.isEmpty {
+            let next = rest.prefix(Self.width)
+            rest = rest.dropFirst(Self.width)
+            for records in try SegmentRecords.read(next, in: directory, abandoned: abandoned) {
+                try apply(records)
             }
-            try read(segment)
         }
         // Numbers that were given up are not given out again.
         for range in abandoned.ranges { state.skip(to: range.upperBound + 1) }
+    }
+
+    private mutating func apply(_ records: SegmentRecords) throws(StoreError) {
+        let segment = records.segment
+        if state.nextRecord > 1, segment > state.nextRecord, !abandoned.contains(state.nextRecord) {
+            logger.error(
+                "journal records are missing between segments",
+                metadata: ["from": "\(state.nextRecord)", "to": "\(segment - 1)"])
+        }
+        switch records.scan.verdict {
+        case .sound: break
+        case .powerCut(let line), .damaged(let line): throw try quarantine(segment, line: line)
+        }
+        if records.isForeign { throw .damaged(file: path(segment), line: 0) }
+        for entry in records.entries { state.apply(entry.record, number: entry.number, at: entry.location) }
     }
 
     /// Makes sure that the last segment with records is on disk and ends with a whole line; returns how many
@@ -68,19 +85,20 @@ struct JournalRecovery {
     private func cutLast(_ segments: ArraySlice<UInt64>) throws(StoreError) -> Int {
         var rest = segments
         while let segment = rest.popLast() {
-            let bytes = try access(segment) { file throws(SystemError) in
+            let scan = try access(segment) { file throws(SystemError) in
                 // What a killed process left in the system's memory only, or a failed sync marked as written,
                 // must not be taken for durable.
                 try file.synchronizeData()
                 file.dropCache()
-                return try file.readAll()
+                var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
+                while try lines.next() != nil {}
+                return lines.scan
             }
-            let scan = SegmentScan(bytes, firstRecord: segment, abandoned: abandoned)
             switch scan.verdict {
-            case .sound where !scan.lines.isEmpty: return rest.count + 1
+            case .sound where scan.lines > 0: return rest.count + 1
             case .sound: try remove(segment)
-            case .powerCut where !scan.lines.isEmpty:
-                try cut(segment, bytes, scan)
+            case .powerCut where scan.lines > 0:
+                try cut(segment, firstRecord: scan.firstRecord)
                 return rest.count + 1
             // A first batch that is torn leaves one piece, or two; more is not one batch.
             case .powerCut where scan.brokenPieces <= 2: try setAside(segment, suffix: ".unreadable")
@@ -90,43 +108,29 @@ struct JournalRecovery {
         return 0
     }
 
-    private mutating func read(_ segment: UInt64) throws(StoreError) {
-        let bytes = try access(segment) { file throws(SystemError) in try file.readAll() }
-        let scan = SegmentScan(bytes, firstRecord: segment, abandoned: abandoned)
-        switch scan.verdict {
-        case .sound: break
-        case .powerCut(let line), .damaged(let line): throw try quarantine(segment, line: line)
-        }
-        for line in scan.lines {
-            let location = RecordLocation(
-                segment: segment, offset: UInt32(line.range.lowerBound), lengthBytes: UInt32(line.range.count)
-            )
-            // The checksum held, so this is what was written; it can only be another program's.
-            guard let document = try? JSONDocument(Array(bytes[line.range]), limits: .journal) else {
-                throw .damaged(file: path(segment), line: 0)
-            }
-            state.apply(document.root, record: line.record, at: location)
-        }
-    }
-
     /// Writes the intact lines to a new file that takes the segment's name.
-    private func cut(_ segment: UInt64, _ bytes: [UInt8], _ scan: SegmentScan) throws(StoreError) {
+    private func cut(_ segment: UInt64, firstRecord: UInt64?) throws(StoreError) {
         var kept: [UInt8] = []
-        kept.reserveCapacity(bytes.count)
-        if let first = scan.lines.first, first.record != segment {
+        if firstRecord != segment {
             let header = JournalBody.segment(at: .now())
             JournalLine.write(body: header, record: segment, batch: segment, onto: &kept)
         }
-        for line in scan.lines {
-            kept.append(contentsOf: bytes[line.range])
-            kept.append(UInt8(ascii: "\n"))
-        }
-        do throws(SystemError) { try AtomicFile.write(kept, to: path(segment)) } catch {
+        var cutBytes = 0
+        do throws(SystemError) {
+            let file = try File(path(segment), for: .reading)
+            cutBytes = try file.sizeBytes()
+            var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
+            while let line = try lines.next() {
+                kept.append(contentsOf: lines.buffer[line.range])
+                kept.append(UInt8(ascii: "\n"))
+            }
+            try AtomicFile.write(kept, to: path(segment))
+        } catch {
             throw .unavailable(path: path(segment), error)
         }
         logger.warning(
             "the journal's last batch was not complete and was cut",
-            metadata: ["file": "\(path(segment))", "bytes": "\(bytes.count - kept.count)"])
+            metadata: ["file": "\(path(segment))", "bytes": "\(cutBytes - kept.count)"])
     }
 
     private func remove(_ segment: UInt64) throws(StoreError) {

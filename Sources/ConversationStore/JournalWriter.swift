@@ -8,6 +8,7 @@ struct JournalWriter: Sendable {
     private let directory: String
     private let disk: any JournalDisk
     private let maximumSegmentBytes: Int
+    private let maximumSegmentAge: Duration
     private let reader: SegmentReader
     private var nextRecord: UInt64
     private var segment: Segment?
@@ -17,7 +18,11 @@ struct JournalWriter: Sendable {
     private struct Segment {
         let file: File
         let firstRecord: UInt64
+        /// Counted without regard to anybody who sets the clock.
+        let began = ContinuousClock.now
         var syncedBytes = 0
+        /// Whether anything but its first lines is in it.
+        var hasEntries = false
     }
 
     /// The largest buffer that is kept between batches.
@@ -29,6 +34,7 @@ struct JournalWriter: Sendable {
         self.nextRecord = nextRecord
         disk = configuration.disk
         maximumSegmentBytes = configuration.maximumSegmentBytes
+        maximumSegmentAge = configuration.maximumSegmentAge
     }
 
     /// The number of the last record that was given out.
@@ -62,8 +68,19 @@ struct JournalWriter: Sendable {
         }
         abandoned = nil
         segment.syncedBytes += lines.count
+        if !entries.isEmpty { segment.hasEntries = true }
         self.segment = segment.syncedBytes < maximumSegmentBytes ? segment : nil
+        endIfOld()
         return records
+    }
+
+    /// Ends the segment that is written to when it is old; whether it did.
+    @discardableResult
+    mutating func endIfOld() -> Bool {
+        guard let segment, segment.hasEntries, ContinuousClock.now - segment.began >= maximumSegmentAge
+        else { return false }
+        self.segment = nil
+        return true
     }
 
     private mutating func makeSegment(batch: UInt64) throws(SystemError) -> Segment {

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
@@ -19,6 +18,8 @@ struct RecoveredJournal: Sendable {
     /// The number of the next record to be written.
     private(set) var nextRecord: UInt64 = 1
     private(set) var index: MessageIndex
+    /// What each segment is needed for.
+    private(set) var ledger = SegmentLedger()
     /// The messages that are not finished, by their records.
     private var unfinished: [UInt64: Recovered] = [:]
     /// The messages that were finished and whose conversation lines may not be on disk, by the record that
@@ -48,29 +49,25 @@ struct RecoveredJournal: Sendable {
     mutating func skip(to record: UInt64) { nextRecord = max(nextRecord, record) }
 
     /// Takes in a record; types that are not known are kept in the file and have no effect.
-    mutating func apply(_ root: JSONValue, record: UInt64, at location: RecordLocation) {
-        skip(to: record + 1)
-        guard let type = root["type"] else { return }
-        if type.equals("message") { return addMessage(root, record: record, at: location) }
-        if type.equals("checkpoint") { return applyCheckpoint(root) }
-        guard let number = root["of"]?.int, number > 0 else { return }
-        let message = UInt64(number)
-        if type.equals("resolved") {
+    mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
+        skip(to: number + 1)
+        switch record {
+        case .message(let message): add(message, record: number, at: location)
+        case .checkpoint(let through): applyCheckpoint(through)
+        case .resolved(let message):
             unfinished[message]?.pending.awaitsReference = false
             unfinished[message]?.pending.related.append(location)
-        } else if type.equals("outcome") {
+        case .outcome(let message, let kind):
             unfinished[message]?.pending.isDecided = true
             unfinished[message]?.pending.related.append(location)
-            let kind = kind(root)
             unfinished[message]?.kind = kind
-        } else if type.equals("reply") {
-            unfinished[message]?.pending.related.append(location)
-        } else if type.equals("attempt"), let attempt = root["attempt"]?.int {
-            unfinished[message]?.pending.note(root, attempt: attempt)
-        } else if type.equals("finished"), var finished = unfinished.removeValue(forKey: message) {
-            finished.kind = kind(root) ?? finished.kind
-            finished.original = root["original"]?.string.map { MessageID($0) }
-            unsynced[record] = finished
+        case .reply(let message): unfinished[message]?.pending.related.append(location)
+        case .attempt(let attempt): unfinished[attempt.of]?.pending.note(attempt)
+        case .finished(let finished): finish(finished, by: number)
+        case .dropped(let message): ledger.noteDecision(about: message)
+        case .carried(let message): ledger.noteCarried(message, in: location.segment)
+        case .segment(let at): ledger.begin(location.segment, at: at)
+        case .other: break
         }
     }
 
@@ -86,44 +83,53 @@ struct RecoveredJournal: Sendable {
         }
     }
 
-    private mutating func addMessage(_ root: JSONValue, record: UInt64, at location: RecordLocation) {
-        guard let business = root["business"]?.string, let customer = root["customer"]?.string,
-            let id = root["id"]?.string
-        else { return }
-        let at = root["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? .now()
-        let key = MessageKey(business: BusinessID(business), id: MessageID(id))
+    private mutating func add(
+        _ message: JournalRecord.Message, record: UInt64, at location: RecordLocation
+    ) {
+        let at = message.at ?? .now()
+        ledger.begin(location.segment, at: at)
         // Of two with an identity the first counts. But one that came when the first was forgotten was taken for
         // another message, and acknowledged.
-        let isReplay = root["replayOf"] != nil
-        if !isReplay, let first = index.recover(key, record: record, at: at), unfinished[first] != nil {
+        if let replayed = message.replayOf {
+            ledger.noteDecision(about: replayed)
+        } else if let first = index.recover(message.key, record: record, at: at), unfinished[first] != nil {
             return
         }
-        let outbound = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
+        ledger.noteMessage(in: location.segment)
         unfinished[record] = Recovered(
-            conversation: ConversationKey(business: BusinessID(business), customer: CustomerID(customer)),
+            conversation: message.conversation,
             pending: PendingDelivery(
-                record: record, location: location, awaitsReference: root["reference"]?.bool ?? false,
-                isReplay: isReplay, isOutbound: outbound != nil, isDecided: outbound != nil,
-                isRecovered: true),
-            kind: outbound)
+                record: record, location: location, awaitsReference: message.hasReference,
+                isReplay: message.replayOf != nil, isOutbound: message.outboundKind != nil,
+                isDecided: message.outboundKind != nil, isRecovered: true),
+            kind: message.outboundKind)
     }
 
-    private mutating func applyCheckpoint(_ root: JSONValue) {
-        guard let through = root["through"]?.int, through > 0 else { return }
-        unsynced = unsynced.filter { $0.key > UInt64(through) }
+    private mutating func finish(_ finished: JournalRecord.Finished, by record: UInt64) {
+        guard var message = unfinished.removeValue(forKey: finished.of) else { return }
+        message.kind = finished.kind ?? message.kind
+        message.original = finished.original
+        unsynced[record] = message
+        ledger.note(
+            EndedDelivery(
+                record: finished.of, segment: message.pending.location.segment,
+                isDeadLetter: finished.result.isDeadLetter), by: record)
     }
 
-    private func kind(_ root: JSONValue) -> Kind? { root["kind"]?.string.flatMap(Kind.init) }
+    private mutating func applyCheckpoint(_ through: UInt64) {
+        ledger.noteCheckpoint(through: through)
+        unsynced = unsynced.filter { $0.key > through }
+    }
 }
 
 extension PendingDelivery {
     /// Takes in a record of type attempt.
-    fileprivate mutating func note(_ root: JSONValue, attempt: Int) {
-        self.attempt = Int32(clamping: attempt)
-        if root["crashed"]?.bool ?? false { crashes = UInt8(clamping: Int(crashes) + 1) }
-        if root["parked"]?.bool ?? false {
+    fileprivate mutating func note(_ attempt: JournalRecord.Attempt) {
+        self.attempt = Int32(clamping: attempt.number)
+        if attempt.isCrash { crashes = UInt8(clamping: Int(crashes) + 1) }
+        if attempt.isParked {
             isParked = true
-            due = root["next"]?.string.flatMap { Timestamp(rfc3339: $0) }
+            due = attempt.next
         }
     }
 }

@@ -1,19 +1,19 @@
 import BalloonJSON
 import BalloonPOSIX
 
-/// The lines of a segment's bytes, and what is to be thought of those that are missing or broken.
+/// What is to be thought of a segment's lines, one after the other: which count, and what those that are missing or
+/// broken say of the disk.
 ///
-/// A value computed from bytes alone. Lines of abandoned records are left out; blank lines are skipped.
+/// A value without effects. Lines of abandoned records do not count; blank lines are skipped by who reads.
 struct SegmentScan: Sendable {
     /// An intact line.
     struct Line: Sendable {
-        /// Where it stands, without its line feed.
+        /// Where it stands in what was read, without its line feed.
         let range: Range<Int>
         let record: UInt64
-        let batch: UInt64
     }
 
-    /// What the bytes look like.
+    /// What the text looks like.
     enum Verdict: Hashable, Sendable {
         /// Nothing is wrong.
         case sound
@@ -23,92 +23,76 @@ struct SegmentScan: Sendable {
         case damaged(line: Int)
     }
 
-    private(set) var lines: [Line] = []
     private(set) var verdict = Verdict.sound
+    /// How many lines count.
+    private(set) var lines = 0
     /// How many pieces of the text are no lines.
     private(set) var brokenPieces = 0
+    /// The number of the first line that counts.
+    private(set) var firstRecord: UInt64?
+    /// The number that the next line should have.
+    private(set) var expected: UInt64
 
-    private var expected: UInt64
+    private let abandoned: AbandonedRecords
     private var lastBatch: UInt64 = 0
     /// The first record that is missing, and the line where that was seen.
     private var firstMissing: (record: UInt64, line: Int)?
     /// The batch of the lines after the first missing record.
     private var lateBatch: UInt64?
 
-    /// Scans a segment whose name says that it begins with `firstRecord`.
-    init(_ bytes: [UInt8], firstRecord: UInt64, abandoned: AbandonedRecords) {
+    /// Begins a segment whose name says that it begins with `firstRecord`.
+    init(firstRecord: UInt64, abandoned: AbandonedRecords) {
         expected = firstRecord
-        lines.reserveCapacity(bytes.count / 512)
-        var start = 0
-        var number = 1
-        while start < bytes.count {
-            let feed = bytes.firstPosition(of: UInt8(ascii: "\n"), from: start)
-            let end = feed ?? bytes.count
-            if end > start { add(bytes, start..<end, number: number, isComplete: feed != nil, abandoned) }
-            if case .damaged = verdict { return }
-            start = end + 1
-            number += 1
-        }
+        self.abandoned = abandoned
     }
 
-    private mutating func add(
-        _ bytes: [UInt8], _ piece: Range<Int>, number: Int, isComplete: Bool, _ abandoned: AbandonedRecords
-    ) {
+    var isDamaged: Bool { if case .damaged = verdict { true } else { false } }
+
+    /// Judges the next piece of the text, which is not empty; returns the line in it when it counts.
+    ///
+    /// `number` is that of the line in the file; `isComplete` says whether a line feed followed.
+    mutating func judge(_ bytes: [UInt8], _ piece: Range<Int>, number: Int, isComplete: Bool) -> Line? {
+        var start = piece.lowerBound
         // A block that never reached the disk reads as zeros; the line behind it may be whole.
-        let start = piece.first { bytes[$0] != 0 } ?? piece.upperBound
+        while start < piece.upperBound, bytes[start] == 0 { start += 1 }
         let text = bytes[start..<piece.upperBound]
         guard JournalLine.isIntact(text), let header = JournalLine.header(of: text) else {
             brokenPieces += 1
             if !abandoned.contains(expected) { miss(expected, at: number, cut: true) }
-            return
+            return nil
         }
         if abandoned.contains(header.record) {
             expected = max(expected, header.record + 1)
-            return
+            return nil
         }
         guard header.record >= expected, header.batch >= lastBatch else {
-            return verdict = .damaged(line: number)
+            verdict = .damaged(line: number)
+            return nil
         }
         if header.record > expected, !abandoned.contains(expected) { miss(expected, at: number, cut: false) }
-        if let firstMissing {
-            // Lines may be missing only in the last batch: all that follow belong to it, and it began before
-            // them.
-            let late = lateBatch ?? header.batch
-            guard header.batch == late, late <= firstMissing.record else {
-                return verdict = .damaged(line: firstMissing.line)
-            }
-            lateBatch = late
-        }
+        guard isOfLastBatch(header) else { return nil }
         if !isComplete || start > piece.lowerBound { verdict = .powerCut(line: number) }
-        lines.append(Line(range: start..<piece.upperBound, record: header.record, batch: header.batch))
+        lines += 1
+        if firstRecord == nil { firstRecord = header.record }
         expected = header.record + 1
         lastBatch = header.batch
+        return Line(range: start..<piece.upperBound, record: header.record)
+    }
+
+    /// Lines may be missing only in the last batch: all that follow belong to it, and it began before them.
+    private mutating func isOfLastBatch(_ header: JournalLine.Header) -> Bool {
+        guard let firstMissing else { return true }
+        let late = lateBatch ?? header.batch
+        guard header.batch == late, late <= firstMissing.record else {
+            verdict = .damaged(line: firstMissing.line)
+            return false
+        }
+        lateBatch = late
+        return true
     }
 
     private mutating func miss(_ record: UInt64, at line: Int, cut: Bool) {
         if firstMissing == nil { firstMissing = (record, line) }
         if cut, verdict == .sound { verdict = .powerCut(line: line) }
-    }
-}
-
-/// The records that failed to reach the disk and were answered so, whatever is in the files.
-struct AbandonedRecords: Sendable {
-    private(set) var ranges: [ClosedRange<UInt64>] = []
-
-    mutating func insert(_ range: ClosedRange<UInt64>) { ranges.append(range) }
-
-    /// Reads what the second line of a segment may say.
-    mutating func insert(fromStartOf segment: [UInt8]) {
-        for line in segment.split(separator: UInt8(ascii: "\n"), maxSplits: 2).prefix(2) {
-            guard JournalLine.isIntact(line), let document = try? JSONDocument(Array(line), limits: .journal),
-                document.root["type"]?.equals("abandoned") ?? false,
-                let from = document.root["from"]?.int, let to = document.root["to"]?.int, 0 < from, from <= to
-            else { continue }
-            insert(UInt64(from)...UInt64(to))
-        }
-    }
-
-    func contains(_ record: UInt64) -> Bool {
-        !ranges.isEmpty && ranges.contains { $0.contains(record) }
     }
 }

@@ -10,6 +10,10 @@ package struct StoreConfiguration: Sendable {
     package var maximumRememberedMessages = 4_000_000
     /// The size from which a journal segment is followed by a new one.
     package var maximumSegmentBytes = 64 << 20
+    /// The age from which a journal segment is followed by a new one.
+    package var maximumSegmentAge = Duration.seconds(6 * 3600)
+    /// How often the store looks whether a segment may go.
+    package var retentionInterval = Duration.seconds(600)
     /// How many conversations' files stay open.
     package var maximumOpenConversations = 128
     /// How long written conversation lines may wait until they are synced and checkpointed.

@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
 import Testing
@@ -88,6 +89,27 @@ struct ReplayTests {
         try await store.drop([dead])
         #expect(try status(of: dead) == .dropped)
         await #expect(throws: StoreError.notDead(record: dead)) { try await store.drop([dead]) }
+    }
+
+    @Test func `several are handed over again, or dropped, all or none`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        let records = [try await fail("1", in: store), try await fail("2", in: store)]
+        // Takes the ends of both along to the disk.
+        _ = await store.append(message("3"))
+        disk.fail(.synchronize)
+        let failure = StoreError.notDurable(SystemError("fdatasync", code: 5))
+        await #expect(throws: failure) { try await store.replay(records) }
+        await #expect(throws: failure) { try await store.drop(records) }
+        disk.recover()
+        #expect(store.statistics.pendingDeliveries == 1)
+        for record in records { #expect(try status(of: record) == .failed) }
+        let replays = try await store.replay(records)
+        let messages = try directory.records("message").filter { $0["replayOf"] != nil }
+        #expect(messages.map { $0["replayOf"]?.int } == records.map { Int($0) })
+        #expect(Set(messages.map { $0["batch"]?.int }).count == 1)
+        #expect(replays.count == 2)
+        #expect(store.statistics.pendingDeliveries == 3)
     }
 
     @Test func `the journal tells what became of each message`() async throws {

@@ -71,6 +71,8 @@ struct DeliveryPipeline: Sendable {
     }
 
     /// Never fails for what a customer can send: the journal holds nothing but validated JSON.
+    ///
+    /// A payload that was resolved may break a limit.
     private func decode(_ delivery: Delivery, _ stages: inout DeliveryStages) throws(JSONError)
         -> InboundEvent
     {
@@ -306,12 +308,24 @@ struct DeliveryPipeline: Sendable {
         stages.end(.postponed(milliseconds: Int(milliseconds), reason: reason))
     }
 
-    /// The store failed, or the server is on its way out: nothing is decided, the journal keeps the delivery.
+    /// The store failed, the message cannot be read, or the server is on its way out.
     private func giveUp(_ delivery: Delivery, _ error: any Error, _ stages: inout DeliveryStages) async {
-        guard !Task.isCancelled, (error as? StoreError)?.isTransient ?? true else {
-            return stages.end(.failed(reason: "interrupted; it goes on after a restart"))
+        do {
+            switch error {
+            case let error as JSONError:
+                // It will not read better another time: a dead letter, and a line in its conversation.
+                try await store.recordInbound(delivery, kind: .unrecognized, message: delivery.message)
+                return try await finish(delivery, .failed(reason: "it cannot be read: \(error)"), &stages)
+            case let error as StoreError where error.isDamage && !Task.isCancelled:
+                return try await tryAgain(delivery, "its conversation is damaged", asked: nil, &stages)
+            case let error as StoreError where !error.isTransient: break
+            default: if !Task.isCancelled { return postpone(delivery, .seconds(1), "\(error)", &stages) }
+            }
+        } catch {
+            // The store fails here as well: as below.
         }
-        postpone(delivery, .seconds(1), "\(error)", &stages)
+        // Nothing is decided, the journal keeps the delivery.
+        stages.end(.failed(reason: "interrupted; it goes on after a restart"))
     }
 }
 

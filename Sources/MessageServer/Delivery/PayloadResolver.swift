@@ -78,6 +78,14 @@ func keepTrying(_ work: @Sendable () async throws -> Void) async throws {
 }
 
 extension StoreError {
+    /// Whether a file is not what was written; it may be mended while the server runs.
+    var isDamage: Bool {
+        switch self {
+        case .damaged, .quarantined: true
+        default: false
+        }
+    }
+
     /// Whether the same call may succeed later.
     var isTransient: Bool {
         switch self {

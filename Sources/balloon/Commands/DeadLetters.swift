@@ -18,9 +18,7 @@ struct DeadLetters: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            for event in try options.journal().events(where: { $0.isDeadLetter && filter.admits($0) }) {
-                options.write(event)
-            }
+            try options.journal().forEach(where: { $0.isDeadLetter && filter.admits($0) }, options.write)
         }
     }
 

@@ -21,10 +21,8 @@ struct Events: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let events = try options.journal().events {
-                filter.admits($0) && (status == nil || $0.status == status)
-            }
-            for event in events { options.write(event) }
+            try options.journal().forEach(
+                where: { filter.admits($0) && (status == nil || $0.status == status) }, options.write)
         }
     }
 

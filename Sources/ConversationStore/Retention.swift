@@ -1,0 +1,134 @@
+import BalloonPOSIX
+import Dispatch
+import Logging
+import Synchronization
+
+/// Lets the journal's oldest segments go when nothing needs them any more.
+///
+/// Everything in them is finished, its conversations are on disk, and it is older than the deduplication window. Dead
+/// letters are carried to the current segment first: they wait for a person, and nothing else may wait for them.
+final class Retention: Sendable {
+    private struct State {
+        var isClosed = false
+        /// The last round that was begun.
+        var latest: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let timers = DispatchQueue(label: "balloon.retention")
+    private let window: Duration
+    private let interval: Duration
+    private let directory: String
+    private let accounts: SegmentAccounts
+    private let files: JournalFiles
+    private let reader: SegmentReader
+    private let journal: Journal
+    private let checkpointer: Checkpointer
+    private let logger: Logger
+
+    init(
+        _ configuration: StoreConfiguration, directory: String, accounts: SegmentAccounts,
+        files: JournalFiles, reader: SegmentReader, journal: Journal, checkpointer: Checkpointer,
+        logger: Logger
+    ) {
+        window = configuration.deduplicationWindow
+        interval = configuration.retentionInterval
+        self.directory = directory
+        self.accounts = accounts
+        self.files = files
+        self.reader = reader
+        self.journal = journal
+        self.checkpointer = checkpointer
+        self.logger = logger
+    }
+
+    /// Makes a round after the interval, again and again.
+    func arm() {
+        timers.asyncAfter(deadline: .now() + interval.dispatchInterval) { [weak self] in
+            guard let self else { return }
+            Task {
+                await self.run()
+                self.arm()
+            }
+        }
+    }
+
+    /// Makes a round; one at a time.
+    func run() async {
+        let round = state.withLock { state -> Task<Void, Never>? in
+            if state.isClosed { return nil }
+            let earlier = state.latest
+            let round = Task {
+                await earlier?.value
+                await self.makeRound()
+            }
+            state.latest = round
+            return round
+        }
+        await round?.value
+    }
+
+    /// Makes no more rounds; returns when the one under way has ended.
+    func close() async {
+        let latest = state.withLock { state in
+            state.isClosed = true
+            return state.latest
+        }
+        await latest?.value
+    }
+
+    private func makeRound() async {
+        await journal.rotate()
+        let now = accounts.now
+        if accounts.withLedger({ $0.awaitsCheckpoint(at: now, window: window) }) {
+            await checkpointer.run(isDue: true)
+            await journal.flush()
+        }
+        let (expired, deadLetters) = accounts.withLedger { ledger in
+            let expired = ledger.expired(at: now, window: window)
+            return (expired.map(\.first), ledger.deadLetters(in: expired))
+        }
+        guard let last = expired.last else { return }
+        do {
+            try await carry(deadLetters)
+            for segment in expired { try remove(segment) }
+            logger.info(
+                "journal segments that nothing needs were deleted",
+                metadata: [
+                    "count": "\(expired.count)", "through": "\(last)", "deadLetters": "\(deadLetters.count)",
+                ])
+        } catch {
+            // The next round goes on where this one ended.
+            logger.error("a journal segment could not be deleted", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Writes dead letters to the current segment, and what was decided about them meanwhile.
+    private func carry(_ records: [UInt64]) async throws {
+        if records.isEmpty { return }
+        for event in try files.events(records) where event.isDeadLetter {
+            let written = try await journal.append(JournalBody.carried(event))
+            let isOne = accounts.withLedger { ledger in
+                let isOne = ledger.deadLetters[event.record] != nil
+                ledger.begin(written.location.segment, at: nil)
+                if isOne { ledger.noteCarried(event.record, in: written.location.segment) }
+                return isOne
+            }
+            // Retried or dropped before this copy of it was written: that must stand behind the copy as well.
+            if !isOne { _ = try await journal.append(JournalBody.dropped(of: event.record, at: .now())) }
+        }
+    }
+
+    /// One after the other, oldest first and each on disk before the next: a segment must not outlive a later one.
+    private func remove(_ segment: UInt64) throws(StoreError) {
+        let path = directory + "/" + SegmentName.text(firstRecord: segment)
+        reader.remove(firstRecord: segment)
+        do throws(SystemError) {
+            try Directory.remove(path)
+            try Directory.synchronize(directory)
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        accounts.withLedger { $0.remove(segment) }
+    }
+}

@@ -1,0 +1,54 @@
+import BalloonPOSIX
+import Synchronization
+
+/// Keeps the ledger of a store that runs, from what becomes durable.
+final class SegmentAccounts: Sendable {
+    private let ledger: Mutex<SegmentLedger>
+    private let opened = Timestamp.now()
+    private let start = ContinuousClock.now
+
+    init(_ ledger: SegmentLedger) { self.ledger = Mutex(ledger) }
+
+    /// The time by which segments grow old: the clock's when the store was opened, and what has passed since.
+    ///
+    /// Who sets the clock makes nothing old.
+    var now: Timestamp { opened.advanced(by: start.duration(to: .now)) }
+
+    /// Takes in a batch; on the journal's queue, before anybody hears of it.
+    func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
+        guard case .durable(let records) = result else { return }
+        let now = now
+        ledger.withLock { ledger in
+            for (entry, record) in zip(entries, records) {
+                ledger.begin(record.location.segment, at: nil)
+                switch entry.waiter {
+                case .sender:
+                    ledger.begin(record.location.segment, at: now)
+                    ledger.noteMessage(in: record.location.segment)
+                case .ended(let ended): ledger.note(ended, by: record.number)
+                case .checkpoint(let through): ledger.noteCheckpoint(through: through)
+                case .task, .tasks, .same, .nobody: break
+                }
+            }
+        }
+    }
+
+    /// Notes messages that are handed over again.
+    func noteMessages(in segments: [UInt64]) {
+        let now = now
+        ledger.withLock { ledger in
+            for segment in segments {
+                ledger.begin(segment, at: now)
+                ledger.noteMessage(in: segment)
+            }
+        }
+    }
+
+    /// Runs `body` on the ledger.
+    func withLedger<Result: Sendable>(_ body: (inout SegmentLedger) -> Result) -> Result {
+        ledger.withLock { body(&$0) }
+    }
+
+    /// Notes that a dead letter is none any more.
+    func noteDecision(about record: UInt64) { ledger.withLock { $0.noteDecision(about: record) } }
+}

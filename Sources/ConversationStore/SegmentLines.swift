@@ -1,0 +1,79 @@
+import BalloonPOSIX
+
+/// Reads a segment's lines one after the other, in pieces of the file that the cache holds.
+///
+/// It has no more of the file in memory than such a piece, or its longest line.
+struct SegmentLines {
+    private let file: File
+    /// What is thought of the lines so far.
+    private(set) var scan: SegmentScan
+    /// A piece of the file; the last line that was returned stands in it until the next is asked for.
+    private(set) var buffer: [UInt8]
+    /// The place in the file where the buffer begins.
+    private var origin = 0
+    /// What was read and not looked at yet.
+    private var rest = 0..<0
+    private var number = 0
+    private var isAtEnd = false
+
+    private static let stepBytes = 512 << 10
+
+    init(_ file: File, firstRecord: UInt64, abandoned: AbandonedRecords) {
+        self.file = file
+        scan = SegmentScan(firstRecord: firstRecord, abandoned: abandoned)
+        buffer = [UInt8](repeating: 0, count: Self.stepBytes)
+    }
+
+    /// The next line that counts, its range in ``buffer``; nil at the end, or behind damage.
+    mutating func next() throws(SystemError) -> SegmentScan.Line? {
+        while !scan.isDamaged {
+            guard let (piece, isComplete) = try nextPiece() else { return nil }
+            number += 1
+            if piece.isEmpty { continue }
+            if let line = scan.judge(buffer, piece, number: number, isComplete: isComplete) { return line }
+        }
+        return nil
+    }
+
+    /// Where a line stands in the file.
+    func location(of line: SegmentScan.Line, in segment: UInt64) -> RecordLocation {
+        RecordLocation(
+            segment: segment, offset: UInt32(origin + line.range.lowerBound),
+            lengthBytes: UInt32(line.range.count))
+    }
+
+    /// What stands before the next line feed, or at the end without one.
+    private mutating func nextPiece() throws(SystemError) -> (range: Range<Int>, isComplete: Bool)? {
+        var searched = rest.lowerBound
+        while true {
+            let unsearched = searched..<rest.upperBound
+            if let feed = buffer.firstPosition(of: UInt8(ascii: "\n"), in: unsearched) {
+                let piece = rest.lowerBound..<feed
+                rest = feed + 1..<rest.upperBound
+                return (piece, true)
+            }
+            if isAtEnd {
+                defer { rest = rest.upperBound..<rest.upperBound }
+                return rest.isEmpty ? nil : (rest, false)
+            }
+            let length = rest.count
+            try fill()
+            searched = rest.lowerBound + length
+        }
+    }
+
+    /// Moves what is left to the front and reads more behind it.
+    private mutating func fill() throws(SystemError) {
+        if rest.lowerBound > 0 {
+            let left = rest.count
+            for index in 0..<left { buffer[index] = buffer[rest.lowerBound + index] }
+            origin += rest.lowerBound
+            rest = 0..<left
+        } else if rest.upperBound == buffer.count {
+            buffer.append(contentsOf: repeatElement(0, count: buffer.count))
+        }
+        let got = try file.read(at: origin + rest.upperBound, into: &buffer, from: rest.upperBound)
+        isAtEnd = rest.upperBound + got < buffer.count
+        rest = rest.lowerBound..<rest.upperBound + got
+    }
+}
