@@ -35,6 +35,8 @@ final class Connection {
     var input: [UInt8] = []
     var output: [UInt8] = []
     var outputStart = 0
+    /// What the listener knows of ``heldBytes``.
+    var countedBytes = 0
     var interest: Epoll.Events = .readable
     var isOpen = true
     var isPeerFinished = false
@@ -77,7 +79,25 @@ final class Connection {
 
     var pendingOutputBytes: Int { output.count - outputStart }
     var exchange: ExchangeID { ExchangeID(connection: token, number: exchangeNumber) }
-    var hasRoomForAnswers: Bool { pendingOutputBytes < listener.limits.maximumPendingOutputBytes }
+
+    /// Whether the next pipelined request may be looked at: none while memory is short and answers wait.
+    var hasRoomForAnswers: Bool {
+        pendingOutputBytes == 0
+            || pendingOutputBytes < listener.limits.maximumPendingOutputBytes && listener.connections.hasRoom
+    }
+
+    /// What the connection keeps from one read to the next.
+    var heldBytes: Int {
+        input.count + headBytes.count + body.count + pendingOutputBytes + (pull?.buffered.count ?? 0)
+    }
+
+    /// Whether a request is not whole, so that it can still be refused.
+    var isReading: Bool {
+        switch phase {
+        case .head, .collecting, .collectingChunks: !isClosing
+        case .answering, .streaming, .lingering: false
+        }
+    }
 
     /// No request is under way and nothing waits to be written.
     var isIdle: Bool {
@@ -106,7 +126,11 @@ final class Connection {
             !isHeldBack && !isClosing && hasRoomForAnswers
         case .answering, .streaming:
             // Pipelined requests wait in the buffer, and then in the kernel's.
-            if let pull, !pull.isFinished { pull.wantsMore } else { input.count < 16384 }
+            if let pull, !pull.isFinished {
+                pull.wantsMore
+            } else {
+                input.isEmpty || input.count < 16384 && listener.connections.hasRoom
+            }
         case .lingering: true
         }
     }

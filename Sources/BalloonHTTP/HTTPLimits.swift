@@ -1,5 +1,5 @@
 /// What one listener takes from its clients: every length, count and wait has a bound.
-package struct HTTPLimits: Sendable {
+package struct HTTPLimits: Sendable, Equatable {
     /// Bytes of the request line, without its end; over it 414.
     package var maximumRequestLineBytes = 8192
     /// Bytes of one field line, without its end; over it 431.
@@ -16,6 +16,11 @@ package struct HTTPLimits: Sendable {
     ///
     /// Nil, for any number, is right behind a proxy; a listener that faces the internet should have one.
     package var maximumConnectionsPerPeer: Int?
+    /// Bytes that all connections of the listener together may hold of requests that are not whole and of answers that
+    /// wait; over it 503 for a request that holds more than ``freeBytesPerConnection`` and grows.
+    ///
+    /// What comes whole with one read is never held, so small requests are served however full it is.
+    package var maximumBufferedBytes = 64 << 20
     /// Bytes of answers that wait for a slow reader before its next pipelined request is looked at.
     package var maximumPendingOutputBytes = 65536
 
@@ -39,6 +44,10 @@ package struct HTTPLimits: Sendable {
     package var writeTimeout = Duration.seconds(30)
     /// After a refusal, for the client to read it, before the connection is closed.
     package var lingerTimeout = Duration.seconds(2)
+
+    /// What a connection may hold in any case: memory is bounded by this for each connection and
+    /// ``maximumBufferedBytes``.
+    package static let freeBytesPerConnection = 4096
 
     /// The defaults.
     package init() {}

@@ -34,6 +34,8 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case fieldsTooLarge
     /// The body is longer than the route takes.
     case bodyTooLarge
+    /// All requests together hold as much memory as they may (RFC 9110 §15.6.4); a moment later there may be room.
+    case overloaded
     /// The request did not arrive in its time (RFC 9110 §15.5.9).
     case timedOut
 
@@ -50,7 +52,13 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
         case .requestLineTooLong: .uriTooLong
         case .fieldsTooLarge: .headerFieldsTooLarge
         case .bodyTooLarge: .contentTooLarge
+        case .overloaded: .serviceUnavailable
         case .timedOut: .requestTimeout
         }
     }
+}
+
+extension HTTPRefusal {
+    /// The fields of the answer.
+    var fields: [(name: String, value: String)] { self == .overloaded ? [("Retry-After", "5")] : [] }
 }

@@ -8,6 +8,8 @@ package typealias RefusalDescription = @Sendable (HTTPRefusal) -> [UInt8]
 /// An HTTP/1.1 server on POSIX sockets and Dispatch: one shard for every core, any number of listeners.
 package actor HTTPServer {
     private let listeners: [HTTPListener]
+    /// One for each listener.
+    nonisolated let counters: [ConnectionCounter]
     nonisolated let shards: [Shard]
     private var isServing = false
 
@@ -17,9 +19,8 @@ package actor HTTPServer {
         describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) }
     ) throws {
         self.listeners = listeners
-        let counters = listeners.map {
-            ConnectionCounter(maximumPerPeer: $0.limits.maximumConnectionsPerPeer)
-        }
+        let counters = listeners.map { ConnectionCounter($0.limits) }
+        self.counters = counters
         self.shards = try (0..<max(1, shards)).map { number in
             try Shard(
                 number: number, listeners: listeners, counters: counters, logger: logger,

@@ -75,8 +75,8 @@ struct RequestParser: Sendable {
             if length > limits.maximumRequestLineBytes { throw .requestLineTooLong }
             return
         }
-        if length > limits.maximumFieldLineBytes || headerBytes + length + 2 > limits.maximumHeaderBytes {
-            throw .fieldsTooLarge
-        }
+        if length > limits.maximumFieldLineBytes { throw .fieldsTooLarge }
+        // The empty line is none of the fields.
+        if length > 0, headerBytes + length + 2 > limits.maximumHeaderBytes { throw .fieldsTooLarge }
     }
 }

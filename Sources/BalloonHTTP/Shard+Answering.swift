@@ -57,9 +57,12 @@ extension Shard {
         connection.exchangeNumber &+= 1
         // What is known of this request, not what the one before was.
         connection.isHeadRequest = connection.parser.head.method == .head
+        connection.input = []
+        connection.headBytes = []
+        connection.body = []
         let body = describeRefusal(refusal)
         connection.phase = .answering
-        finish(connection, HTTPResponse(refusal.status, body: body))
+        finish(connection, HTTPResponse(refusal.status, body: body, fields: refusal.fields))
     }
 
     /// Sends `out`, as far as the client takes it; the rest waits in the connection.

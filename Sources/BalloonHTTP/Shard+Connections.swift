@@ -126,6 +126,7 @@ extension Shard {
         connection.isOpen = false
         slots.remove(connection)
         uncount(connection.peer, connection.listenerNumber)
+        _ = connection.listener.connections.note(-connection.countedBytes)
         // Removed by hand, because what is left of this burst may still hold the connection, and with it the
         // descriptor. Fails only when it never came into the set.
         try? epoll.remove(connection.descriptor.raw)

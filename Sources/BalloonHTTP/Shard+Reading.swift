@@ -22,7 +22,28 @@ extension Shard {
         } else {
             take(connection, scratch, received)
         }
+        refuseWhenFull(connection)
         settle(connection)
+    }
+
+    /// Refuses a request that grows while all of them together hold too much.
+    private func refuseWhenFull(_ connection: Connection) {
+        let before = connection.countedBytes
+        let hasRoom = count(connection)
+        guard !hasRoom, connection.isOpen, connection.isReading, connection.countedBytes > before,
+            connection.countedBytes > HTTPLimits.freeBytesPerConnection
+        else { return }
+        refuse(connection, .overloaded)
+    }
+
+    /// Tells the listener what the connection holds; false when all hold too much.
+    private func count(_ connection: Connection) -> Bool {
+        let held = connection.heldBytes
+        // Nearly always: requests come whole, and answers are taken at once.
+        guard held != connection.countedBytes, connection.isOpen else { return true }
+        let change = held - connection.countedBytes
+        connection.countedBytes = held
+        return connection.listener.connections.note(change)
     }
 
     /// Serves every request that is whole with these bytes.
@@ -73,6 +94,7 @@ extension Shard {
             guard connection.pendingOutputBytes > 0 else { return close(connection) }
             connection.isClosing = true
         }
+        _ = count(connection)
         updateInterest(connection)
     }
 
@@ -97,7 +119,9 @@ extension Shard {
         case .head:
             guard cursor < end, !connection.isClosing else { return false }
             let limits = connection.listener.limits
-            guard connection.pendingOutputBytes + out.count < limits.maximumPendingOutputBytes else {
+            guard connection.hasRoomForAnswers,
+                connection.pendingOutputBytes + out.count < limits.maximumPendingOutputBytes
+            else {
                 connection.isHeldBack = true
                 return false
             }

@@ -56,7 +56,10 @@ package final class RunningServer: Sendable {
             configuration, businesses: registry.businesses, store: store, observer: observer)
         let health = HealthRoutes.make(store: store) { isDraining.isSet }
         http = try HTTPServer(
-            listeners: [HTTPListener(configuration.listen, routes: [webhook] + health, tls: tls)]
+            listeners: [
+                HTTPListener(
+                    configuration.listen, routes: [webhook] + health, limits: configuration.http, tls: tls)
+            ]
                 + ControlRoutes.listeners(configuration.dataDirectory, store, health: health, logger),
             shards: configuration.limits.shards, logger: logger,
             describeRefusal: RefusedReads(observer).describe)

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
@@ -17,6 +18,7 @@ import Testing
         // The examples show the defaults, wherever there are any.
         #expect(configuration.gateway == GatewayAddress())
         #expect(configuration.limits == ServerLimits())
+        #expect(configuration.http == HTTPLimits())
         #expect(configuration.dataDirectory == "data")
     }
 
@@ -61,6 +63,34 @@ import Testing
         limits.handlerConcurrency = 4
         limits.shards = 3
         #expect(configuration.limits == limits)
+    }
+
+    @Test func `every bound on HTTP is read`() throws {
+        let keys = [
+            "maximumRequestLineBytes", "maximumFieldLineBytes", "maximumFieldCount", "maximumHeaderBytes",
+            "maximumRequestsPerConnection", "maximumConnections", "maximumConnectionsPerPeer",
+            "maximumBufferedBytes", "maximumPendingOutputBytes", "firstByteSeconds", "headerSeconds",
+            "bodySeconds", "bodyGraceSeconds", "minimumBodyBytesPerSecond", "requestSeconds", "idleSeconds",
+            "answerSeconds", "writeSeconds", "lingerSeconds",
+        ]
+        let sizes = [101, 1102, 103, 2104, 105, 106, 107, 16_777_216, 4109]
+        let values = sizes + Array(10..<20)
+        let members = zip(keys, values).map { "\"\($0)\":\($1)" }.joined(separator: ",")
+        let files = try ConfigurationFiles(
+            server: #"{"mspID":"m","secret":{"env":"S"},"http":{\#(members)}}"#)
+        let http = try files.load(["S": ConfigurationFiles.secret]).http
+        let read = [
+            http.maximumRequestLineBytes, http.maximumFieldLineBytes, http.maximumFieldCount,
+            http.maximumHeaderBytes, http.maximumRequestsPerConnection, http.maximumConnections,
+            http.maximumConnectionsPerPeer, http.maximumBufferedBytes, http.maximumPendingOutputBytes,
+        ]
+        #expect(read == sizes)
+        #expect(http.minimumBodyBytesPerSecond == 14)
+        let waits = [
+            http.firstByteTimeout, http.headTimeout, http.bodyTimeout, http.bodyGrace, http.requestTimeout,
+            http.idleTimeout, http.answerTimeout, http.writeTimeout, http.lingerTimeout,
+        ]
+        #expect(waits == [10, 11, 12, 13, 15, 16, 17, 18, 19].map { .seconds($0) })
     }
 
     @Test func `the files of TLS are found beside the server's file, or where they say`() throws {

@@ -83,6 +83,22 @@ import Testing
             #"{"mspID":"m","secret":{"env":"S"},"tls":{"certificateFile":"short","keyFile":"short"}}"#,
             "server.json:1:60: /tls/certificateFile: is no certificate for the key beside it: no start line"
         ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"http":{"idleSeconds":0}}"#,
+            "server.json:1:57: /http/idleSeconds: is not a whole number in its range (write a number from 1 to 3600)"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"http":{"maximumHeaderBytes":8192}}"#,
+            "server.json:1:42: /http: lets one field line be longer than all of them together"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"http":{"maximumBufferedBytes":1000000}}"#,
+            "server.json:1:1: lets all requests together hold less than the body of one"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"http":{"idelSeconds":1}}"#,
+            "server.json:1:57: /http/idelSeconds: is not a known key (did you mean idleSeconds?"
+        ),
         (#"{"mspID":"m","secret":{"env":"S"},"limits":[]}"#, "server.json:1:44: /limits: is not an object"),
     ])
     func `a fault of the server's file is the one problem`(server: String, problem: String) throws {

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
@@ -32,7 +33,7 @@ final class ServerUnderTest: Sendable {
     /// Starts both; `handler` answers for both businesses.
     init(
         _ handler: any Handler = RecordingHandler(), directory: TemporaryDirectory = TemporaryDirectory(),
-        limits: ServerLimits = ServerLimits()
+        limits: ServerLimits = ServerLimits(), http: HTTPLimits = HTTPLimits()
     ) async throws {
         self.directory = directory
         secret = Secret.random(byteCount: 32)
@@ -52,6 +53,7 @@ final class ServerUnderTest: Sendable {
         configuration.gateway.url = try #require(gateway.baseURL)
         configuration.gateway.downloadHosts = ["\(gatewayAddress)"]
         configuration.limits = limits
+        configuration.http = http
         let running = try RunningServer(
             configuration: configuration, handlers: [FixedFactory(handler: handler)], logger: log.logger,
             observer: stages.and(LogObserver(log.logger)))

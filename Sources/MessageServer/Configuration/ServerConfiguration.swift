@@ -1,3 +1,4 @@
+package import BalloonHTTP
 package import BalloonPOSIX
 package import BalloonWire
 
@@ -13,7 +14,8 @@ package import BalloonWire
 ///   "adminListen": "127.0.0.1:9090",
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
-///   "limits": { "tokenAgeSeconds": 3600 }
+///   "limits": { "tokenAgeSeconds": 3600 },
+///   "http": { "maximumConnectionsPerPeer": 100 }
 /// }
 /// ```
 ///
@@ -37,6 +39,8 @@ package struct ServerConfiguration: Sendable {
     package var gateway = GatewayAddress()
     /// The bounds on sizes, counts and waits.
     package var limits = ServerLimits()
+    /// What ``listen`` takes from its clients.
+    package var http = HTTPLimits()
     /// The businesses, sorted by slug; their slugs and identifiers are all different.
     package var businesses: [BusinessConfiguration]
 

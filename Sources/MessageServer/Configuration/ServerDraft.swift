@@ -32,6 +32,7 @@ struct ServerDraft {
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway
         result.limits = file.limits
+        result.http = file.http
         return result
     }
 

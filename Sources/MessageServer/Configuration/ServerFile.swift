@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 
 /// The server's file as it was written, before the environment has its say.
@@ -9,11 +10,12 @@ struct ServerFile {
     private(set) var tls: TLSReference?
     private(set) var downloadHosts: [Setting]?
     private(set) var limits = ServerLimits()
+    private(set) var http = HTTPLimits()
     /// Keys that must be somewhere and are not here.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
 
     private static let keys =
-        EnvironmentKey.allCases.compactMap(\.fileKey) + ["secret", "tls", "gateway", "limits"]
+        EnvironmentKey.allCases.compactMap(\.fileKey) + ["secret", "tls", "gateway", "limits", "http"]
     private static let gatewayKeys = ["url", "downloadHosts"]
 
     /// A file that could not be read, of which nothing more is to be said.
@@ -38,6 +40,12 @@ struct ServerFile {
             downloadHosts = gateway.1
         }
         limits = reader.object("limits", keys: ServerLimits.keys, ServerLimits.read) ?? limits
+        http = reader.object("http", keys: HTTPLimits.keys, HTTPLimits.read) ?? http
+        if http.maximumBufferedBytes < limits.maximumBodyBytes {
+            reader.problem(
+                "lets all requests together hold less than the body of one",
+                hint: "raise maximumBufferedBytes in \"http\", or lower maximumBodyBytes in \"limits\"")
+        }
         problems += reader.problems
     }
 }

@@ -22,11 +22,13 @@ extension ServerLimits {
 }
 
 extension ObjectReader {
-    fileprivate mutating func set(_ limit: inout Int, _ key: String, in range: ClosedRange<Int>) {
+    /// Puts the member `key` into `limit`, when it is there.
+    mutating func set(_ limit: inout Int, _ key: String, in range: ClosedRange<Int>) {
         if let number = integer(key, in: range) { limit = number }
     }
 
-    fileprivate mutating func set(_ limit: inout Duration, _ key: String, in seconds: ClosedRange<Int>) {
+    /// Puts the member `key`, in seconds, into `limit`, when it is there.
+    mutating func set(_ limit: inout Duration, _ key: String, in seconds: ClosedRange<Int>) {
         if let number = integer(key, in: seconds) { limit = .seconds(number) }
     }
 }

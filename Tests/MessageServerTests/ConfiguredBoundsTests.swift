@@ -1,0 +1,103 @@
+import BalloonHTTP
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import Simulator
+import Testing
+
+@testable import MessageServer
+
+/// The bounds of the configuration hold at the public listener: at n and at n + 1.
+@Suite struct ConfiguredBoundsTests {
+    @Test func `a request line may have its maximum and not one byte more`() async throws {
+        let target = { "/livez?" + String(repeating: "a", count: $0 - "GET /livez? HTTP/1.1".utf8.count) }
+        try await expect(200, 414, set: { $0.maximumRequestLineBytes = 64 }) { server, extra in
+            try await server.status(TransportRequest(url: server.url + target(64 + extra)))
+        }
+    }
+
+    @Test func `a field line may have its maximum and not one byte more`() async throws {
+        try await expect(200, 431, set: { $0.maximumFieldLineBytes = 1024 }) { server, extra in
+            try await server.status(fields: [("X", String(repeating: "a", count: 1021 + extra))])
+        }
+    }
+
+    @Test func `the fields may be as many as the maximum and not one more`() async throws {
+        // The client adds Host and Accept.
+        try await expect(200, 431, set: { $0.maximumFieldCount = 16 }) { server, extra in
+            try await server.status(fields: Array(repeating: ("X", "a"), count: 14 + extra))
+        }
+    }
+
+    @Test func `all fields together may have their maximum and not one byte more`() async throws {
+        try await expect(200, 431, set: { $0.maximumHeaderBytes = 4096 }) { server, extra in
+            let host = server.url.dropFirst("http://".count)
+            let own = "Host: \(host)\r\nAccept: */*\r\nX: \r\n".utf8.count
+            return try await server.status(
+                fields: [("X", String(repeating: "a", count: 4096 - own + extra))])
+        }
+    }
+
+    @Test func `a body may have its maximum and not one byte more`() async throws {
+        var limits = ServerLimits()
+        limits.maximumBodyBytes = 1024
+        try await expect(401, 413, limits) { server, extra in
+            let body = [UInt8](repeating: 0x20, count: 1024 + extra)
+            return try await server.status(
+                TransportRequest(method: "POST", url: server.url + "/message", body: body))
+        }
+    }
+
+    @Test func `an inflated body may have its maximum and not one byte more`() async throws {
+        var limits = ServerLimits()
+        limits.maximumInflatedBytes = 5000
+        limits.maximumInflationRatio = 1032
+        // Blanks are no message: what is read whole is refused for that.
+        try await expect(400, 413, limits) { server, extra in
+            let customer = server.customer()
+            var request = try customer.request(carrying: customer.message(.text))
+            request.body = GzipCompressor().compress([UInt8](repeating: 0x20, count: 5000 + extra))
+            return try await server.transport.send(request).status
+        }
+    }
+
+    @Test func `the last request that a connection may have says that it closes`() async throws {
+        var http = HTTPLimits()
+        http.maximumRequestsPerConnection = 2
+        let server = try await ServerUnderTest(http: http)
+        var closes: [Bool] = []
+        for _ in 0..<4 {
+            let answer = try await server.transport.send(
+                TransportRequest(url: server.url + "/livez", allowsPlainHTTP: true))
+            closes.append(answer.headers.contains { $0.name.lowercased() == "connection" })
+        }
+        #expect(closes == [false, true, false, true])
+        await server.stop()
+    }
+
+    /// Expects `within` at a bound and `beyond` one above it.
+    private func expect(
+        _ within: Int, _ beyond: Int, _ limits: ServerLimits = ServerLimits(),
+        set: (inout HTTPLimits) -> Void = { _ in },
+        _ status: (ServerUnderTest, _ extra: Int) async throws -> Int
+    ) async throws {
+        var http = HTTPLimits()
+        set(&http)
+        let server = try await ServerUnderTest(limits: limits, http: http)
+        #expect(try await status(server, 0) == within)
+        #expect(try await status(server, 1) == beyond)
+        await server.stop()
+    }
+}
+
+extension ServerUnderTest {
+    fileprivate func status(fields: [(name: String, value: String)]) async throws -> Int {
+        try await status(TransportRequest(url: url + "/livez", headers: fields))
+    }
+
+    fileprivate func status(_ request: TransportRequest) async throws -> Int {
+        var request = request
+        request.allowsPlainHTTP = true
+        return try await transport.send(request).status
+    }
+}
