@@ -16,15 +16,23 @@ package final class PipeReader: Sendable {
     private let take: @Sendable ([UInt8]) -> Void
     private let state: Mutex<State>
 
-    /// Takes ownership of `raw`, which does not block; `take` gets bytes, at the end none.
+    /// A descriptor that has an owner already, should the reader come to nothing.
+    package struct Source: Sendable {
+        fileprivate let descriptor: OwnedDescriptor
+
+        /// Takes ownership of `raw`, which does not block.
+        package init(owning raw: Int32) { descriptor = OwnedDescriptor(Descriptor(owning: raw)) }
+    }
+
+    /// Reads from `source`; `take` gets bytes, at the end none.
     package init(
-        owning raw: Int32, queue: DispatchQueue, loop: DescriptorLoop,
+        _ source: Source, queue: DispatchQueue, loop: DescriptorLoop,
         take: @escaping @Sendable ([UInt8]) -> Void
     ) throws(SystemError) {
         self.queue = queue
         self.loop = loop
         self.take = take
-        state = Mutex(State(descriptor: OwnedDescriptor(Descriptor(owning: raw))))
+        state = Mutex(State(descriptor: source.descriptor))
         try wait()
     }
 

@@ -5,6 +5,9 @@ package enum ProcessEnd {
     /// Something in the configuration is wrong (`EX_CONFIG` of `sysexits.h`).
     package static let configuration: Int32 = 78
 
+    /// Something outside is not there now (`EX_TEMPFAIL`).
+    package static let temporaryFailure: Int32 = 75
+
     /// Ends the process at once.
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 }

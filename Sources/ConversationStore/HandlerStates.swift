@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 package import BusinessMessages
 import Dispatch
+import Synchronization
 
 /// What handlers remember of conversations: one small JSON file for each that has something.
 ///
@@ -10,12 +11,18 @@ import Dispatch
 final class HandlerStates: Sendable {
     private let directory: String
     private let queue = DispatchQueue(label: "balloon.states")
+    /// Whether there may be any: most handlers remember nothing, and their events shall not pay for it.
+    private let hasAny: Atomic<Bool>
 
-    init(directory: String) { self.directory = directory }
+    init(directory: String) {
+        self.directory = directory
+        hasAny = Atomic(Directory.exists(directory))
+    }
 
     /// The state of a conversation, one JSON object; nil when there is none.
     func state(of key: ConversationKey) async throws -> [UInt8]? {
-        try await perform { () throws(StoreError) in
+        guard hasAny.load(ordering: .acquiring) else { return nil }
+        return try await perform { () throws(StoreError) in
             guard let state = try self.read(key)?["state"], !state.isNull else { return nil }
             return Array(state.text)
         }
@@ -54,6 +61,7 @@ final class HandlerStates: Sendable {
         }
         do throws(SystemError) {
             try Directory.make(Directory.parent(of: path))
+            hasAny.store(true, ordering: .releasing)
             try AtomicFile.write(writer.finish() + [UInt8(ascii: "\n")], to: path)
         } catch {
             throw .unavailable(path: path, error)

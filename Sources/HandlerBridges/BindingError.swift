@@ -8,7 +8,7 @@ package enum BindingError: Error, Hashable, Sendable {
     case environmentExpected
     /// `events` is not a list of kinds.
     case eventsExpected
-    /// `http` has no `url` of the form `http://…` or `https://…`.
+    /// `http` has no `url` of the form `https://…`, `http://…` or `unix:PATH[:/REQUEST/PATH]`.
     case addressExpected
     /// `secret` is not `{"env": NAME}`, `{"file": PATH}`, or a list of at most two of them.
     case secretExpected
@@ -24,7 +24,7 @@ extension BindingError: CustomStringConvertible {
         case .descriptorsExhausted: "the process has no descriptors left"
         case .environmentExpected: "\"environment\" must be an object of texts"
         case .eventsExpected: "\"events\" must be a list of kinds"
-        case .addressExpected: "\"http\" needs \"url\": \"https://…\" (or http://…)"
+        case .addressExpected: "\"http\" needs \"url\": \"https://…\", or http://… or unix:PATH"
         case .secretExpected: "\"secret\" must be {\"env\": NAME} or {\"file\": PATH}, or a list of two"
         case .secretUnusable: "the secret is missing, or not Base64 of 24 to 64 bytes"
         }

@@ -6,7 +6,7 @@ import Logging
 import Synchronization
 
 /// A handler that is a program, kept running as a child process.
-package final class ChildHandler: EventHandler, StartingHandler {
+package final class ChildHandler: EventHandler, LifecycleHandler {
     private struct State {
         var health = HandlerHealth.stopped
         var introduction: Introduction?
@@ -16,6 +16,9 @@ package final class ChildHandler: EventHandler, StartingHandler {
         var pause: Task<Void, Never>?
         var restarts = 0
         var isStopping = false
+        var host: HandlerHost?
+        /// Nil while it is ready.
+        var downSince: ContinuousClock.Instant? = .now
     }
 
     private let program: SpawnedProcess.Program
@@ -24,6 +27,7 @@ package final class ChildHandler: EventHandler, StartingHandler {
     private let loop: DescriptorLoop
     private let logger: Logger
     private let gate = ReadinessGate()
+    private let tail = LogTail()
     private let state = Mutex(State())
 
     init(
@@ -53,9 +57,16 @@ package final class ChildHandler: EventHandler, StartingHandler {
     /// How often it was started again.
     package var restarts: Int { state.withLock { $0.restarts } }
 
-    /// Its process's id, while there is one.
-    package var processID: Int32? {
-        get async { await state.withLock { $0.session }?.processID }
+    /// Since when it is not ready.
+    package var downSince: ContinuousClock.Instant? { state.withLock { $0.downSince } }
+
+    /// How it is, with its process's id while there is one.
+    package var report: HandlerReport {
+        get async {
+            let (session, health, restarts) = state.withLock { ($0.session, $0.health, $0.restarts) }
+            return HandlerReport(
+                health: health, restarts: restarts, processID: await session?.processID, log: tail.lines)
+        }
     }
 
     /// Waits until the process has answered the handshake.
@@ -64,10 +75,11 @@ package final class ChildHandler: EventHandler, StartingHandler {
     /// Lets no event in any more.
     package func stopWaiting() { gate.closeForGood() }
 
-    /// Starts the process, and starts it again whenever it ends.
-    package func start() async {
+    /// Starts the process, and starts it again whenever it ends; waits for neither.
+    package func provision(_ host: HandlerHost) async {
         state.withLock { state in
             guard state.supervisor == nil else { return }
+            state.host = host
             state.supervisor = Task { await self.supervise() }
         }
     }
@@ -113,7 +125,9 @@ package final class ChildHandler: EventHandler, StartingHandler {
     ) async throws -> Outcome {
         switch answer {
         case .success(let result):
-            do throws(HandlerProtocolError) { return try EventAnswer.outcome(result) } catch {
+            do throws(HandlerProtocolError) {
+                return try EventAnswer.outcome(result, changing: context.state)
+            } catch {
                 throw BridgeError.invalid(error)
             }
         case .failure(.refused(let failure)): return try outcome(failure)
@@ -167,7 +181,8 @@ extension ChildHandler {
     /// One life of the process, from its start to its end.
     private func live() async {
         let session = ChildSession(
-            label: "balloon.child.\(request.slug)", loop: loop, timings: timings, logger: logger)
+            label: "balloon.child.\(request.slug)", loop: loop, timings: timings,
+            host: state.withLock { $0.host }, tail: tail, logger: logger)
         let mayStart = state.withLock { state in
             guard !state.isStopping else { return false }
             state.health = .starting
@@ -185,6 +200,7 @@ extension ChildHandler {
             state.withLock { state in
                 state.introduction = introduction
                 state.health = .ready
+                state.downSince = nil
             }
             logger.notice("handler is ready", metadata: ["name": "\(introduction.name ?? "")"])
             gate.open()
@@ -194,6 +210,7 @@ extension ChildHandler {
         let exit = await session.waitForExit()
         gate.close()
         let isStopping = state.withLock { state in
+            if state.downSince == nil { state.downSince = .now }
             if !state.isStopping { state.restarts += 1 }
             return state.isStopping
         }

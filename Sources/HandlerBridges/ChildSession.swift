@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import Dispatch
+import HandlerKit
 import HandlerProtocol
 import Logging
 
@@ -27,6 +28,9 @@ actor ChildSession {
     private var errors: PipeReader?
     private var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
     private var relay: StandardErrorRelay
+    /// What takes the messages that answer no event.
+    private let host: HandlerHost?
+    private var repliesUnderWay = 0
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var nextID = 1
     private var isStopped = false
@@ -37,19 +41,23 @@ actor ChildSession {
     private var exit: SpawnedProcess.Exit?
     private var exitWaiters: [CheckedContinuation<SpawnedProcess.Exit, Never>] = []
 
-    init(label: String, loop: DescriptorLoop, timings: ChildTimings, logger: Logger) {
+    /// How many messages that answer no event may wait for the disk.
+    private static let maximumReplies = 256
+
+    init(
+        label: String, loop: DescriptorLoop, timings: ChildTimings, host: HandlerHost?, tail: LogTail,
+        logger: Logger
+    ) {
         self.loop = loop
         executor = QueueExecutor(label: label)
         self.timings = timings
         self.logger = logger
-        relay = StandardErrorRelay(logger)
+        self.host = host
+        relay = StandardErrorRelay(logger, tail: tail)
     }
 
     /// The process's id, while it runs.
     var processID: Int32? { exit == nil ? process?.id : nil }
-
-    /// The latest lines of its standard error.
-    var tail: [String] { relay.tail }
 
     /// Starts the process, once; false when it was stopped before.
     func start(_ program: SpawnedProcess.Program) throws(SystemError) -> Bool {
@@ -61,11 +69,21 @@ actor ChildSession {
         self.process = process
         input = PipeWriter(
             owning: streams.input, queue: queue, loop: loop, maximumPendingBytes: Self.maximumPendingBytes)
-        output = try PipeReader(owning: streams.output, queue: queue, loop: loop) { bytes in
-            self.assumeIsolated { $0.take(bytes) }
-        }
-        errors = try PipeReader(owning: streams.error, queue: queue, loop: loop) { bytes in
-            self.assumeIsolated { $0.relay.take(bytes) }
+        do throws(SystemError) {
+            // Both own their descriptor from here on, also when they cannot wait for it.
+            let (output, errors) = (
+                PipeReader.Source(owning: streams.output), PipeReader.Source(owning: streams.error)
+            )
+            self.output = try PipeReader(output, queue: queue, loop: loop) { bytes in
+                self.assumeIsolated { $0.take(bytes) }
+            }
+            self.errors = try PipeReader(errors, queue: queue, loop: loop) { bytes in
+                self.assumeIsolated { $0.relay.take(bytes) }
+            }
+        } catch {
+            // One that cannot be heard must not go on by itself; its end is still noticed.
+            process.signalGroup(TerminationSignal.final)
+            throw error
         }
         return true
     }
@@ -182,14 +200,41 @@ actor ChildSession {
         case .failure(let id, let failure): answer(id, .failure(.refused(failure)))
         case .notification(Method.log, let params): log(params)
         case .notification: break
+        case .request(let id, Method.reply, let params): reply(id, params)
         case .request(let id, _, _):
-            notify(
-                RPCLine.failure(
-                    id: id,
-                    RPCFailure(code: RPCFailure.Code.unknownMethod, message: "there is no such method"))
-            )
+            refuse(id, RPCFailure(code: RPCFailure.Code.unknownMethod, message: "there is no such method"))
         case nil: noise(line)
         }
+    }
+
+    /// Takes a message that answers no event; the handler is answered when it is on disk.
+    private func reply(_ id: JSONValue, _ params: JSONValue) {
+        let call: ReplyCall
+        do throws(HandlerProtocolError) { call = try ReplyCall(params) } catch {
+            return refuse(id, RPCFailure(code: RPCFailure.Code.invalidParameters, message: "\(error)"))
+        }
+        guard let host, repliesUnderWay < Self.maximumReplies else {
+            return refuse(
+                id, RPCFailure(code: RPCFailure.Code.busy, message: "busy", retryAfter: .seconds(1)))
+        }
+        repliesUnderWay += 1
+        // Ends with the journal's next sync.
+        Task {
+            let line: [UInt8]
+            do {
+                let message = try await host.send(call.message, to: call.customer, key: call.key)
+                line = RPCLine.result(id: id) { $0.field("messageId", message.rawValue) }
+            } catch {
+                line = RPCLine.failure(
+                    id: id, RPCFailure((error as? HandlerHostError) ?? HandlerHostError.notStored))
+            }
+            repliesUnderWay -= 1
+            notify(line)
+        }
+    }
+
+    private func refuse(_ id: JSONValue, _ failure: RPCFailure) {
+        notify(RPCLine.failure(id: id, failure))
     }
 
     private func answer(_ id: Int, _ answer: Answer) {

@@ -20,12 +20,19 @@ package struct HTTPBinder: HandlerBinder {
 
     /// Makes a handler; the service is not called.
     package func make(_ request: HandlerBindingRequest) throws -> any Handler {
-        guard let http = request.binding["http"], let url = http["url"]?.string,
-            url.hasPrefix("https://") || url.hasPrefix("http://")
+        guard let http = request.binding["http"],
+            let address = http["url"]?.string.flatMap({ ServiceAddress($0, from: request.directory) })
         else { throw BindingError.addressExpected }
         return ServiceHandler(
-            url: url, signature: WebhookSignature(secrets: try secrets(http["secret"], request.directory)),
+            address, signature: WebhookSignature(secrets: try secrets(http["secret"], request.directory)),
             kinds: try kinds(http["events"]), transport: try CurlTransport())
+    }
+
+    /// The secrets: who replaces one in its file reloads, and both are used from then on.
+    package func ingredients(of request: HandlerBindingRequest) -> [UInt8] {
+        // What is wrong with them is said when the handler is made.
+        let secrets = try? secrets(request.binding["http"]?["secret"], request.directory)
+        return (secrets ?? []).flatMap { SHA256.hash($0.bytes) }
     }
 
     private func kinds(_ events: JSONValue?) throws -> Set<Kind> {

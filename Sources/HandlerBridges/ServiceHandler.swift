@@ -4,13 +4,33 @@ import BalloonTransport
 import BalloonWire
 import HandlerKit
 import HandlerProtocol
+import Synchronization
 
 /// A handler that is a service: every event is posted to it, signed, and its answer decides.
-struct ServiceHandler: EventHandler {
-    let url: String
-    let signature: WebhookSignature
-    let kinds: Set<Kind>
-    let transport: any HTTPTransport
+final class ServiceHandler: EventHandler {
+    private struct State {
+        /// When the first of the calls that failed since the last answer began.
+        var downSince: ContinuousClock.Instant?
+        var failures = 0
+    }
+
+    /// So many failures in a row, and the service counts as down.
+    private static let maximumFailures = 3
+
+    private let address: ServiceAddress
+    private let signature: WebhookSignature
+    private let kinds: Set<Kind>
+    private let transport: any HTTPTransport
+    private let state = Mutex(State())
+
+    init(
+        _ address: ServiceAddress, signature: WebhookSignature, kinds: Set<Kind>, transport: any HTTPTransport
+    ) {
+        self.address = address
+        self.signature = signature
+        self.kinds = kinds
+        self.transport = transport
+    }
 
     var subscribedKinds: Set<Kind> { kinds }
     var maximumInFlight: Int? { nil }
@@ -20,11 +40,36 @@ struct ServiceHandler: EventHandler {
 
     func stopWaiting() {}
 
+    var downSince: ContinuousClock.Instant? {
+        state.withLock { $0.failures >= Self.maximumFailures ? $0.downSince : nil }
+    }
+
+    var report: HandlerReport {
+        let (isDown, failures) = state.withLock { ($0.failures >= Self.maximumFailures, $0.failures) }
+        return HandlerReport(health: isDown ? .open : failures == 0 ? .ready : .restarting)
+    }
+
+    /// Forgets the failures; there is nothing to start.
+    func restart() { state.withLock { $0 = State() } }
+
     func handle(_ context: Context) async throws -> Outcome {
+        let begun = ContinuousClock.now
+        let response: TransportResponse
         do {
-            return try outcome(try await transport.send(request(context)))
-        } catch let error as TransportError {
-            throw error == .cancelled ? BridgeError.cancelled : .transport
+            response = try await transport.send(request(context))
+        } catch {
+            note(isFailure: true, since: begun)
+            throw error as? TransportError == .cancelled ? BridgeError.cancelled : .transport
+        }
+        note(isFailure: response.status >= 500, since: begun)
+        return try outcome(response, changing: context.state)
+    }
+
+    private func note(isFailure: Bool, since begun: ContinuousClock.Instant) {
+        state.withLock { state in
+            guard isFailure else { return state = State() }
+            state.failures += 1
+            state.downSince = state.downSince ?? begun
         }
     }
 
@@ -34,23 +79,28 @@ struct ServiceHandler: EventHandler {
         writer.object { EventCall.write(context, to: &$0) }
         let body = writer.finish()
         let id = context.deliveryID.rawValue
-        return TransportRequest(
-            method: "POST", url: url,
+        var request = TransportRequest(
+            method: "POST", url: address.url,
             headers: [
                 ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(now)"),
                 ("webhook-signature", signature.sign(id: id, timestamp: now, body: body)),
                 ("balloon-attempt", "\(context.attempt)"),
             ],
             body: body, timeout: max(.milliseconds(1), context.deadline - .now), allowsPlainHTTP: true)
+        request.unixSocket = address.socket
+        return request
     }
 
     /// What an answer means; only what may go better later is tried again.
-    func outcome(_ response: TransportResponse) throws(BridgeError) -> Outcome {
+    func outcome(
+        _ response: TransportResponse, changing state: ConversationState = ConversationState()
+    ) throws(BridgeError) -> Outcome {
         switch response.status {
         case 200..<300:
             guard !response.body.isEmpty else { return .handled }
             guard let result = try? JSONDocument(response.body).root else { throw .notJSON }
-            do throws(HandlerProtocolError) { return try EventAnswer.outcome(result) } catch {
+            do throws(HandlerProtocolError) { return try EventAnswer.outcome(result, changing: state) } catch
+            {
                 throw .invalid(error)
             }
         case 408, 425, 429, 500...:

@@ -1,10 +1,9 @@
 import HandlerProtocol
 import Logging
 
-/// Brings a child's standard error into the log, within bounds, and keeps its end.
+/// Brings a child's standard error into the log, within bounds, and keeps its latest lines.
 struct StandardErrorRelay {
     private static let maximumLineBytes = 4 << 10
-    private static let maximumTailLines = 200
     private static let maximumLinesPerSecond = 100
 
     private let logger: Logger
@@ -12,10 +11,12 @@ struct StandardErrorRelay {
     private var second = ContinuousClock.now
     private var linesThisSecond = 0
     private var dropped = 0
-    /// The latest lines.
-    private(set) var tail: [String] = []
+    private let tail: LogTail
 
-    init(_ logger: Logger) { self.logger = logger }
+    init(_ logger: Logger, tail: LogTail) {
+        self.logger = logger
+        self.tail = tail
+    }
 
     mutating func take(_ bytes: [UInt8]) {
         for piece in splitter.take(bytes) {
@@ -29,7 +30,6 @@ struct StandardErrorRelay {
     private mutating func relay(_ line: String) {
         guard !line.isEmpty else { return }
         tail.append(line)
-        if tail.count > Self.maximumTailLines { tail.removeFirst(tail.count - Self.maximumTailLines) }
         guard mayLog() else { return }
         logger.log(level: Self.level(of: line), "handler says", metadata: ["line": "\(line)"])
     }

@@ -7,6 +7,8 @@ public struct Context: Sendable {
     public let event: InboundEvent
     /// What was said before; the event itself is the last entry, if the server recorded it already.
     public let conversation: Conversation
+    /// What the handler remembers of the conversation, to read and to change.
+    public let state: ConversationState
     /// The delivery's identity; the same on every attempt, so a key for work that must be done once.
     public let deliveryID: DeliveryID
     /// Which attempt this is, from 1.
@@ -22,6 +24,7 @@ public struct Context: Sendable {
     public init(
         event: InboundEvent,
         conversation: Conversation = Conversation(),
+        state: ConversationState = ConversationState(),
         deliveryID: DeliveryID,
         attempt: Int = 1,
         isAfterGap: Bool = false,
@@ -30,6 +33,7 @@ public struct Context: Sendable {
     ) {
         self.event = event
         self.conversation = conversation
+        self.state = state
         self.deliveryID = deliveryID
         self.attempt = attempt
         self.isAfterGap = isAfterGap

@@ -20,15 +20,35 @@ public protocol EventHandler: Handler {
 
     /// Answers an event.
     func handle(_ context: Context) async throws -> Outcome
+
+    /// Since when it takes no events, or answers none; nil while it does.
+    var downSince: ContinuousClock.Instant? { get }
+
+    /// How it is, for an operator.
+    var report: HandlerReport { get async }
+
+    /// Begins anew, for an operator; what it has under way comes again.
+    func restart() async
 }
 
-/// A handler that needs to be started before its first event, and stopped after its last.
-public protocol StartingHandler: Handler {
-    /// Begins; must not wait for anything slow, and must not fail because something else is down.
-    func start() async
+/// How a handler that stands for code elsewhere is.
+public struct HandlerReport: Sendable {
+    /// How it is.
+    public let health: HandlerHealth
+    /// How often it was started again.
+    public let restarts: Int
+    /// Its process, if it has one.
+    public let processID: Int32?
+    /// The latest lines that it logged, the oldest first.
+    public let log: [String]
 
-    /// Ends what ``start()`` began; the server waits for it.
-    func shutdown() async
+    /// Takes everything.
+    public init(health: HandlerHealth, restarts: Int = 0, processID: Int32? = nil, log: [String] = []) {
+        self.health = health
+        self.restarts = restarts
+        self.processID = processID
+        self.log = log
+    }
 }
 
 /// An error whose reason may stand in a log: it holds no word of a customer's.

@@ -5,9 +5,16 @@ public import Logging
 public protocol HandlerBinder: HandlerFactory {
     /// Makes a handler; throws what is wrong with the binding, and does nothing that lasts before it is started.
     func make(_ binding: HandlerBindingRequest) throws -> any Handler
+
+    /// What a handler is made from besides the binding itself, such as a secret's file: when it changes, so does the
+    /// handler. Never kept or shown.
+    func ingredients(of binding: HandlerBindingRequest) -> [UInt8]
 }
 
 extension HandlerBinder {
+    /// Nothing but the binding.
+    public func ingredients(of binding: HandlerBindingRequest) -> [UInt8] { [] }
+
     /// A binder cannot be named by `builtin`.
     public func make(configuration: JSONValue?) throws -> any Handler { throw HandlerBinderError.notBuiltin }
 }

@@ -4,13 +4,15 @@ package import HandlerKit
 /// The answer to an event.
 ///
 /// ```json
-/// {"outcome": "handled", "replies": ["Good morning!", {"type": "interactive", "interactiveData": {…}}]}
+/// {"outcome": "handled", "replies": ["Good morning!", {"type": "interactive", "interactiveData": {…}}],
+///  "state": {"step": "colour"}}
 /// {"outcome": "retry", "retryAfterMs": 5000}
 /// {"outcome": "reject", "reason": "…"}
 /// {"outcome": "handoff", "reason": "…"}
 /// ```
 /// `outcome` may be missing and means `handled` then. A reply is a text, or a message as Apple describes it, of which
-/// the server fills in `id`, `v`, `sourceId` and `destinationId`.
+/// the server fills in `id`, `v`, `sourceId` and `destinationId`. `state` is what the handler remembers of the
+/// conversation from now on, `null` to forget it; when it is missing nothing changes.
 package enum EventAnswer {
     /// Reads the result.
     package static func outcome(_ result: JSONValue) throws(HandlerProtocolError) -> Outcome {
@@ -24,23 +26,39 @@ package enum EventAnswer {
         }
     }
 
+    /// Reads the result, and takes over what it says about the state.
+    package static func outcome(
+        _ result: JSONValue, changing state: ConversationState
+    ) throws(HandlerProtocolError) -> Outcome {
+        let outcome = try outcome(result)
+        switch result["state"] {
+        case nil: break
+        case .some(let value) where value.isNull: state.clear()
+        case .some(let value):
+            guard value.kind == .object else { throw .malformed("state") }
+            guard value.text.count <= ConversationState.maximumBytes else { throw .stateTooLarge }
+            state.replace(with: value)
+        }
+        return outcome
+    }
+
     private static func replies(_ value: JSONValue?) throws(HandlerProtocolError) -> [Reply] {
         guard let value, !value.isNull else { return [] }
         guard value.kind == .array else { throw .malformed("replies") }
         guard value.count <= ProtocolVersion.maximumReplies else { throw .tooManyReplies }
         var replies: [Reply] = []
         for element in value.elements {
-            if let text = element.string, !text.isEmpty {
-                replies.append(.text(text))
-            } else if let document = try? JSONDocument(Array(element.text)),
-                let reply = try? Reply(json: document)
-            {
-                replies.append(reply)
-            } else {
-                throw .unusableReply(replies.count)
-            }
+            guard let reply = reply(element) else { throw .unusableReply(replies.count) }
+            replies.append(reply)
         }
         return replies
+    }
+
+    /// A text, or a message as Apple describes it; nil when it is neither.
+    static func reply(_ value: JSONValue) -> Reply? {
+        if let text = value.string { return text.isEmpty ? nil : .text(text) }
+        // What is none is told by its place; why, `balloon validate` says better.
+        return (try? JSONDocument(Array(value.text))).flatMap { try? Reply(json: $0) }
     }
 
     private static func delay(_ value: JSONValue?) throws(HandlerProtocolError) -> Duration? {
@@ -56,6 +74,10 @@ package enum EventAnswer {
 
     /// Writes the members of an outcome; ids and addresses in the replies are the server's to replace.
     package static func write(_ outcome: Outcome, to context: Context, _ writer: inout JSONWriter) {
+        if let state = context.state.change {
+            writer.key("state")
+            writer.raw(state)
+        }
         switch outcome {
         case .handled(let replies):
             writer.field("outcome", "handled")

@@ -23,6 +23,7 @@ extension EventCall {
                 customer: event["customer"]?.string.map { CustomerID($0) },
                 attributes: attributes(of: event)),
             conversation: Conversation(entries: try params["history"]?.elements.map(entry) ?? []),
+            state: ConversationState(params["state"]),
             deliveryID: DeliveryID(delivery),
             attempt: params["attempt"]?.int ?? 1,
             isAfterGap: params["afterGap"]?.bool ?? false,

@@ -7,10 +7,11 @@ package import HandlerKit
 /// {"deliveryId": "42", "attempt": 1, "deadlineMs": 30000,
 ///  "event": {"id": "…", "kind": "quickReply", "business": "…", "customer": "…", "capabilities": ["QUICK"],
 ///            "locale": "en_US", "summary": "Rye", "selectedIdentifier": "rye", "message": {…}},
+///  "state": {"step": "colour"},
 ///  "history": [{"seq": 3, "at": "…", "direction": "inbound", "kind": "text", "id": "…", "message": {…}}]}
 /// ```
 /// `message` is the message as Apple sent it, its payload in place; when it is long, `messagePath` names a file that
-/// holds it until the event is answered. `locale`, `intent` and `group` may be missing; `afterGap` is there
+/// holds it until the event is answered. `state` is what the handler remembers of the conversation; `locale`, `intent` and `group` may be missing; `afterGap` is there
 /// when an earlier event of the conversation was put aside.
 package enum EventCall {
     /// How many bytes of what was said before come along, the latest first.
@@ -24,6 +25,8 @@ package enum EventCall {
         writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
         writer.key("event")
         writer.object { write(context.event, messagePath: messagePath, to: &$0) }
+        writer.key("state")
+        if let state = context.state.json { writer.value(state) } else { writer.object { _ in } }
         writer.key("history")
         writer.array { writer in
             for entry in latest(context.conversation.entries) { write(entry, to: &writer) }

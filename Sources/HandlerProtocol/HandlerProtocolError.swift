@@ -1,3 +1,5 @@
+import HandlerKit
+
 /// How a line breaks the protocol; always the fault of the side that wrote it.
 package enum HandlerProtocolError: Error, Hashable, Sendable {
     /// A member is missing or of the wrong type; the payload is its name.
@@ -10,6 +12,8 @@ package enum HandlerProtocolError: Error, Hashable, Sendable {
     case unusableReply(Int)
     /// An answer has more than ``ProtocolVersion/maximumReplies``.
     case tooManyReplies
+    /// A state has more bytes than ``ConversationState/maximumBytes``.
+    case stateTooLarge
 }
 
 extension HandlerProtocolError: CustomStringConvertible {
@@ -21,6 +25,7 @@ extension HandlerProtocolError: CustomStringConvertible {
         case .unknownKind: "\"events\" names an unknown kind"
         case .unusableReply(let index): "replies[\(index)] is no message that a business may send"
         case .tooManyReplies: "more than \(ProtocolVersion.maximumReplies) replies"
+        case .stateTooLarge: "\"state\" has more than \(ConversationState.maximumBytes) bytes"
         }
     }
 }

@@ -10,6 +10,8 @@ package enum Method {
     package static let ping = "ping"
     /// Server to handler, last: end what is under way; standard input closes next.
     package static let shutdown = "shutdown"
+    /// Handler to server, at any time: a message that answers no event.
+    package static let reply = "reply"
     /// Handler to server, not answered: a line for the log.
     package static let log = "log"
 }

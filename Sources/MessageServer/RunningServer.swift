@@ -13,6 +13,7 @@ package final class RunningServer: Sendable {
     private let configuration: ServerConfiguration
     private let store: ConversationStore
     private let registry: HandlerRegistry
+    private let making: HandlerMaking
     private let resolver: PayloadResolver
     private let deliveries: DeliveryPipeline
     private let http: HTTPServer
@@ -32,13 +33,14 @@ package final class RunningServer: Sendable {
         let maximumOpenFiles = OpenFileLimit.raise()
         let observer = observer ?? LogObserver(logger)
         let isDraining = DrainFlag()
-        let registry = HandlerRegistry(
-            try BusinessHandler.make(configuration.businesses, handlers, configuration, logger))
+        let making = HandlerMaking(factories: handlers, unasked: UnaskedMessages(), logger: logger)
+        let registry = HandlerRegistry(try making.make(configuration))
         let tls = try configuration.tls?.credentials()
         var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 8), 4096)
         let store = try ConversationStore.open(storeConfiguration, logger: logger)
+        making.unasked.open(store)
         let gateway = try GatewayClient(
             configuration: GatewayConfiguration(
                 baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
@@ -47,20 +49,22 @@ package final class RunningServer: Sendable {
         self.logger = logger
         self.isDraining = isDraining
         self.registry = registry
+        self.making = making
         self.store = store
         self.tls = tls
         resolver = PayloadResolver(store: store, gateway: gateway, observer: observer)
         deliveries = DeliveryPipeline(
             store: store, gateway: gateway, observer: observer, logger: logger)
         let webhook = WebhookRoute.make(
-            configuration, businesses: registry.businesses, store: store, observer: observer)
+            configuration, registry: registry, store: store, observer: observer)
         let health = HealthRoutes.make(store: store) { isDraining.isSet }
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
                     configuration.listen, routes: [webhook] + health, limits: configuration.http, tls: tls)
             ]
-                + ControlRoutes.listeners(configuration.dataDirectory, store, health: health, logger),
+                + ControlRoutes.listeners(
+                    configuration.dataDirectory, store, others: health + HandlerRoutes.make(registry), logger),
             shards: configuration.limits.shards, logger: logger,
             describeRefusal: RefusedReads(observer).describe)
     }
@@ -68,11 +72,11 @@ package final class RunningServer: Sendable {
     /// Starts: first the delivery of what an earlier life left, then the listener; returns its bound address.
     package func start() async throws -> [SocketAddress] {
         let (resolver, deliveries, registry) = (resolver, deliveries, registry)
-        for business in registry.all { await business.start() }
+        registry.start()
         let task = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await resolver.run() }
-                for business in registry.all { group.addTask { await deliveries.run(business) } }
+                for await lane in registry.lanes { group.addTask { await deliveries.run(lane) } }
             }
         }
         work.withLock { $0 = task }
@@ -85,10 +89,41 @@ package final class RunningServer: Sendable {
         }
     }
 
-    /// Reads again what may change while it serves: the certificate and its key, for the connections that come.
+    /// Reads again what may change while it serves: the businesses, and the certificate and its key for the connections
+    /// that come.
     ///
-    /// What cannot be used is logged as an error and changes nothing. One call at a time.
-    package func reload() async {
+    /// What cannot be used is logged as an error and changes nothing: the businesses are one snapshot, of which all or
+    /// nothing counts. Only the handlers of those whose own section changed begin anew, and no event is lost or comes
+    /// out of order. One call at a time; returns when the new handlers are started.
+    package func reload(_ load: () throws(ConfigurationError) -> ServerConfiguration) async {
+        do throws(ConfigurationError) {
+            let wanted = try load()
+            let new = try making.make(wanted) { registry[$0]?.fingerprint }
+            let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
+            log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
+        } catch {
+            for problem in error.problems {
+                logger.error(
+                    "configuration not reloaded, the old one stays", metadata: ["problem": "\(problem)"])
+            }
+        }
+        reloadCertificate()
+    }
+
+    private func log(_ change: HandlerRegistry.Change, _ needRestart: [String]) {
+        logger.notice(
+            "configuration reloaded",
+            metadata: [
+                "added": "\(change.added.joined(separator: ","))",
+                "replaced": "\(change.replaced.joined(separator: ","))",
+                "removed": "\(change.removed.joined(separator: ","))", "unchanged": "\(change.unchanged)",
+            ])
+        guard !needRestart.isEmpty else { return }
+        logger.warning(
+            "changes count only after a restart", metadata: ["keys": "\(needRestart.joined(separator: ","))"])
+    }
+
+    private func reloadCertificate() {
         guard let tls else { return }
         do {
             try tls.reload()
@@ -104,7 +139,7 @@ package final class RunningServer: Sendable {
         await http.stop(within: grace)
         // Lanes end when the store leases no more; what they have leased may still be brought to an end.
         store.stopLeasing()
-        for business in registry.all { business.stopWaiting() }
+        registry.stopWaiting()
         if let task = work.withLock({ $0 }) {
             let deadline = Task {
                 // Cancelled when the deliveries have ended in time.
@@ -114,9 +149,7 @@ package final class RunningServer: Sendable {
             await task.value
             deadline.cancel()
         }
-        await withDiscardingTaskGroup { group in
-            for business in registry.all { group.addTask { await business.shutdown() } }
-        }
+        await registry.shutdown()
         await store.close()
     }
 }

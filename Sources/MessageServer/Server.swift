@@ -16,28 +16,29 @@ public enum Server {
 
     /// Serves what the configuration says until SIGTERM or SIGINT, or until the task is cancelled; then drains.
     ///
-    /// A second signal ends the process at once; SIGHUP reads the certificate and its key again. Throws what is wrong with the configuration, the data directory or
-    /// the address, before anything is served.
+    /// A second signal ends the process at once. SIGHUP, and any change in the folder of the file or in `businesses`
+    /// beside it, reads the businesses, the certificate and its key again. Throws what is wrong with the configuration,
+    /// the data directory or the address, before anything is served.
     public static func run(configurationFile: String, handlers: [any HandlerFactory]) async throws {
-        let configuration = try ConfigurationLoader.load(
-            file: configurationFile, environment: ProcessEnvironment.variables(), handlers: handlers)
+        let source = ConfigurationSource(file: configurationFile, handlers: handlers)
         try await run(
-            configuration, handlers: handlers, logger: Logger(label: "balloon"), reloadsOnHangup: true
+            try source.load(), handlers: handlers, logger: Logger(label: "balloon"), source: source
         ) { _ in }
     }
 
     /// Serves `configuration` until a signal or a cancellation; `didStart` gets the bound addresses.
     ///
-    /// SIGHUP calls ``RunningServer/reload()`` where `reloadsOnHangup` says so, and keeps its meaning elsewhere.
+    /// With a `source` it is read again on SIGHUP and when its folders change; without one SIGHUP keeps its meaning.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
-        reloadsOnHangup: Bool = false, didStart: ([SocketAddress]) async throws -> Void
+        source: ConfigurationSource? = nil, didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         let stop = StopSignal()
         let signals = TerminationSignals { stop.send() }
         // One that comes while another is worked on is kept, and stands for all that come with it.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let hangupSource = reloadsOnHangup ? SignalSource.hangup { hangup.yield() } : nil
+        let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
+        let watch = source?.watch(logger) { hangup.yield() }
         let server = try RunningServer(configuration: configuration, handlers: handlers, logger: logger)
         let addresses = try await server.start()
         for address in addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
@@ -48,14 +49,16 @@ public enum Server {
             throw error
         }
         await withDiscardingTaskGroup { group in
-            group.addTask { for await _ in hangups { await server.reload() } }
+            if let source {
+                group.addTask { for await _ in hangups { await server.reload(source.load) } }
+            }
             await stop.wait()
             hangup.finish()
         }
         logger.notice("draining")
         await server.stop(within: grace)
         logger.notice("stopped")
-        withExtendedLifetime((signals, hangupSource)) {}
+        withExtendedLifetime((signals, hangupSource, watch)) {}
     }
 }
 

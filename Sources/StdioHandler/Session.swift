@@ -14,29 +14,36 @@ final class Session: Sendable {
 
     private let factory: any HandlerFactory
     private let output: Output
+    private let calls: ServerCalls
     private let logger = Logger(label: "handler") { _ in StandardErrorLog() }
     private let state = Mutex(State())
 
     init(factory: any HandlerFactory, output: Output) {
         self.factory = factory
         self.output = output
+        calls = ServerCalls(output)
     }
 
     /// Answers until the input ends, and then what is under way.
     func run(_ input: AsyncStream<[UInt8]>) async {
         var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
         for await bytes in input {
-            for case .line(let line) in splitter.take(bytes) { await take(line) }
+            for case .line(let line) in splitter.take(bytes) { take(line) }
         }
+        // Nobody answers any more.
+        calls.close()
         for task in state.withLock({ Array($0.tasks.values) }) { await task.value }
-        await (handler as? any StartingHandler)?.shutdown()
+        await (handler as? any LifecycleHandler)?.shutdown()
     }
 
     private var handler: (any Handler)? { state.withLock { $0.handler } }
 
-    private func take(_ line: [UInt8]) async {
+    private func take(_ line: [UInt8]) {
         switch RPCMessage(line: line) {
-        case .request(let id, Method.initialize, let params): await initialize(id, params)
+        case .request(let id, Method.initialize, let params):
+            // Not waited for: while it gets ready a handler may already ask the server for something.
+            let task = Task { await initialize(id, params) }
+            state.withLock { $0.tasks[Method.initialize] = task }
         case .request(let id, Method.event, let params): begin(id, params)
         case .request(let id, Method.ping, _), .request(let id, Method.shutdown, _):
             output.write(RPCLine.result(id: id))
@@ -45,21 +52,52 @@ final class Session: Sendable {
         case .notification(Method.cancel, let params):
             guard let delivery = params["deliveryId"]?.string else { return }
             state.withLock { $0.tasks[delivery] }?.cancel()
-        case .notification, .result, .failure, nil: break
+        case .result(let id, let result): calls.settle(id, .success(result))
+        case .failure(let id, let failure): calls.settle(id, .failure(failure))
+        case .notification, nil: break
         }
     }
 
+    /// Makes the handler and says what it wants, then lets it get ready: its events wait for it meanwhile.
     private func initialize(_ id: JSONValue, _ params: JSONValue) async {
         do {
             let initialization = try Initialization(params)
             let handler = try factory.make(configuration: initialization.configuration)
-            await (handler as? any StartingHandler)?.start()
+            try (handler as? any LifecycleHandler)?.validate()
+            guard await provision(handler, host(initialization)) else { return }
             state.withLock { $0.handler = handler }
             let introduction = Introduction(name: factory.name, kinds: Set(subscribedKinds(of: handler)))
             output.write(RPCLine.result(id: id) { introduction.write(to: &$0) })
         } catch {
             refuse(id, RPCFailure.Code.badConfiguration, "\(error)")
             ProcessEnd.exit(ProcessEnd.configuration)
+        }
+    }
+
+    /// Whether the handler got what it needs; else the program ends, and is started again after a pause.
+    private func provision(_ handler: any Handler, _ host: HandlerHost) async -> Bool {
+        guard let handler = handler as? any LifecycleHandler else { return true }
+        do {
+            try await handler.provision(host)
+            return true
+        } catch {
+            logger.error("provisioning failed", metadata: ["error": "\(type(of: error))"])
+            ProcessEnd.exit(ProcessEnd.temporaryFailure)
+        }
+    }
+
+    private func host(_ initialization: Initialization) -> HandlerHost {
+        let (calls, business) = (calls, initialization.business)
+        return HandlerHost(business: business, slug: initialization.slug, logger: logger) {
+            message, customer, key in
+            let call = ReplyCall(customer: customer, key: key, message: message)
+            let answer = await calls.call(Method.reply) { call.write(from: business, to: &$0) }
+            switch answer {
+            case .success(let result): return MessageID(result["messageId"]?.string ?? "")
+            case .failure(let failure) where failure.code == RPCFailure.Code.invalidParameters:
+                throw HandlerHostError.unusableMessage(rule: failure.message)
+            case .failure: throw HandlerHostError.notStored
+            }
         }
     }
 

@@ -26,24 +26,21 @@ final class BridgedServer: Sendable {
     private let server: RunningServer
     private let address: String
 
+    private let configuration: ServerConfiguration
+
     /// Starts both; `bindings` are JSON, one business each, its id being `business-` and its position.
+    ///
+    /// One that has a member `handler` is a business's whole file but for its id and name.
     init(
         _ bindings: [String], directory: TemporaryDirectory = TemporaryDirectory(),
-        timings: ChildTimings = .quick, limits: ServerLimits = ServerLimits()
+        timings: ChildTimings = .quick, limits: ServerLimits = ServerLimits(),
+        handlers: [any HandlerFactory] = []
     ) async throws {
         self.directory = directory
         gateway = FakeGateway(mspID: Self.mspID, secret: secret, logger: log.logger)
         transport = try CurlTransport()
         let gatewayAddress = try await gateway.start()
-        let businesses = try bindings.enumerated().map { index, binding in
-            let json = try JSONDocument(Array(binding.utf8)).root
-            let key = json["exec"] == nil ? "http" : "exec"
-            var business = BusinessConfiguration(
-                slug: "b\(index)", businessID: Self.business(index), name: "b\(index)",
-                handler: .bound(by: key, json))
-            business.directory = directory.path
-            return business
-        }
+        let businesses = try Self.businesses(bindings, in: directory)
         var configuration = ServerConfiguration(mspID: Self.mspID, secret: secret, businesses: businesses)
         configuration.listen = .tcp(host: "127.0.0.1", port: 0)
         configuration.dataDirectory = directory.file("data")
@@ -53,20 +50,56 @@ final class BridgedServer: Sendable {
         let environment = ProcessEnvironment.variables().merging(
             ["BALLOON_SECRET": "c2VjcmV0", "SOME_PASSWORD": "secret", "HOOK": ServiceHandlerTests.secret]
         ) { $1 }
+        self.configuration = configuration
         server = try RunningServer(
             configuration: configuration,
             handlers: [
                 ExecBinder(timings: timings, environment: environment), HTTPBinder(environment: environment),
-            ], logger: log.logger,
+            ] + handlers, logger: log.logger,
             observer: stages)
         address = "http://\(try await server.start()[0])"
     }
 
     static func business(_ index: Int) -> BusinessID { BusinessID("business-\(index)") }
 
-    func customer(_ index: Int = 0) -> SimulatedCustomer {
+    private static func businesses(
+        _ bindings: [String], in directory: TemporaryDirectory
+    ) throws -> [BusinessConfiguration] {
+        try bindings.enumerated().filter { $0.element != "" }.map { index, binding in
+            let json = try JSONDocument(Array(binding.utf8)).root
+            let members =
+                json["handler"] == nil ? #""handler": \#(binding)"# : String(binding.dropFirst().dropLast())
+            let file = #"{"businessID": "business-\#(index)", "name": "b\#(index)", \#(members)}"#
+            var problems: [ConfigurationProblem] = []
+            let read = BusinessFile.read(
+                try JSONDocument(Array(file.utf8)).root, file: directory.file("b\(index).json"),
+                slug: "b\(index)",
+                handlers: nil, noting: &problems)
+            guard problems.isEmpty, let business = read?.business else {
+                throw ConfigurationError.problems(problems)
+            }
+            return business
+        }
+    }
+
+    /// Reads the configuration again, which has become this; an empty text is a business that is gone.
+    func reload(_ bindings: [String]) async {
+        await server.reload { () throws(ConfigurationError) in
+            var configuration = self.configuration
+            do {
+                configuration.businesses = try Self.businesses(bindings, in: self.directory)
+            } catch {
+                throw error as? ConfigurationError ?? .problems([])
+            }
+            return configuration
+        }
+    }
+
+    func customer(
+        _ index: Int = 0, id: CustomerID = CustomerID("urn:mbid:AQAA\(UInt64.random(in: 0 ... .max))")
+    ) -> SimulatedCustomer {
         SimulatedCustomer(
-            id: CustomerID("urn:mbid:AQAA\(UInt64.random(in: 0 ... .max))"), business: Self.business(index),
+            id: id, business: Self.business(index),
             server: address, mspID: Self.mspID, secret: secret, gateway: gateway.origin, transport: transport)
     }
 

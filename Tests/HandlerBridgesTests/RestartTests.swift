@@ -71,7 +71,9 @@ struct RestartTests {
             logger: log.logger)
         let handler = try ExecBinder(timings: timings).child(request)
         let before = try Directory.names(in: "/proc/self/fd").count
-        await handler.start()
+        await handler.provision(
+            HandlerHost(business: BusinessID("b"), slug: "b", logger: log.logger) { _, _, _ in MessageID("") }
+        )
         let ends = Mutex(0)
         await log.first { line in
             guard line.contains("handler ended") else { return false }

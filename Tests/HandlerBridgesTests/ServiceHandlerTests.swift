@@ -64,10 +64,48 @@ struct ServiceHandlerTests {
         #expect(throws: error) { try handler().outcome(response) }
     }
 
-    @Test func `an event goes to the service, signed, and its reply to the customer`() async throws {
+    private static let addresses: [(String, String?, String?)] = [
+        ("https://a.example/hook", "https://a.example/hook", nil), ("http://a/", "http://a/", nil),
+        ("unix:/run/bot.sock", "http://localhost/", "/run/bot.sock"),
+        ("unix:/run/bot.sock:/hook?a=b", "http://localhost/hook?a=b", "/run/bot.sock"),
+        ("unix:bot:1.sock:/hook", "http://localhost/hook", "bot:1.sock"), ("unix:", nil, nil),
+        ("ftp://a", nil, nil), ("bot.sock", nil, nil),
+        ("unix:" + String(repeating: "s", count: 108), nil, nil), ("unix:/a:/b c", nil, nil),
+    ]
+
+    @Test(arguments: addresses)
+    func `an address is a web address or a socket with a path`(
+        _ text: String, _ url: String?, _ socket: String?
+    ) {
+        let address = ServiceAddress(text)
+        #expect(address?.url == url)
+        #expect(address?.socket == socket)
+    }
+
+    @Test func `a service is down after three failures in a row, until it answers`() async throws {
+        let handler = try handler()
+        let context = Context(
+            event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
+            deliveryID: DeliveryID("1"), deadline: .now + .seconds(5), logger: LogCollector().logger)
+        for failure in 1...3 {
+            #expect(handler.downSince == nil)
+            await #expect(throws: BridgeError.transport) { try await handler.handle(context) }
+            #expect(handler.report.health == (failure < 3 ? .restarting : .open))
+        }
+        #expect(handler.downSince != nil)
+        handler.restart()
+        #expect(handler.downSince == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `an event goes to the service, signed, and its reply to the customer`(_ usesSocket: Bool)
+        async throws
+    {
         let seen = Mutex<[String]>([])
         let signature = WebhookSignature(secrets: [try Secret(webhook: Self.secret)])
         let log = LogCollector()
+        let directory = TemporaryDirectory()
+        let socket = try #require(SocketAddress("unix:" + directory.file("bot.sock")))
         let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
             let names = ["webhook-id", "webhook-timestamp", "webhook-signature"]
             let values = names.map { name in
@@ -79,12 +117,12 @@ struct ServiceHandlerTests {
             return HTTPResponse(.ok, json: Array(#"{"replies":["from the service"]}"#.utf8))
         }
         let service = try HTTPServer(
-            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
-            logger: log.logger)
+            listeners: [HTTPListener(usesSocket ? socket : .tcp(host: "127.0.0.1", port: 0), routes: [hook])],
+            shards: 1, logger: log.logger)
         let address = try await service.start()[0]
-        let server = try await BridgedServer([
-            #"{"http": {"url": "http://\#(address)/hook", "secret": {"env": "HOOK"}}}"#
-        ])
+        let url = usesSocket ? "unix:bot.sock:/hook" : "http://\(address)/hook"
+        let server = try await BridgedServer(
+            [#"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}}}"#], directory: directory)
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)
@@ -96,7 +134,7 @@ struct ServiceHandlerTests {
 
     private func handler() throws -> ServiceHandler {
         ServiceHandler(
-            url: "http://127.0.0.1:9",
+            try #require(ServiceAddress("http://127.0.0.1:9")),
             signature: WebhookSignature(secrets: [try Secret(webhook: Self.secret)]),
             kinds: [.text], transport: try CurlTransport())
     }

@@ -33,6 +33,21 @@ struct ContextTests {
         #expect(context.conversation.entries.last?.id == MessageID("m-5"))
     }
 
+    @Test func `what the device cannot show is said in words`() throws {
+        let question = Reply.quickReply(
+            try QuickReplyRequest(
+                summary: "Which?", items: [.init("a", title: "Rye"), .init("b", title: "Wheat")]))
+        let able = try context("text", capabilities: [.quickReply])
+        #expect(able.canShow(question))
+        #expect(able.reply(question) == .handled([question]))
+        let unable = try context("text", capabilities: [.form])
+        #expect(!unable.canShow(question))
+        #expect(unable.canShow(.text("Hi")))
+        #expect(unable.reply(question) == .reply("Which?\n- Rye\n- Wheat"))
+        #expect(unable.reply(question, orText: "Rye or wheat?") == .reply("Rye or wheat?"))
+        #expect(unable.showable(.text("Hi")) == .text("Hi"))
+    }
+
     @Test func `outcomes have short spellings`() throws {
         #expect(Outcome.handled == .handled([]))
         #expect(Outcome.retry == .retry(after: nil))

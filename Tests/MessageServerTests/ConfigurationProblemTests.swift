@@ -2,11 +2,43 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 import HandlerKit
+import Logging
 import MessageServer
 import TestSupport
 import Testing
 
 @Suite struct ConfigurationProblemTests {
+    private static let businesses: [(String, String)] = [
+        (#""fallback":{}"#, "/fallback: names not exactly one answer"),
+        (#""fallback":{"text":"a","handler":{"builtin":"none"}}"#, "/fallback: names not exactly one answer"),
+        (#""fallback":{"text":""}"#, "/fallback/text: is empty"),
+        (#""fallback":{"text":"a","afterSeconds":-1}"#, "/fallback/afterSeconds: is not a whole number"),
+        (#""fallback":{"handler":{}}"#, "/fallback/handler: does not say which handler"),
+        (#""logLevel":"loud""#, "/logLevel: is no level"), (#""concurrency":0"#, "/concurrency: is not"),
+        (#""deadlineSeconds":301"#, "/deadlineSeconds: is not"),
+    ]
+
+    @Test(arguments: businesses)
+    func `what is wrong with a business is told with its place`(_ member: String, _ problem: String) throws {
+        let file = #"{"businessID":"b","name":"B","handler":{"builtin":"none"},\#(member)}"#
+        let problems = try ConfigurationFiles(businesses: ["b": file]).problems()
+        #expect(problems.count == 1)
+        #expect(problems.first?.contains(problem) ?? false, "\(problems)")
+    }
+
+    @Test func `a business says who answers when its handler is down, and how much it logs`() throws {
+        let file = #"""
+            {"businessID":"b","name":"B","handler":{"builtin":"none"},"fallback":{"text":"Soon."},"logLevel":"debug"}
+            """#
+        let business = try #require(try ConfigurationFiles(businesses: ["b": file]).load().businesses.first)
+        #expect(business.logLevel == .debug)
+        #expect(business.fallback?.after == .seconds(120))
+        guard case .text("Soon.") = business.fallback?.answer else {
+            Issue.record("no text")
+            return
+        }
+    }
+
     @Test(arguments: [
         (#"{"mspID":"m"}"#, #"server.json: has no "secret""#),
         (#"{"secret":{"env":"S"}}"#, #"server.json: has no "mspID""#),

@@ -82,7 +82,11 @@ private struct Webhook {
         let business = ServerUnderTest.business
         let route = WebhookRoute.make(
             ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: []),
-            businesses: [business], store: store, observer: StageCollector())
+            registry: HandlerRegistry([
+                BusinessHandler(
+                    business: business, slug: "one", life: nil, concurrency: 1, deadline: .seconds(1),
+                    logger: LogCollector().logger)
+            ]), store: store, observer: StageCollector())
         http = try HTTPServer(
             listeners: [
                 HTTPListener(

@@ -1,4 +1,5 @@
 package import BusinessMessages
+package import Logging
 
 /// One business and who answers for it.
 ///
@@ -6,7 +7,7 @@ package import BusinessMessages
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// All three must be there; `concurrency` and `deadlineSeconds` may be. The slug is the file's name.
+/// All three must be there; `fallback`, `concurrency`, `deadlineSeconds` and `logLevel` may be. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -16,6 +17,10 @@ package struct BusinessConfiguration: Sendable {
     package var name: String
     /// Who answers its customers.
     package var handler: HandlerBinding
+    /// Who answers while the handler is down; nobody when nil, and its events wait.
+    package var fallback: FallbackConfiguration?
+    /// From which level on its handler logs; the server's when nil.
+    package var logLevel: Logger.Level?
     /// The folder of the business's file, to which paths in it are relative.
     package var directory = "."
     /// How many of its deliveries may be with the handler at once; the server's limit when nil.

@@ -6,7 +6,10 @@ import Logging
 
 /// One file of the folder `businesses`.
 enum BusinessFile {
-    private static let keys = ["businessID", "name", "handler", "concurrency", "deadlineSeconds"]
+    private static let keys = [
+        "businessID", "name", "handler", "fallback", "concurrency", "deadlineSeconds", "logLevel",
+    ]
+    private static let fallbackKeys = ["text", "handler", "afterSeconds"]
     /// The ways of binding a handler that is not compiled in, and what may stand beside them.
     private static let bindings = ["exec", "http"]
     private static let handlerKeys = ["builtin", "config", "environment"] + bindings
@@ -32,6 +35,10 @@ enum BusinessFile {
         let handler = reader.object("handler", keys: handlerKeys) { reader in
             self.handler(&reader, object.map(request), handlers)
         }
+        let fallback = reader.object("fallback", keys: fallbackKeys) { reader in
+            self.fallback(&reader, root["fallback"]?["handler"].map(request), handlers)
+        }
+        let logLevel = level(&reader)
         let concurrency = reader.integer("concurrency", in: 1...1024)
         let deadline = reader.integer("deadlineSeconds", in: 1...300)
         problems += reader.problems
@@ -40,6 +47,8 @@ enum BusinessFile {
         else { return nil }
         var business = BusinessConfiguration(slug: slug, businessID: businessID, name: name, handler: handler)
         business.directory = Directory.parent(of: file)
+        business.fallback = fallback
+        business.logLevel = logLevel
         business.concurrency = concurrency
         business.deadline = deadline.map { .seconds($0) }
         return (business, id.place)
@@ -48,6 +57,39 @@ enum BusinessFile {
     private static func required(_ key: String, of reader: inout ObjectReader) -> Setting? {
         if !reader.has(key) { reader.problem("has no \"\(key)\"", hint: "add it") }
         return reader.text(key)
+    }
+
+    private static func level(_ reader: inout ObjectReader) -> Logger.Level? {
+        guard let text = reader.text("logLevel") else { return nil }
+        let level = Logger.Level(rawValue: text.text)
+        if level == nil {
+            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            reader.note(text, "is no level", hint: "write one of \(levels)")
+        }
+        return level
+    }
+
+    private static func fallback(
+        _ reader: inout ObjectReader, _ request: HandlerBindingRequest?, _ handlers: [any HandlerFactory]?
+    ) -> FallbackConfiguration? {
+        let text = reader.text("text")
+        let binding = reader.object("handler", keys: handlerKeys) { handler(&$0, request, handlers) }
+        let after = reader.integer("afterSeconds", in: 0...86400)
+        guard reader.has("text") != reader.has("handler") else {
+            reader.problem(
+                "names not exactly one answer", hint: "write {\"text\": \"…\"} or {\"handler\": {…}}")
+            return nil
+        }
+        guard
+            let answer = text.map({ .text($0.text) })
+                ?? binding.map({ FallbackConfiguration.Answer.handler($0) })
+        else { return nil }
+        if let text, text.text.isEmpty {
+            reader.note(text, "is empty", hint: "write what customers are told")
+        }
+        var fallback = FallbackConfiguration(answer)
+        fallback.after = after.map { .seconds($0) } ?? fallback.after
+        return fallback
     }
 
     private static func handler(
@@ -84,7 +126,7 @@ enum BusinessFile {
             return reader.note(name, "names no handler of this program", hint: "it has \(known)")
         }
         do {
-            _ = try handler.make(configuration: configuration)
+            try (try handler.make(configuration: configuration) as? any LifecycleHandler)?.validate()
         } catch {
             reader.problem("is refused by the handler: \(error)", hint: "correct \"config\"")
         }
@@ -98,7 +140,7 @@ enum BusinessFile {
             return reader.problem("is bound by \"\(key)\", which this program cannot", hint: handlerHint)
         }
         do {
-            _ = try binder.make(request)
+            try (try binder.make(request) as? any LifecycleHandler)?.validate()
         } catch {
             reader.problem("\(error)", hint: "correct the binding")
         }

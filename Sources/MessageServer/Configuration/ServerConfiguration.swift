@@ -44,6 +44,23 @@ package struct ServerConfiguration: Sendable {
     /// The businesses, sorted by slug; their slugs and identifiers are all different.
     package var businesses: [BusinessConfiguration]
 
+    /// The keys whose values differ in `other`, and which are read only when the server starts.
+    func settingsThatNeedRestart(comparedTo other: ServerConfiguration) -> [String] {
+        let handled = limits.withHandlers(of: other.limits)
+        let same: [(String, Bool)] = [
+            ("mspID", mspID == other.mspID), ("secret", secret == other.secret),
+            ("publicURL", publicURL == other.publicURL), ("listen", listen == other.listen),
+            ("adminListen", adminListen == other.adminListen), ("tls", tls == other.tls),
+            ("dataDirectory", dataDirectory == other.dataDirectory),
+            (
+                "gateway",
+                gateway.url == other.gateway.url && gateway.downloadHosts == other.gateway.downloadHosts
+            ),
+            ("limits", handled == other.limits), ("http", http == other.http),
+        ]
+        return same.filter { !$0.1 }.map(\.0)
+    }
+
     /// Takes what has no default; the rest is set afterwards.
     package init(mspID: String, secret: Secret, businesses: [BusinessConfiguration]) {
         self.mspID = mspID

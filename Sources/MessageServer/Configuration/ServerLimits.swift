@@ -17,6 +17,14 @@ package struct ServerLimits: Sendable, Equatable {
     /// How many shards serve HTTP; by default, and for 0 in JSON, one for every core that the process may use.
     package var shards = ProcessorCount.available()
 
+    /// The same limits, but for those that a reload changes.
+    func withHandlers(of other: ServerLimits) -> ServerLimits {
+        var limits = self
+        limits.handlerDeadline = other.handlerDeadline
+        limits.handlerConcurrency = other.handlerConcurrency
+        return limits
+    }
+
     /// The defaults.
     package init() {}
 }

@@ -24,13 +24,13 @@ struct DeliveryPipeline: Sendable {
     private static let maximumCrashes = 3
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
-    func run(_ business: BusinessHandler) async {
+    func run(_ lane: BusinessLane) async {
         let inFlight = Permits(maximumInFlight)
         await withDiscardingTaskGroup { group in
             while await inFlight.take() {
-                guard let delivery = await store.nextDelivery(for: business.business) else { return }
+                guard let delivery = await store.nextDelivery(for: lane.business) else { return }
                 group.addTask {
-                    await deliver(delivery, to: business)
+                    await deliver(delivery, on: lane)
                     inFlight.giveBack()
                 }
             }
@@ -40,7 +40,7 @@ struct DeliveryPipeline: Sendable {
     /// Brings one delivery to an end, or gives it back to be tried again.
     ///
     /// Stage 6 is behind it: a message with a reference is leased when ``PayloadResolver`` is done with it.
-    func deliver(_ delivery: Delivery, to business: BusinessHandler) async {
+    func deliver(_ delivery: Delivery, on lane: BusinessLane) async {
         var stages = DeliveryStages(delivery, observer)
         do {
             if let kind = delivery.outboundKind { return try await send(delivery, of: kind, &stages) }
@@ -48,13 +48,7 @@ struct DeliveryPipeline: Sendable {
             let original = try await original(of: event, delivery)
             try await record(delivery, event, repeating: original, &stages)
             if let original { return try await finish(delivery, .repeated(of: original), &stages) }
-            if delivery.decided == nil { try await business.waitUntilReady() }
-            guard let handler = route(event, business, &stages) else {
-                return try await finish(delivery, .unhandled, &stages)
-            }
-            guard let outcome = try await handle(delivery, event, handler, business, &stages) else {
-                return
-            }
+            guard let outcome = try await outcome(of: delivery, event, lane, &stages) else { return }
             guard try await reply(delivery, outcome, &stages) else { return }
             try await finish(delivery, DeliveryResult(outcome.verdict), &stages)
         } catch {
@@ -108,13 +102,31 @@ struct DeliveryPipeline: Sendable {
         stages.end(.done)
     }
 
+    /// The outcome: what an earlier attempt decided, or what somebody says now; nil when the delivery was ended or is
+    /// to come again.
+    ///
+    /// Decision 4: once it is decided nobody is asked again.
+    private func outcome(
+        of delivery: Delivery, _ event: InboundEvent, _ lane: BusinessLane, _ stages: inout DeliveryStages
+    ) async throws -> DecidedOutcome? {
+        if let decided = delivery.decided { return decided }
+        let (business, responder) = try await lane.responder(for: event.kind)
+        defer { business.leave() }
+        guard let handler = route(event, business, responder, &stages) else {
+            try await finish(delivery, .unhandled, &stages)
+            return nil
+        }
+        return try await handle(delivery, event, handler, business, responder, &stages)
+    }
+
     private func route(
-        _ event: InboundEvent, _ business: BusinessHandler, _ stages: inout DeliveryStages
+        _ event: InboundEvent, _ business: BusinessHandler, _ responder: BusinessHandler.Responder,
+        _ stages: inout DeliveryStages
     ) -> (any Handler)? {
         stages.begin(.route)
-        let handler = business.handler(of: event.kind)
+        let handler = responder.handler.flatMap { isSubscribed($0, to: event.kind) ? $0 : nil }
         stages.end(handler == nil ? .ended("unhandled") : .done)
-        if handler == nil, business.handler != nil, business.isFirstUnhandled(event.kind) {
+        if handler == nil, responder.handler != nil, business.isFirstUnhandled(event.kind) {
             logger.warning(
                 "no handler for this kind; such events are only recorded",
                 metadata: ["business": "\(business.slug)", "kind": "\(event.kind.rawValue)"])
@@ -122,28 +134,34 @@ struct DeliveryPipeline: Sendable {
         return handler
     }
 
-    /// The outcome: what an earlier attempt decided, or what the handler says now; nil when it is to be asked again.
+    /// What the handler says now; nil when it is to be asked again.
     ///
-    /// Decision 4: the outcome and the final bytes of every reply are durable before the first of them is sent.
+    /// The outcome, the final bytes of every reply and the state are durable before the first reply is sent.
     private func handle(
         _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ business: BusinessHandler,
-        _ stages: inout DeliveryStages
+        _ responder: BusinessHandler.Responder, _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
-        if let decided = delivery.decided { return decided }
         stages.begin(.handle)
         if delivery.crashes >= Self.maximumCrashes {
             try await finish(
                 delivery, .failed(reason: "the process ended three times while the handler had it"), &stages)
             return nil
         }
-        let context = try await context(of: delivery, event, business)
-        switch try await ask(handler, context, delivery, business) {
+        var context = try await context(of: delivery, event, business)
+        var answer = try await ask(handler, context, delivery, responder.slots)
+        if case .failure = answer, !responder.isFallback,
+            let fallback = await business.fallbackResponder(for: event.kind), let handler = fallback.handler
+        {
+            context = try await self.context(of: delivery, event, business)
+            answer = try await ask(handler, context, delivery, fallback.slots)
+        }
+        switch answer {
         case .success(.handled(let replies)):
-            return try await decide(delivery, .handled, replies, &stages)
+            return try await decide(delivery, .handled, replies, context, &stages)
         case .success(.reject(let reason)):
-            return try await decide(delivery, .rejected(reason: reason), [], &stages)
+            return try await decide(delivery, .rejected(reason: reason), [], context, &stages)
         case .success(.handoff(let reason)):
-            return try await decide(delivery, .handedOff(reason: reason), [], &stages)
+            return try await decide(delivery, .handedOff(reason: reason), [], context, &stages)
         case .success(.retry(let after)):
             try await tryAgain(delivery, "the handler asked for it", asked: after, &stages)
         case .failure(let failure):
@@ -157,26 +175,30 @@ struct DeliveryPipeline: Sendable {
     ) async throws -> Context {
         let lines = try await store.recentLines(
             of: delivery.business, delivery.customer, maximum: conversationLength)
-        var logger = logger
-        logger[metadataKey: "business"] = "\(delivery.business.rawValue)"
+        let state = try await store.state(of: delivery.business, delivery.customer)
+        var logger = business.logger
         logger[metadataKey: "delivery"] = "\(delivery.record)"
         return Context(
-            event: event, conversation: Conversation(lines), deliveryID: DeliveryID("\(delivery.record)"),
-            attempt: delivery.attempt, isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline,
-            logger: logger)
+            event: event, conversation: Conversation(lines),
+            state: ConversationState(try state.map { try JSONDocument($0).root }),
+            deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
+            isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline, logger: logger)
     }
 
     private func ask(
-        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ business: BusinessHandler
+        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ slots: HandlerSlots
     ) async throws -> Result<Outcome, HandlerFailure> {
         let isSuspect = delivery.crashes > 0
         if isSuspect, await !suspects.take() { throw CancellationError() }
         defer { if isSuspect { suspects.giveBack() } }
         store.beginHandling(delivery)
-        let answer = try await business.slots.run(within: business.deadline) {
+        let answer = try await slots.run(within: context.deadline - .now) {
             () async -> Result<Outcome, HandlerFailure> in
             do {
-                return .success(try await dispatch(context, to: handler) ?? .handled)
+                let outcome = try await dispatch(context, to: handler) ?? .handled
+                let stateBytes = context.state.change?.count ?? 0
+                guard stateBytes <= ConversationState.maximumBytes else { return .failure(.stateTooLarge) }
+                return .success(outcome)
             } catch {
                 return .failure(HandlerFailure(error))
             }
@@ -185,7 +207,7 @@ struct DeliveryPipeline: Sendable {
     }
 
     private func decide(
-        _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ replies: [Reply],
+        _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ replies: [Reply], _ context: Context,
         _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome {
         let decided = DecidedOutcome(
@@ -195,7 +217,7 @@ struct DeliveryPipeline: Sendable {
                 return DecidedReply(
                     id: id, kind: reply.kind,
                     message: reply.encode(id: id, from: delivery.business, to: delivery.customer))
-            })
+            }, state: context.state.change)
         try await store.decide(delivery, decided)
         stages.end(.done)
         return decided

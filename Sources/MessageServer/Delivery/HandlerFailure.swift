@@ -8,6 +8,8 @@ enum HandlerFailure: Error, Sendable, Equatable {
     case threw(type: String)
     /// It threw an error that says what happened without a customer's words.
     case failed(reason: String)
+    /// What it wants to remember of the conversation has more than `ConversationState.maximumBytes`.
+    case stateTooLarge
 
     init(_ error: any Error) {
         if let error = error as? any LoggableError {
@@ -22,6 +24,7 @@ enum HandlerFailure: Error, Sendable, Equatable {
         case .overran: "the handler overran its deadline"
         case .threw(let type): "the handler threw \(type)"
         case .failed(let reason): reason
+        case .stateTooLarge: "the handler's state is too large"
         }
     }
 }

@@ -3,66 +3,125 @@ import HandlerKit
 import Logging
 import Synchronization
 
-/// What answers for one business, and how many of its events may be worked on at once.
-final class BusinessHandler: Sendable {
-    let business: BusinessID
-    /// The name of the business's configuration file.
-    let slug: String
-    /// Nil when the business only records.
-    let handler: (any Handler)?
-    let slots: HandlerSlots
-    /// How long the handler may take for one delivery.
-    let deadline: Duration
-    /// Kinds that came and that nobody handles, warned about once each.
-    private let unhandled = Mutex<Set<Kind>>([])
-
-    init(business: BusinessID, slug: String, handler: (any Handler)?, concurrency: Int, deadline: Duration) {
-        self.business = business
-        self.slug = slug
-        self.handler = handler
-        self.deadline = deadline
-        slots = HandlerSlots(label: "balloon.handler.\(slug)", maximumCount: concurrency)
+/// Which handler answers for which business, now and after the next reload.
+final class HandlerRegistry: Sendable {
+    /// What a reload did: slugs.
+    struct Change: Sendable {
+        var added: [String] = []
+        var replaced: [String] = []
+        var removed: [String] = []
+        var unchanged = 0
     }
 
-    /// Waits until the handler can take an event; throws `CancellationError` when it never will again.
-    func waitUntilReady() async throws {
-        guard let handler = handler as? any EventHandler else { return }
-        guard await handler.waitUntilReady() else { throw CancellationError() }
-        if let maximum = handler.maximumInFlight { slots.limit(to: maximum) }
+    private struct State {
+        var lanes: [BusinessID: BusinessLane] = [:]
+        /// Businesses that messages are taken for; of others only what is in the journal is known.
+        var served: Set<BusinessID> = []
     }
 
-    /// Starts the handler, if it is one that must be.
-    func start() async { await (handler as? any StartingHandler)?.start() }
-
-    /// Lets nobody wait any more.
-    func stopWaiting() { (handler as? any EventHandler)?.stopWaiting() }
-
-    /// Ends what ``start()`` began.
-    func shutdown() async { await (handler as? any StartingHandler)?.shutdown() }
-
-    /// The handler, if it wants events of `kind`.
-    func handler(of kind: Kind) -> (any Handler)? {
-        guard let handler, isSubscribed(handler, to: kind) else { return nil }
-        return handler
-    }
-
-    /// Whether this is the first event of a kind that nobody handles.
-    func isFirstUnhandled(_ kind: Kind) -> Bool { unhandled.withLock { $0.insert(kind).inserted } }
-}
-
-/// Which handler answers for which business.
-struct HandlerRegistry: Sendable {
-    private let handlers: [BusinessID: BusinessHandler]
+    private let state: Mutex<State>
+    private let newLanes: AsyncStream<BusinessLane>
+    private let addLane: AsyncStream<BusinessLane>.Continuation
 
     init(_ handlers: [BusinessHandler]) {
-        self.handlers = Dictionary(handlers.map { ($0.business, $0) }) { first, _ in first }
+        (newLanes, addLane) = AsyncStream.makeStream()
+        state = Mutex(State())
+        for handler in handlers { add(handler) }
     }
 
-    /// Every business's handler.
-    var all: [BusinessHandler] { Array(handlers.values) }
+    /// Every business that ever was served in this life, in the order in which they came; ends with ``close()``.
+    var lanes: AsyncStream<BusinessLane> { newLanes }
 
-    /// The ids of the businesses that are served.
-    var businesses: Set<BusinessID> { Set(handlers.keys) }
+    /// What answers for each business, sorted by slug.
+    var all: [BusinessHandler] {
+        state.withLock { state in state.served.compactMap { state.lanes[$0]?.current } }
+            .sorted { $0.slug < $1.slug }
+    }
 
-    subscript(business: BusinessID) -> BusinessHandler? { handlers[business] }
+    /// Whether messages for the business are taken.
+    func contains(_ business: BusinessID) -> Bool { state.withLock { $0.served.contains(business) } }
+
+    /// What answers for the business, as long as it is served.
+    subscript(business: BusinessID) -> BusinessHandler? {
+        state.withLock { $0.served.contains(business) ? $0.lanes[business]?.current : nil }
+    }
+
+    /// Lets these and no others answer from now on, those with the same fingerprint as they are.
+    ///
+    /// Returns when the old ones have ended and the new ones are started; a business that is slow to end holds up
+    /// nobody else. Events of a business that is gone wait in the journal for its return.
+    func change(to wanted: Set<BusinessID>, replacing new: [BusinessHandler]) async -> Change {
+        var change = Change()
+        var replacements: [(BusinessLane, BusinessHandler)] = []
+        for handler in new {
+            if let lane = state.withLock({ $0.lanes[handler.business] }) {
+                state.withLock { _ = $0.served.insert(handler.business) }
+                replacements.append((lane, handler))
+                change.replaced.append(handler.slug)
+            } else {
+                add(handler)
+                handler.start()
+                change.added.append(handler.slug)
+            }
+        }
+        for gone in state.withLock({ $0.served.subtracting(wanted) }) {
+            guard let lane = state.withLock({ $0.lanes[gone] }) else { continue }
+            state.withLock { _ = $0.served.remove(gone) }
+            change.removed.append(lane.current.slug)
+            replacements.append((lane, .absent(lane.current)))
+        }
+        change.unchanged = wanted.count - new.count
+        await withDiscardingTaskGroup { group in
+            for (lane, handler) in replacements { group.addTask { await lane.replace(with: handler) } }
+        }
+        return change
+    }
+
+    /// Starts every handler.
+    func start() { for handler in everyHandler { handler.start() } }
+
+    /// Lets nobody wait any more, and adds no more businesses.
+    func stopWaiting() {
+        addLane.finish()
+        for handler in everyHandler { handler.stopWaiting() }
+    }
+
+    /// Ends every handler.
+    func shutdown() async {
+        await withDiscardingTaskGroup { group in
+            for handler in everyHandler { group.addTask { await handler.shutdown() } }
+        }
+    }
+
+    private var everyHandler: [BusinessHandler] { state.withLock { $0.lanes.values.map(\.current) } }
+
+    private func add(_ handler: BusinessHandler) {
+        let lane = BusinessLane(handler)
+        state.withLock { state in
+            state.lanes[handler.business] = lane
+            state.served.insert(handler.business)
+        }
+        addLane.yield(lane)
+    }
+}
+
+extension BusinessHandler {
+    /// Who takes no event of a business that is no longer configured, so that they wait.
+    fileprivate static func absent(_ old: BusinessHandler) -> BusinessHandler {
+        let host = HandlerHost(business: old.business, slug: old.slug, logger: old.logger) { _, _, _ in
+            throw HandlerHostError.notStored
+        }
+        return BusinessHandler(
+            business: old.business, slug: old.slug, life: HandlerLife(NeverReady(), host: host),
+            concurrency: 1, deadline: old.deadline, logger: old.logger)
+    }
+}
+
+/// A handler that is provisioned only by being replaced.
+private struct NeverReady: LifecycleHandler {
+    func provision(_ host: HandlerHost) async throws {
+        // Ends with the shutdown.
+        while !Task.isCancelled { _ = try? await Task.sleep(for: .seconds(3600)) }
+        throw CancellationError()
+    }
 }

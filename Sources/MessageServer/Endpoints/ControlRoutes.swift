@@ -15,13 +15,13 @@ package enum ControlRoutes {
 
     /// None when the path is too long for a socket; then only a stopped server's directory can be changed.
     static func listeners(
-        _ directory: String, _ store: ConversationStore, health: [HTTPRoute], _ logger: Logger
+        _ directory: String, _ store: ConversationStore, others: [HTTPRoute], _ logger: Logger
     ) -> [HTTPListener] {
         guard let address = SocketAddress("unix:" + directory + "/" + socketName) else {
             logger.warning("the data directory's path is too long for a control socket")
             return []
         }
-        return [HTTPListener(address, routes: make(store: store) + health)]
+        return [HTTPListener(address, routes: make(store: store) + others)]
     }
 
     static func make(store: ConversationStore) -> [HTTPRoute] {

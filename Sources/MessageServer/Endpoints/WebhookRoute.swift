@@ -8,7 +8,7 @@ import ConversationStore
 /// Apple appends `/message` to the address that is registered in Apple Business Register.
 enum WebhookRoute {
     static func make(
-        _ configuration: ServerConfiguration, businesses: Set<BusinessID>, store: ConversationStore,
+        _ configuration: ServerConfiguration, registry: HandlerRegistry, store: ConversationStore,
         observer: any StageObserver
     ) -> HTTPRoute {
         let limits = configuration.limits
@@ -19,7 +19,7 @@ enum WebhookRoute {
             let pipeline = InboundPipeline(
                 authenticator: WebhookAuthenticator(
                     secret: configuration.secret, mspID: configuration.mspID, window: limits.tokenAge),
-                limits: inboundLimits, businesses: businesses, store: store, observer: observer,
+                limits: inboundLimits, registry: registry, store: store, observer: observer,
                 references: ReferenceSequence())
             return { request, responder in pipeline.receive(request, responder) }
         }

@@ -10,7 +10,7 @@ final class InboundPipeline {
     private let authenticator: WebhookAuthenticator
     private let decompressor = GzipDecompressor()
     private let limits: InboundLimits
-    private let businesses: Set<BusinessID>
+    private let registry: HandlerRegistry
     private let store: ConversationStore
     private let observer: any StageObserver
     private var references: ReferenceSequence
@@ -20,12 +20,12 @@ final class InboundPipeline {
     private static let maximumKeptBytes = 256 << 10
 
     init(
-        authenticator: WebhookAuthenticator, limits: InboundLimits, businesses: Set<BusinessID>,
+        authenticator: WebhookAuthenticator, limits: InboundLimits, registry: HandlerRegistry,
         store: ConversationStore, observer: any StageObserver, references: ReferenceSequence
     ) {
         self.authenticator = authenticator
         self.limits = limits
-        self.businesses = businesses
+        self.registry = registry
         self.store = store
         self.observer = observer
         self.references = references
@@ -88,7 +88,7 @@ final class InboundPipeline {
         } catch {
             throw .badEnvelope(error)
         }
-        guard businesses.contains(envelope.business) else { throw .unknownBusiness }
+        guard registry.contains(envelope.business) else { throw .unknownBusiness }
         observe(clock, envelope)
         return (envelope, document)
     }

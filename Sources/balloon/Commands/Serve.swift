@@ -7,8 +7,8 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server.",
         discussion: """
-            Prints the bound address once it serves; the log goes to standard error. SIGHUP reads the certificate and \
-            its key again.
+            Prints the bound address once it serves; the log goes to standard error. SIGHUP, and any change in \
+            the folders of the configuration, reads the businesses, the certificate and its key again.
             """)
 
     @Option(help: ArgumentHelp("The server's file.", valueName: "file"))
@@ -25,12 +25,13 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let logger = try log.start()
-        var configuration = try ConfigurationLoader.load(
-            file: config, environment: ProcessEnvironment.variables(), handlers: BuiltinHandlers.all)
-        configuration.listen = listen ?? configuration.listen
-        configuration.dataDirectory = data ?? configuration.dataDirectory
+        let (listen, data) = (listen, data)
+        let source = ConfigurationSource(file: config, handlers: BuiltinHandlers.all) { configuration in
+            configuration.listen = listen ?? configuration.listen
+            configuration.dataDirectory = data ?? configuration.dataDirectory
+        }
         try await Server.run(
-            configuration, handlers: BuiltinHandlers.all, logger: logger, reloadsOnHangup: true
+            try source.load(), handlers: BuiltinHandlers.all, logger: logger, source: source
         ) {
             addresses in
             for address in addresses { StandardStream.output.write("listening on \(address)\n") }

@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 fault = sys.argv[1]
+config = {}
+told = []
 
 
 def write(line):
@@ -30,6 +32,7 @@ def introduce(call):
         write("Loading the catalogue ...")
     version = "7" if fault == "wrongVersion" else "1"
     line = result(call, {"protocolVersion": version, "handler": {"name": fault}, "events": ["text"], "maxInFlight": 1})
+    config.update(call["params"].get("config", {}))
     if fault == "unflushed":
         sys.stdout.write(line + "\n")
         signal.pause()
@@ -45,6 +48,30 @@ def event(call):
     params = call["params"]
     answer = result(call, {"replies": [f"{fault} {params['attempt']}"]})
     first = params["attempt"] == 1
+    if fault == "state":
+        count = params["state"].get("count", 0) + 1
+        # Forgotten at three.
+        write(result(call, {"replies": [f"state {count}"], "state": {"count": count} if count < 3 else None}))
+        return
+    if fault == "later":
+        write(result(call, {"replies": ["at once: " + " ".join(told)]}))
+        for key in ["ready", "ready", ""]:
+            write(json.dumps({"jsonrpc": "2.0", "id": "r" + key, "method": "reply", "params": {
+                "customer": params["event"]["customer"], "key": key, "message": "later: " + key}}))
+        return
+    if fault == "who":
+        write(result(call, {"replies": [f"{config.get('name')} {os.getpid()}"]}))
+        return
+    if fault == "slow":
+        select.select([], [], [], config.get("seconds", 0.3))
+        write(result(call, {"replies": [f"{config.get('name')}: {params['event'].get('text')}"]}))
+        return
+    if fault == "crash":
+        os._exit(5)
+    if fault == "flood":
+        for number in range(2000):
+            write(f"noise {number}")
+            sys.stderr.write(f"log {number}\n")
     if fault == "noise":
         write("Thinking ...")
         write("")
@@ -80,6 +107,9 @@ if fault == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 for line in sys.stdin:
     call = json.loads(line)
+    if "method" not in call:
+        told.append(call["result"]["messageId"] if "result" in call else str(call["error"]["code"]))
+        continue
     if call["method"] == "initialize":
         introduce(call)
     elif call["method"] == "event":

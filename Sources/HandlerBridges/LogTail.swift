@@ -1,0 +1,17 @@
+import Synchronization
+
+/// The latest lines that a handler logged, over all of its lives.
+final class LogTail: Sendable {
+    private static let maximumLines = 200
+    private let kept = Mutex<[String]>([])
+
+    var lines: [String] { kept.withLock { $0 } }
+
+    func append(_ line: String) {
+        kept.withLock { lines in
+            // A tenth at a time, so that a flood does not move the others for each line.
+            if lines.count >= Self.maximumLines { lines.removeFirst(Self.maximumLines / 10) }
+            lines.append(line)
+        }
+    }
+}

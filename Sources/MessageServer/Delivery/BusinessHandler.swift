@@ -1,0 +1,176 @@
+import BusinessMessages
+import HandlerKit
+import Logging
+import Synchronization
+
+/// What answers for one business as its configuration is now, and how many of its events may be worked on at once.
+final class BusinessHandler: Sendable {
+    /// Who is asked about one event.
+    struct Responder: Sendable {
+        /// Nil when the business only records.
+        let handler: (any Handler)?
+        let slots: HandlerSlots
+        let isFallback: Bool
+    }
+
+    /// Who answers while the handler is down.
+    struct Fallback: Sendable {
+        let life: HandlerLife
+        let slots: HandlerSlots
+        /// For how long the handler must have been down.
+        let after: Duration
+    }
+
+    private struct State {
+        /// Events that were begun here and not ended.
+        var inFlight = 0
+        /// No event begins here any more.
+        var isRetired = false
+        /// Kinds that came and that nobody handles, warned about once each.
+        var unhandled: Set<Kind> = []
+        var isFallbackTold = false
+        var idle: CheckedContinuation<Void, Never>?
+    }
+
+    let business: BusinessID
+    /// The name of the business's configuration file.
+    let slug: String
+    /// What the configuration said, so that a reload can tell what changed.
+    let fingerprint: [UInt8]
+    /// Nil when the business only records.
+    let life: HandlerLife?
+    let fallback: Fallback?
+    let slots: HandlerSlots
+    /// How long the handler may take for one delivery.
+    let deadline: Duration
+    /// A logger at the business's own level.
+    let logger: Logger
+    private let state = Mutex(State())
+
+    init(
+        business: BusinessID, slug: String, fingerprint: [UInt8] = [], life: HandlerLife?,
+        fallback: (life: HandlerLife, after: Duration)? = nil, concurrency: Int, deadline: Duration,
+        logger: Logger
+    ) {
+        self.business = business
+        self.slug = slug
+        self.fingerprint = fingerprint
+        self.life = life
+        self.deadline = deadline
+        self.logger = logger
+        slots = HandlerSlots(label: "balloon.handler.\(slug)", maximumCount: concurrency)
+        self.fallback = fallback.map { fallback in
+            let slots = HandlerSlots(label: "balloon.fallback.\(slug)", maximumCount: concurrency)
+            return Fallback(life: fallback.life, slots: slots, after: fallback.after)
+        }
+    }
+
+    /// How many events are under way.
+    var inFlightCount: Int { state.withLock { $0.inFlight } }
+
+    /// Counts an event that begins here; false when none may any more.
+    func enter() -> Bool {
+        state.withLock { state in
+            guard !state.isRetired else { return false }
+            state.inFlight += 1
+            return true
+        }
+    }
+
+    /// Counts the end of an event.
+    func leave() {
+        let idle = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.inFlight -= 1
+            guard state.inFlight == 0 else { return nil }
+            defer { state.idle = nil }
+            return state.idle
+        }
+        idle?.resume()
+    }
+
+    /// Waits for somebody who takes an event of `kind`; nil when nobody here ever will again, or the task is cancelled.
+    func responder(for kind: Kind) async -> Responder? {
+        guard let life else { return Responder(handler: nil, slots: slots, isFallback: false) }
+        if let downSince = life.downSince, let fallback, isSubscribed(fallback.life.handler, to: kind) {
+            let rest = fallback.after - (.now - downSince)
+            switch await life.waitUntilReady(within: max(rest, .zero)) {
+            case true?: break
+            case false?: return nil
+            case nil: return await fallbackResponder()
+            }
+        } else {
+            guard await life.waitUntilReady() else { return nil }
+        }
+        if let maximum = (life.handler as? any EventHandler)?.maximumInFlight { slots.limit(to: maximum) }
+        noteFallback(isNeeded: life.downSince != nil && isFallbackDue)
+        return Responder(handler: life.handler, slots: slots, isFallback: false)
+    }
+
+    /// Who answers an event of `kind` that the handler failed at, when that is because it has been down for long.
+    func fallbackResponder(for kind: Kind) async -> Responder? {
+        guard isFallbackDue, let fallback, isSubscribed(fallback.life.handler, to: kind) else { return nil }
+        return await fallbackResponder()
+    }
+
+    private var isFallbackDue: Bool {
+        guard let fallback, let downSince = life?.downSince else { return false }
+        return .now - downSince >= fallback.after
+    }
+
+    private func fallbackResponder() async -> Responder? {
+        guard let fallback, await fallback.life.waitUntilReady() else { return nil }
+        noteFallback(isNeeded: true)
+        return Responder(handler: fallback.life.handler, slots: fallback.slots, isFallback: true)
+    }
+
+    private func noteFallback(isNeeded: Bool) {
+        let isNew = state.withLock { state in
+            defer { state.isFallbackTold = isNeeded }
+            return isNeeded != state.isFallbackTold
+        }
+        guard isNew else { return }
+        if isNeeded {
+            logger.error("handler is down; its fallback answers", metadata: ["business": "\(slug)"])
+        } else {
+            logger.notice("handler answers again", metadata: ["business": "\(slug)"])
+        }
+    }
+
+    /// Starts the handlers, if they are any that must be.
+    func start() {
+        life?.start()
+        fallback?.life.start()
+    }
+
+    /// Lets nobody wait any more.
+    func stopWaiting() {
+        life?.stopWaiting()
+        fallback?.life.stopWaiting()
+    }
+
+    /// Takes no more events, waits for those under way, and ends the handlers.
+    ///
+    /// Events that take longer than the deadline are interrupted and come again.
+    func retire() async {
+        state.withLock { $0.isRetired = true }
+        stopWaiting()
+        // Every event under way ends within the deadline: its slot answers for the handler then.
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.inFlight > 0 { state.idle = continuation }
+                return state.inFlight == 0
+            }
+            if isIdle { continuation.resume() }
+        }
+        await shutdown()
+    }
+
+    /// Ends what ``start()`` began.
+    func shutdown() async {
+        await life?.shutdown()
+        await fallback?.life.shutdown()
+    }
+
+    /// Whether this is the first event of a kind that nobody handles.
+    func isFirstUnhandled(_ kind: Kind) -> Bool { state.withLock { $0.unhandled.insert(kind).inserted } }
+}

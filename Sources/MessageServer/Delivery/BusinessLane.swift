@@ -1,0 +1,43 @@
+import BusinessMessages
+import HandlerKit
+import Synchronization
+
+/// The events of one business on their way to whatever answers for it at the moment.
+final class BusinessLane: Sendable {
+    let business: BusinessID
+    private let held: Mutex<BusinessHandler>
+
+    init(_ handler: BusinessHandler) {
+        business = handler.business
+        held = Mutex(handler)
+    }
+
+    /// What answers now.
+    var current: BusinessHandler { held.withLock { $0 } }
+
+    /// Waits for somebody who takes an event of `kind`; the caller tells the business when the event has ended.
+    ///
+    /// Throws `CancellationError` when nobody ever will again. Who waits for a handler that is replaced waits for the
+    /// new one: no attempt is counted, and the order of the conversation stays, since the event is still leased.
+    func responder(for kind: Kind) async throws -> (BusinessHandler, BusinessHandler.Responder) {
+        while true {
+            let business = current
+            if business.enter() {
+                if let responder = await business.responder(for: kind) { return (business, responder) }
+                business.leave()
+            }
+            if Task.isCancelled || current === business { throw CancellationError() }
+        }
+    }
+
+    /// Lets `new` answer from now on; returns when the old one has ended and the new one is started.
+    func replace(with new: BusinessHandler) async {
+        let old = held.withLock { held in
+            defer { held = new }
+            return held
+        }
+        // One after the other: a program may hold a port or a lock. Events wait meanwhile.
+        await old.retire()
+        new.start()
+    }
+}

@@ -1,0 +1,23 @@
+import BusinessMessages
+import HandlerKit
+
+/// A text that answers whatever a customer says while the business's handler is down.
+struct CannedAnswer: EventHandler {
+    let text: String
+
+    /// What deserves an answer: who types or closes said nothing.
+    var subscribedKinds: Set<Kind> { Set(Kind.allCases).subtracting([.typingStart, .typingEnd, .close]) }
+    var maximumInFlight: Int? { nil }
+    var downSince: ContinuousClock.Instant? { nil }
+    var report: HandlerReport { HandlerReport(health: .ready) }
+
+    func waitUntilReady() async -> Bool { !Task.isCancelled }
+    func stopWaiting() {}
+    func restart() {}
+
+    /// Says it once, until something else was said to the customer.
+    func handle(_ context: Context) -> Outcome {
+        let last = context.conversation.entries.last { $0.direction == .outbound }
+        return last?.message["body"]?.string == text ? .handled : .reply(text)
+    }
+}

@@ -1,0 +1,76 @@
+import BalloonHTTP
+import BalloonJSON
+import HandlerKit
+
+/// `GET /handlers`, `POST /handlers/restart` and `POST /handlers/logs` on `DATA/control.sock`: how handlers are.
+///
+/// The first answers `{"handlers":[{"business":"demo","health":"ready","restarts":0,"process":4711,"inFlight":0,
+/// "stuck":0}]}`, where `health` is `none` for a business that only records, and `downSeconds` is there while a handler
+/// is down. The others take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest that was logged, or 404.
+enum HandlerRoutes {
+    static func make(_ registry: HandlerRegistry) -> [HTTPRoute] {
+        [
+            HTTPRoute(.get, "/handlers") { _, responder in
+                // Ends when every handler has said how it is.
+                Task { @concurrent in responder.respond(HTTPResponse(.ok, json: await list(registry))) }
+                return nil
+            },
+            route("/handlers/restart", registry) { life in
+                await (life.handler as? any EventHandler)?.restart()
+                return []
+            },
+            route("/handlers/logs", registry) { life in await life.report.log },
+        ]
+    }
+
+    private static func list(_ registry: HandlerRegistry) async -> [UInt8] {
+        var reports: [(BusinessHandler, HandlerReport?)] = []
+        for business in registry.all { reports.append((business, await business.life?.report)) }
+        var writer = JSONWriter(reservingCapacity: 1024)
+        writer.object { writer in
+            writer.key("handlers")
+            writer.array { writer in
+                for (business, report) in reports { write(business, report, to: &writer) }
+            }
+        }
+        return writer.finish()
+    }
+
+    private static func write(
+        _ business: BusinessHandler, _ report: HandlerReport?, to writer: inout JSONWriter
+    ) {
+        writer.object { writer in
+            writer.field("business", business.slug)
+            writer.field("health", report?.health.rawValue ?? "none")
+            writer.field("restarts", report?.restarts)
+            writer.field("process", report?.processID.map { Int($0) })
+            writer.field("inFlight", business.inFlightCount)
+            writer.field("stuck", business.slots.stuckCount)
+            let down = business.life?.downSince.map { .now - $0 }
+            writer.field("downSeconds", down.map { Int($0.components.seconds) })
+        }
+    }
+
+    private static func route(
+        _ path: String, _ registry: HandlerRegistry,
+        _ body: @escaping @Sendable (HandlerLife) async -> [String]
+    ) -> HTTPRoute {
+        HTTPRoute(.post, path, body: .collected(maximumBytes: 4096)) { request, responder in
+            let slug = (try? JSONDocument(Array(request.body)))?.root["business"]?.string
+            guard let life = registry.all.first(where: { $0.slug == slug })?.life else {
+                return HTTPResponse(.notFound, text: "no business of that name has a handler\n")
+            }
+            // A restart waits for the old process.
+            Task { @concurrent in
+                let lines = await body(life)
+                var answer = JSONWriter(reservingCapacity: 1024)
+                answer.object { writer in
+                    writer.key("lines")
+                    writer.array { writer in for line in lines { writer.string(line) } }
+                }
+                responder.respond(HTTPResponse(.ok, json: answer.finish()))
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import BalloonJSON
+import HandlerProtocol
+import Synchronization
+
+/// What the handler asks the server, and who waits for the answers.
+final class ServerCalls: Sendable {
+    typealias Answer = Result<JSONValue, RPCFailure>
+
+    private struct State {
+        var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
+        var nextID = 1
+        var isClosed = false
+    }
+
+    private let output: Output
+    private let state = Mutex(State())
+    private static let closed = Answer.failure(
+        RPCFailure(code: RPCFailure.Code.retryable, message: "the server is gone"))
+
+    init(_ output: Output) { self.output = output }
+
+    /// Makes a call and waits for its answer.
+    func call(_ method: String, _ params: (inout JSONWriter) -> Void) async -> Answer {
+        await withCheckedContinuation { continuation in
+            let id = state.withLock { state -> Int? in
+                guard !state.isClosed else { return nil }
+                defer { state.nextID += 1 }
+                state.waiting[state.nextID] = continuation
+                return state.nextID
+            }
+            guard let id else { return continuation.resume(returning: Self.closed) }
+            output.write(RPCLine.request(id: id, method: method, params))
+        }
+    }
+
+    /// Gives the answer to who waits for it.
+    func settle(_ id: Int, _ answer: Answer) {
+        state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: answer)
+    }
+
+    /// Lets nobody wait any more.
+    func close() {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [:] }
+            return state.waiting.values
+        }
+        for waiter in waiting { waiter.resume(returning: Self.closed) }
+    }
+}

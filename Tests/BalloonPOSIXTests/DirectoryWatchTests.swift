@@ -1,0 +1,33 @@
+import BalloonPOSIX
+import Dispatch
+import TestSupport
+import Testing
+
+struct DirectoryWatchTests {
+    @Test func `changes that come together are told once`() async throws {
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("below"))
+        let (changes, change) = AsyncStream.makeStream(of: Void.self)
+        let watch = try DirectoryWatch(
+            [directory.path, directory.file("below")], queue: DispatchQueue(label: "test"),
+            quiet: .milliseconds(50)
+        ) { change.yield() }
+        var told = changes.makeAsyncIterator()
+        for number in 0..<5 { try AtomicFile.write([1], to: directory.file("file\(number)")) }
+        #expect(await told.next() != nil)
+        try AtomicFile.write([2], to: directory.file("below/file"))
+        #expect(await told.next() != nil)
+        try Directory.remove(directory.file("file0"))
+        #expect(await told.next() != nil)
+        withExtendedLifetime(watch) {}
+        change.finish()
+        // Nothing was told twice.
+        #expect(await told.next() == nil)
+    }
+
+    @Test func `a directory that is not there is an error`() {
+        #expect(throws: SystemError.self) {
+            try DirectoryWatch(["/nonexistent"], queue: DispatchQueue(label: "test")) {}
+        }
+    }
+}

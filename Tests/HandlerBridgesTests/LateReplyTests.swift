@@ -1,0 +1,117 @@
+import BalloonJSON
+import BalloonTransport
+import BusinessMessages
+import ConversationStore
+import HandlerKit
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HandlerBridges
+@testable import MessageServer
+
+/// Messages that answer no event, and what a handler remembers, over the wire and in the process.
+struct LateReplyTests {
+    private static let program = Fixture.directory + "/handlers/faulty.py"
+
+    @Test func `a child says something later, once for each key`() async throws {
+        let server = try await BridgedServer([#"{"exec": ["\#(Self.program)", "later"]}"#])
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(count: 2, customer: customer.id)
+        let texts = replies.compactMap { $0.message.root["body"]?.string }
+        #expect(texts == ["at once: ", "later: ready"])
+        // What it was told: the same id twice, and what is wrong with an empty key.
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let told = await server.gateway.waitForMessages(count: 3, customer: customer.id)
+        let id = try #require(told[1].message.root["id"]?.string)
+        // What is wrong with the call is known before the others are on disk.
+        #expect(told[2].message.root["body"]?.string == "at once: -32602 \(id) \(id)")
+        await server.stop()
+        let lines = try server.conversation(of: customer)
+        #expect(lines.map(\.direction) == [.inbound, .outbound, .outbound, .inbound, .outbound])
+        #expect(lines.map(\.sequence) == [1, 2, 3, 4, 5])
+        #expect(lines[2].id == MessageID(id))
+    }
+
+    @Test func `a child remembers a conversation, also after a restart of the server, and forgets it`()
+        async throws
+    {
+        let binding = #"{"exec": ["\#(Self.program)", "state"]}"#
+        let directory = TemporaryDirectory()
+        var server = try await BridgedServer([binding], directory: directory)
+        let id = server.customer().id
+        for (count, text) in ["state 1", "state 2", "state 3", "state 1"].enumerated() {
+            if count == 2 {
+                await server.stop()
+                server = try await BridgedServer([binding], directory: directory)
+            }
+            let customer = server.customer(id: id)
+            #expect(try await customer.post(customer.message(.text)).status == 200)
+            let replies = await server.gateway.waitForMessages(count: count % 2 + 1, customer: customer.id)
+            #expect(replies.last?.message.root["body"]?.string == text)
+        }
+        await server.stop()
+    }
+
+    @Test func `the same key has the same id, whatever the other parts hold`() {
+        let id = { UnaskedMessages.id(BusinessID($0), CustomerID($1), $2) }
+        #expect(id("b", "c", "k") == id("b", "c", "k"))
+        #expect(Set([id("b", "c", "k"), id("bc", "", "k"), id("b", "ck", ""), id("", "b", "ck")]).count == 4)
+        #expect(id("b", "c", "k").rawValue.utf8.count == 36)
+        #expect(id("b", "c", "k").rawValue.dropFirst(14).first == "8")
+    }
+
+    /// A handler in the process that greets whom it is told to when it is provisioned, and counts with its state.
+    private struct Greeter: TextHandler, LifecycleHandler {
+        let failures: Failures
+
+        func provision(_ host: HandlerHost) async throws {
+            try failures.next()
+            try await host.send(.text("We are open again."), to: CustomerID("urn:mbid:known"), key: "open")
+        }
+
+        func text(_ text: Text, _ context: Context) -> Outcome {
+            let count = (context.state["count"].flatMap { Int($0) } ?? 0) + 1
+            context.state["count"] = "\(count)"
+            return .reply("text \(count)")
+        }
+    }
+
+    private final class Failures: Sendable {
+        struct NotYet: Error {}
+        private let left: Mutex<Int>
+        init(_ count: Int) { left = Mutex(count) }
+        func next() throws {
+            let left = self.left.withLock { left in
+                left -= 1
+                return left
+            }
+            if left >= 0 { throw NotYet() }
+        }
+    }
+
+    private struct GreeterFactory: HandlerFactory {
+        let failures: Int
+        var name: String { "greeter" }
+        func make(configuration: JSONValue?) -> any Handler { Greeter(failures: Failures(failures)) }
+    }
+
+    @Test func `a handler in the process is provisioned, speaks first, and remembers`() async throws {
+        let server = try await BridgedServer(
+            [#"{"handler": {"builtin": "greeter"}}"#], handlers: [GreeterFactory(failures: 1)])
+        let customer = server.customer()
+        // It waits for the second attempt to provision, which comes a second after the first.
+        for text in ["text 1", "text 2"] {
+            #expect(try await customer.post(customer.message(.text)).status == 200)
+            let count = text == "text 1" ? 1 : 2
+            let replies = await server.gateway.waitForMessages(count: count, customer: customer.id)
+            #expect(replies.last?.message.root["body"]?.string == text)
+        }
+        let greeted = await server.gateway.waitForMessages(customer: CustomerID("urn:mbid:known"))
+        #expect(greeted.first?.message.root["body"]?.string == "We are open again.")
+        await server.stop()
+        #expect(server.log.lines.contains { $0.contains("handler cannot be provisioned") })
+    }
+}

@@ -1,0 +1,108 @@
+import BalloonJSON
+import BalloonTransport
+import BusinessMessages
+import HandlerKit
+import Simulator
+import TestSupport
+import Testing
+
+@testable import HandlerBridges
+@testable import MessageServer
+
+/// What a reload changes, and what it leaves alone.
+struct ReloadTests {
+    private static let program = Fixture.directory + "/handlers/faulty.py"
+
+    private func binding(_ fault: String, _ config: String) -> String {
+        #"{"exec": ["\#(Self.program)", "\#(fault)"], "config": \#(config)}"#
+    }
+
+    /// Writes to a business and returns the words of its answer.
+    private func answer(_ server: BridgedServer, _ index: Int) async throws -> [String] {
+        let customer = server.customer(index)
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        let text = try #require(replies.first?.message.root["body"]?.string)
+        return text.split(separator: " ").map(String.init)
+    }
+
+    @Test func `only the handler whose own section changed begins anew`() async throws {
+        let kept = binding("who", #"{"name": "kept"}"#)
+        let server = try await BridgedServer([kept, binding("who", #"{"name": "old"}"#)])
+        let (before, old) = (try await answer(server, 0), try await answer(server, 1))
+        await server.reload([kept, binding("who", #"{"name": "new"}"#)])
+        let (after, new) = (try await answer(server, 0), try await answer(server, 1))
+        #expect(before == after)
+        #expect(old.first == "old")
+        #expect(new.first == "new")
+        await server.stop()
+        #expect(
+            server.log.lines.contains { $0.contains("configuration reloaded") && $0.contains("unchanged=1") })
+    }
+
+    @Test func `a mistake keeps the old configuration, and is loud`() async throws {
+        let good = binding("who", #"{"name": "good"}"#)
+        let server = try await BridgedServer([good, good])
+        let before = try await answer(server, 0)
+        // The first would be sound: nothing of a snapshot counts when something in it is wrong.
+        await server.reload([binding("who", #"{"name": "new"}"#), #"{"exec": []}"#])
+        #expect(try await answer(server, 0) == before)
+        await server.stop()
+        #expect(server.log.lines.contains { $0.contains("the old one stays") && $0.contains("b1.json") })
+        #expect(!server.log.lines.contains { $0.contains("configuration reloaded") })
+    }
+
+    @Test func `no event is lost or out of order when its handler is replaced`() async throws {
+        let server = try await BridgedServer([binding("slow", #"{"name": "old", "seconds": 0.1}"#)])
+        let customer = server.customer()
+        for number in 0..<6 {
+            let text = #"{"type": "text", "body": "\#(number)"}"#
+            #expect(try await customer.post(customer.message(completing: Array(text.utf8))).status == 200)
+        }
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        await server.reload([binding("slow", #"{"name": "new", "seconds": 0.01}"#)])
+        let replies = await server.gateway.waitForMessages(count: 6, customer: customer.id)
+        let texts = replies.compactMap { $0.message.root["body"]?.string }
+        #expect(texts.map { $0.split(separator: " ").last } == ["0", "1", "2", "3", "4", "5"])
+        #expect(texts.first?.hasPrefix("old") ?? false)
+        #expect(texts.last?.hasPrefix("new") ?? false)
+        await server.stop()
+        // Nobody was interrupted: every event was handled at its first attempt.
+        #expect(server.stages.events.allSatisfy { $0.attempt ?? 1 == 1 })
+    }
+
+    @Test func `a business comes and goes, and its events wait for its return`() async throws {
+        let (first, second) = (binding("who", #"{"name": "first"}"#), binding("who", #"{"name": "second"}"#))
+        let server = try await BridgedServer([first])
+        let stranger = server.customer(1)
+        #expect(try await stranger.post(stranger.message(.text)).status == 404)
+        await server.reload([first, second])
+        #expect(try await answer(server, 1).first == "second")
+        await server.reload(["", second])
+        let customer = server.customer(0)
+        #expect(try await customer.post(customer.message(.text)).status == 404)
+        #expect(try await answer(server, 1).first == "second")
+        await server.reload([first, second])
+        #expect(try await answer(server, 0).first == "first")
+        await server.stop()
+    }
+
+    @Test func `what is under way when a business goes is finished, and the rest waits`() async throws {
+        let slow = binding("slow", #"{"name": "slow", "seconds": 0.2}"#)
+        let server = try await BridgedServer([slow, slow])
+        let customer = server.customer()
+        for number in 0..<3 {
+            let text = #"{"type": "text", "body": "\#(number)"}"#
+            #expect(try await customer.post(customer.message(completing: Array(text.utf8))).status == 200)
+        }
+        await server.stages.first { $0.stage == .route }
+        await server.reload(["", slow])
+        let early = await server.gateway.waitForMessages(customer: customer.id).count
+        #expect(early < 3)
+        await server.reload([slow, slow])
+        let replies = await server.gateway.waitForMessages(count: 3, customer: customer.id)
+        let texts = replies.compactMap { $0.message.root["body"]?.string }
+        #expect(texts == ["slow: 0", "slow: 1", "slow: 2"])
+        await server.stop()
+    }
+}
