@@ -5,6 +5,7 @@ package import BusinessMessages
 /// The conversations of a data directory for who only reads them; takes no lock, and may run beside a server.
 package struct ConversationFiles: Sendable {
     private let directory: String
+    private let damaged: String
 
     /// One conversation in a list.
     package struct Summary: Sendable {
@@ -19,7 +20,16 @@ package struct ConversationFiles: Sendable {
     }
 
     /// Takes the path of the data directory.
-    package init(dataDirectory: String) { directory = dataDirectory + "/conversations" }
+    package init(dataDirectory: String) {
+        let data = DataDirectory(path: dataDirectory)
+        directory = data.conversations
+        damaged = data.damaged
+    }
+
+    /// The files of conversations that were found damaged and wait to be rebuilt; none of them is in ``list()``.
+    package func quarantined() throws -> [String] {
+        try ConversationQuarantine.paths(in: damaged).sorted().map { damaged + "/" + $0 }
+    }
 
     /// Every conversation, sorted by business and customer; reads the end of each file.
     ///
@@ -43,10 +53,14 @@ package struct ConversationFiles: Sendable {
     /// Every line of a conversation, oldest first; none when there is no such conversation.
     ///
     /// An unfinished last line is left out.
-    /// Throws ``StoreError/damaged(file:line:)`` when a line is not one or numbers are missing.
+    /// Throws ``StoreError/damaged(file:line:)`` when a line is not one or numbers are missing, and
+    /// ``StoreError/quarantinedConversation(file:)``.
     package func lines(of business: BusinessID, _ customer: CustomerID) throws -> [ConversationLine] {
-        let path =
-            directory + "/" + ConversationPath.file(ConversationKey(business: business, customer: customer))
+        let name = ConversationPath.file(ConversationKey(business: business, customer: customer))
+        let path = directory + "/" + name
+        if Directory.exists(damaged + "/" + name) {
+            throw StoreError.quarantinedConversation(file: damaged + "/" + name)
+        }
         guard Directory.exists(path) else { return [] }
         let texts = try tail(path, maximum: .max)
         return try parse(texts, lastSequence: texts.count, path: path)

@@ -42,6 +42,9 @@ package struct ConversationLine: Sendable {
     /// Inbound: the message of moments before that said the same, so that this one was not handed over.
     package let repeats: MessageID?
 
+    /// What no two lines of a conversation have in common.
+    var identity: LineIdentity { LineIdentity(record: record, reply: direction == .outbound ? id : nil) }
+
     /// Reads a line without its line feed; nil when it is not one.
     package init?(_ text: [UInt8]) {
         // A line that is no JSON is not a line; where it stands is the caller's to tell.
@@ -81,6 +84,9 @@ struct ConversationEntry: Sendable {
     /// What no two lines of a conversation have in common.
     var identity: LineIdentity { LineIdentity(record: record, reply: result == nil ? nil : id) }
 
+    /// The kinds whose inbound lines leave something out.
+    static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form]
+
     /// The line with its line feed.
     func line(sequence: Int) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.count + 384)
@@ -115,7 +121,7 @@ struct LineIdentity: Hashable, Sendable {
 
 /// Tokens and private answers are for the handler alone: the line has the message without them.
 private func kept(_ message: [UInt8], _ kind: Kind) -> [UInt8] {
-    guard [.authentication, .applePay, .form].contains(kind),
+    guard ConversationEntry.redactedKinds.contains(kind),
         // The journal holds nothing but validated JSON.
         let document = try? JSONDocument(message, limits: .journal)
     else { return message }

@@ -20,6 +20,12 @@ enum ConversationPath {
     /// `<business>/<2 hex>/<64 hex>.json`, below the folder of all states.
     static func state(_ key: ConversationKey) -> String { String(file(key).dropLast()) }
 
+    /// Whether a path is that of one of this customer's conversations.
+    static func holds(_ path: String, _ customer: CustomerID) -> Bool {
+        let name = hash(customer.rawValue)
+        return path.hasSuffix("/" + name.prefix(2) + "/" + name + ".jsonl")
+    }
+
     /// The folder of a business.
     static func business(_ id: BusinessID) -> String {
         let text = id.rawValue

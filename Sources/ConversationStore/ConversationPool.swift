@@ -8,38 +8,78 @@ struct ConversationPool: Sendable {
     private var dirty: Set<ConversationKey> = []
     private var newDirectories: Set<String> = []
     private var isClosed = false
+    private(set) var quarantine: ConversationQuarantine
 
     private let maximumOpenFiles: Int
     /// From this many dirty files on one sync of the whole file system is cheaper.
     private static let maximumSingleSyncs = 64
 
-    init(directory: String, maximumOpenFiles: Int) {
+    init(directory: String, quarantine: ConversationQuarantine, maximumOpenFiles: Int) {
         self.directory = directory
+        self.quarantine = quarantine
         self.maximumOpenFiles = max(1, maximumOpenFiles)
     }
 
     /// Whether any line was written since the last sync.
     var isDirty: Bool { !dirty.isEmpty }
 
-    /// Appends a line to its conversation's file, unless it `mightBeThere` and is.
-    mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
+    /// Appends a line to its conversation's file, unless it `mightBeThere` and is; whether it was appended.
+    ///
+    /// The line of a conversation that is quarantined waits for the conversation to be rebuilt.
+    @discardableResult
+    mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            return try quarantining(entry.conversation) { pool throws(StoreError) in
+                try pool.write(entry, mightBeThere: mightBeThere)
+            }
+        } catch {
+            guard case .quarantinedConversation = error else { throw error }
+            quarantine.keep(entry)
+            return false
+        }
+    }
+
+    /// The last lines of a conversation, oldest first; none when there is no such conversation.
+    mutating func lines(of key: ConversationKey, maximum: Int) throws(StoreError) -> [ConversationLine] {
+        try quarantining(key) { pool throws(StoreError) in
+            try pool.makeOpen(key, creates: false)
+            return try pool.open[key]?.lines(maximum: maximum) ?? []
+        }
+    }
+
+    /// Writes a conversation that is quarantined anew, from what is good in its file and what is missing there.
+    mutating func repair(
+        _ path: String, adding entries: [ConversationEntry]
+    ) throws(StoreError) -> ConversationRepair {
+        if isClosed { throw .closed }
+        return try quarantine.repair(path, in: directory, adding: entries)
+    }
+
+    private mutating func write(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
         let key = entry.conversation
         try makeOpen(key, creates: true)
-        guard let index = open.index(forKey: key) else { return }
+        guard let index = open.index(forKey: key) else { return false }
         do throws(StoreError) {
+            let isNew = try open.values[index].append(entry, mightBeThere: mightBeThere)
             // A line that is there already may have been written by a life that did not sync it.
-            _ = try open.values[index].append(entry, mightBeThere: mightBeThere)
             dirty.insert(key)
+            return isNew
         } catch {
             open[key] = nil
             throw error
         }
     }
 
-    /// The last lines of a conversation, oldest first; none when there is no such conversation.
-    mutating func lines(of key: ConversationKey, maximum: Int) throws(StoreError) -> [ConversationLine] {
-        try makeOpen(key, creates: false)
-        return try open[key]?.lines(maximum: maximum) ?? []
+    /// Sets a conversation aside that turns out to be damaged, so that nothing is read from it or written behind it.
+    private mutating func quarantining<Result>(
+        _ key: ConversationKey, _ body: (inout ConversationPool) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(StoreError) { return try body(&self) } catch {
+            guard case .damaged = error else { throw error }
+            open[key] = nil
+            dirty.remove(key)
+            throw try quarantine.add(key, from: directory, error)
+        }
     }
 
     /// Waits until every line is on disk, and the names of new files and folders.
@@ -76,7 +116,9 @@ struct ConversationPool: Sendable {
             open.values[index].lastUse = uses
             return
         }
-        let path = directory + "/" + ConversationPath.file(key)
+        let name = ConversationPath.file(key)
+        try quarantine.check(name)
+        let path = directory + "/" + name
         if !creates, !Directory.exists(path) { return }
         var conversation = try openFile(path)
         if conversation.isNew { newDirectories.insert(Directory.parent(of: path)) }

@@ -43,14 +43,14 @@ package final class ConversationStore: Sendable {
             accounts.settle(entries, result)
             intake.settle(entries, result)
         }
-        conversations = ConversationWriter(
-            directory: directory.conversations, maximumOpenFiles: configuration.maximumOpenConversations)
+        conversations = try ConversationWriter(
+            directory, maximumOpenFiles: configuration.maximumOpenConversations, logger: logger)
         states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
             configuration.checkpointInterval, conversations: conversations, journal: journal, logger: logger)
         retention = Retention(
             configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
-            journal: journal, checkpointer: checkpointer, logger: logger)
+            journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
         self.accounts = accounts
         self.scheduler = scheduler
         self.intake = intake
@@ -109,7 +109,8 @@ package final class ConversationStore: Sendable {
             pendingDeliveries: deliveries.pending, parkedDeliveries: deliveries.parked,
             unreadableDeliveries: deliveries.unreadable,
             pendingReferences: scheduler.referenceCount, waitingBytes: journal.waitingBytes,
-            lastSyncFailure: journal.lastFailure, indexedMessages: intake.count)
+            lastSyncFailure: journal.lastFailure, indexedMessages: intake.count,
+            quarantinedConversations: conversations.quarantined.count)
     }
 
     /// Writes the conversation lines that a power cut may have taken.

@@ -1,4 +1,5 @@
 import Dispatch
+import Logging
 import Synchronization
 
 /// Writes conversation lines on a serial queue, behind the journal.
@@ -6,19 +7,28 @@ final class ConversationWriter: Sendable {
     private let queue = DispatchQueue(label: "balloon.conversations")
     private let pool: Mutex<ConversationPool>
 
-    init(directory: String, maximumOpenFiles: Int) {
-        pool = Mutex(ConversationPool(directory: directory, maximumOpenFiles: maximumOpenFiles))
+    init(_ directory: DataDirectory, maximumOpenFiles: Int, logger: Logger) throws(StoreError) {
+        let quarantine = try ConversationQuarantine(directory, logger: logger)
+        pool = Mutex(
+            ConversationPool(
+                directory: directory.conversations, quarantine: quarantine,
+                maximumOpenFiles: maximumOpenFiles))
     }
 
     /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) async throws {
-        try await perform { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
+        _ = try await perform { pool throws(StoreError) in
+            try pool.append(entry, mightBeThere: mightBeThere)
+        }
     }
 
     /// The last lines of a conversation, oldest first.
     func lines(of key: ConversationKey, maximum: Int) async throws -> [ConversationLine] {
         try await perform { pool throws(StoreError) in try pool.lines(of: key, maximum: maximum) }
     }
+
+    /// The conversations that wait to be rebuilt, as paths below the folder of all conversations.
+    var quarantined: Set<String> { pool.withLock { $0.quarantine.paths } }
 
     /// Waits until every line is on disk; whether there was anything to wait for.
     func synchronize() async throws -> Bool {
@@ -32,7 +42,7 @@ final class ConversationWriter: Sendable {
     /// Takes nothing more.
     func close() async throws { try await perform { pool throws(StoreError) in pool.close() } }
 
-    /// Runs `body` at once, on the caller's thread; only before the store is in use.
+    /// Runs `body` at once, on the caller's thread, which may wait for the disk.
     func now<Result: Sendable>(
         _ body: (inout ConversationPool) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

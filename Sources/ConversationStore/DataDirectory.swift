@@ -6,6 +6,8 @@ struct DataDirectory: Sendable {
 
     var journal: String { path + "/journal" }
     var conversations: String { path + "/conversations" }
+    /// Conversations that were found damaged, below it as they were below the folder of all conversations.
+    var damaged: String { path + "/damaged" }
     /// What handlers remember of conversations.
     var states: String { path + "/states" }
     /// Which deliveries handlers are at work on.

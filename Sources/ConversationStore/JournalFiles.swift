@@ -88,7 +88,7 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    private func abandoned(_ segments: [UInt64]) throws(StoreError) -> AbandonedRecords {
+    func abandoned(_ segments: [UInt64]) throws(StoreError) -> AbandonedRecords {
         var abandoned = AbandonedRecords()
         for segment in segments {
             guard let file = try open(segment) else { continue }
@@ -112,14 +112,14 @@ package struct JournalFiles: Sendable {
     }
 
     /// Nil when a server that runs let the segment go meanwhile.
-    private func open(_ segment: UInt64) throws(StoreError) -> File? {
+    func open(_ segment: UInt64) throws(StoreError) -> File? {
         do throws(SystemError) { return try File(path(segment), for: .reading) } catch {
             if error.isMissing { return nil }
             throw .unavailable(path: path(segment), error)
         }
     }
 
-    private func reading<Result>(
+    func reading<Result>(
         _ segment: UInt64, _ body: () throws(SystemError) -> Result
     ) throws(StoreError) -> Result {
         do throws(SystemError) { return try body() } catch {

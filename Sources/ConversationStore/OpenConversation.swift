@@ -65,9 +65,8 @@ struct OpenConversation: Sendable {
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
         if let known { return known }
         var found: Set<LineIdentity> = []
-        for line in try lines(maximum: lastSequence) {
-            found.insert(
-                LineIdentity(record: line.record, reply: line.direction == .outbound ? line.id : nil))
+        for line in try lines(maximum: .max) {
+            found.insert(line.identity)
         }
         known = found
         return found

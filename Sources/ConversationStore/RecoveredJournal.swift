@@ -12,6 +12,15 @@ struct RecoveredJournal: Sendable {
         /// The message that it says once more.
         var original: MessageID?
 
+        init(_ message: JournalRecord.Message, record: UInt64, at location: RecordLocation) {
+            conversation = message.conversation
+            pending = PendingDelivery(
+                record: record, location: location, awaitsReference: message.hasReference,
+                isReplay: message.replayOf != nil, isOutbound: message.outboundKind != nil,
+                isDecided: message.outboundKind != nil, isRecovered: true)
+            kind = message.outboundKind
+        }
+
         var lease: Lease { Lease(conversation: conversation, pending: pending) }
     }
 
@@ -96,13 +105,7 @@ struct RecoveredJournal: Sendable {
             return
         }
         ledger.noteMessage(in: location.segment)
-        unfinished[record] = Recovered(
-            conversation: message.conversation,
-            pending: PendingDelivery(
-                record: record, location: location, awaitsReference: message.hasReference,
-                isReplay: message.replayOf != nil, isOutbound: message.outboundKind != nil,
-                isDecided: message.outboundKind != nil, isRecovered: true),
-            kind: message.outboundKind)
+        unfinished[record] = Recovered(message, record: record, at: location)
     }
 
     private mutating func finish(_ finished: JournalRecord.Finished, by record: UInt64) {

@@ -23,13 +23,14 @@ final class Retention: Sendable {
     private let files: JournalFiles
     private let reader: SegmentReader
     private let journal: Journal
+    private let conversations: ConversationWriter
     private let checkpointer: Checkpointer
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, directory: String, accounts: SegmentAccounts,
-        files: JournalFiles, reader: SegmentReader, journal: Journal, checkpointer: Checkpointer,
-        logger: Logger
+        files: JournalFiles, reader: SegmentReader, journal: Journal,
+        conversations: ConversationWriter, checkpointer: Checkpointer, logger: Logger
     ) {
         window = configuration.deduplicationWindow
         interval = configuration.retentionInterval
@@ -38,6 +39,7 @@ final class Retention: Sendable {
         self.files = files
         self.reader = reader
         self.journal = journal
+        self.conversations = conversations
         self.checkpointer = checkpointer
         self.logger = logger
     }
@@ -89,6 +91,12 @@ final class Retention: Sendable {
             return (expired.map(\.first), ledger.deadLetters(in: expired))
         }
         guard let last = expired.last else { return }
+        let quarantined = conversations.quarantined.count
+        guard quarantined == 0 else {
+            return logger.error(
+                "the journal is kept for damaged conversations: balloon conversations rebuild",
+                metadata: ["count": "\(quarantined)"])
+        }
         do {
             try await carry(deadLetters)
             for segment in expired { try remove(segment) }

@@ -13,6 +13,9 @@ package enum StoreError: Error, Hashable, Sendable {
     /// A damaged journal file was set aside at an earlier start and nobody has decided about it yet; the
     /// operator repairs it and gives it its name back, or moves it away and loses what was in it.
     case quarantined(file: String)
+    /// A conversation was found damaged and set aside, and nothing of it is read until it is rebuilt; the operator does
+    /// that with `balloon conversations rebuild`.
+    case quarantinedConversation(file: String)
     /// The operating system refused something at the path; the operator sees to disk and permissions.
     case unavailable(path: String, SystemError)
     /// Writing or syncing failed, so nothing of the batch counts as kept; the caller answers 503.
@@ -51,6 +54,7 @@ extension StoreError: CustomStringConvertible {
         case .damaged(let file, 0): "\(file) is damaged"
         case .damaged(let file, let line): "\(file) is damaged at line \(line)"
         case .quarantined(let file): "\(file) was found damaged and waits for a decision"
+        case .quarantinedConversation(let file): "\(file) was found damaged and waits to be rebuilt"
         case .unavailable(let path, let error): "\(path): \(error)"
         case .notDurable(let error): "not written to disk: \(error)"
         case .overloaded: "too much is waiting for the disk"

@@ -16,4 +16,6 @@ package struct StoreStatistics: Hashable, Sendable {
     package let lastSyncFailure: SystemError?
     /// Messages in the deduplication index.
     package let indexedMessages: Int
+    /// Conversations that were found damaged and wait to be rebuilt; while there are any, no segment is deleted.
+    package let quarantinedConversations: Int
 }

@@ -55,6 +55,10 @@ struct FailureReport {
         case .notAToken:
             self.init(.badData, "the token is not three parts of Base64url with dots between them", hint: nil)
         case .tokenRefused(let reason): self.init(.failed, reason, hint: nil)
+        case .problemsFound(let count):
+            self.init(
+                .badData, "\(count) \(count == 1 ? "problem" : "problems")",
+                hint: "balloon conversations rebuild writes what the journal has; the rest is in a backup")
         case .badVariable(let name, let hint):
             self.init(.configuration, "\(name) has no meaning", hint: hint)
         }
@@ -73,6 +77,8 @@ struct FailureReport {
             self.init(.badData, "\(error)", hint: "use the program that wrote it, or name another directory")
         case .damaged, .quarantined:
             self.init(.badData, "\(error)", hint: "restore the file from a backup")
+        case .quarantinedConversation:
+            self.init(.badData, "\(error)", hint: "balloon conversations rebuild")
         case .unavailable:
             self.init(.unavailable, "\(error)", hint: "check the path, its mode and the disk")
         case .unknownRecord, .notDead:

@@ -5,48 +5,64 @@ import ConversationStore
 import Logging
 import MessageServer
 
-/// A change of a data directory: by the server that owns it, or on the directory itself when none does.
+/// Changes of a data directory: by the server that owns it, or on the directory itself when none does.
+///
+/// Each returns when the change is on disk.
 enum StoreChange {
     /// Hands messages over again; returns their new records.
-    case replay([UInt64])
-    /// Takes messages off the dead letters.
-    case drop([UInt64])
+    static func replay(_ records: [UInt64], data: String) async throws -> [UInt64] {
+        try await change(data, "replay", body(records), ControlRoutes.records(in:)) { store in
+            try await store.replay(records)
+        }
+    }
 
-    /// Makes the change; returns when it is on disk.
-    func run(data: String) async throws -> [UInt64] {
+    /// Takes messages off the dead letters.
+    static func drop(_ records: [UInt64], data: String) async throws {
+        _ = try await change(data, "drop", body(records), ControlRoutes.records(in:)) { store in
+            try await store.drop(records)
+            return []
+        }
+    }
+
+    /// Writes what is missing in the conversations.
+    static func rebuild(data: String) async throws -> ConversationStore.Rebuilt {
+        try await change(data, "rebuild", [], ControlRoutes.rebuilt(in:)) { store in
+            try await store.rebuild()
+        }
+    }
+
+    private static func change<Result>(
+        _ data: String, _ name: String, _ body: [UInt8], _ read: ([UInt8]) -> Result?,
+        alone: (ConversationStore) async throws -> Result
+    ) async throws -> Result {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))
         }
-        if let answer = try await askServer(data) { return answer }
+        if let answer = try await askServer(data, name, body, read) { return answer }
         // Takes the lock, so that no server can begin meanwhile; the next one delivers.
         let store = try ConversationStore.open(
             StoreConfiguration(directory: data), logger: Logger(label: "balloon"))
         do {
-            let records = try await change(store)
+            let result = try await alone(store)
             await store.close()
-            return records
+            return result
         } catch {
             await store.close()
             throw error
         }
     }
 
-    private func change(_ store: ConversationStore) async throws -> [UInt64] {
-        switch self {
-        case .replay(let records): return try await store.replay(records)
-        case .drop(let records):
-            try await store.drop(records)
-            return []
-        }
-    }
-
     /// Nil when no server listens.
-    private func askServer(_ data: String) async throws -> [UInt64]? {
+    private static func askServer<Result>(
+        _ data: String, _ name: String, _ body: [UInt8], _ read: ([UInt8]) -> Result?
+    ) async throws -> Result? {
         let path = data + "/" + ControlRoutes.socketName
         guard Directory.exists(path) else { return nil }
         var request = TransportRequest(
             method: "POST", url: "http://localhost/" + name, body: body, allowsPlainHTTP: true)
         request.unixSocket = path
+        // A rebuild reads the whole journal.
+        request.timeout = .seconds(3600)
         let response: TransportResponse
         do throws(TransportError) {
             response = try await CurlTransport().send(request)
@@ -54,21 +70,10 @@ enum StoreChange {
             // What a server that was killed left behind.
             return nil
         }
-        if response.status == 200, let records = ControlRoutes.records(in: response.body) { return records }
+        if response.status == 200, let result = read(response.body) { return result }
         let reason = (try? JSONDocument(response.body))?.root["error"]?.string
         throw CommandFailure.refused(status: response.status, answer: terminalText(reason ?? ""))
     }
 
-    private var name: String {
-        switch self {
-        case .replay: "replay"
-        case .drop: "drop"
-        }
-    }
-
-    private var body: [UInt8] {
-        switch self {
-        case .replay(let records), .drop(let records): Array("{\"records\":\(records)}".utf8)
-        }
-    }
+    private static func body(_ records: [UInt64]) -> [UInt8] { Array("{\"records\":\(records)}".utf8) }
 }

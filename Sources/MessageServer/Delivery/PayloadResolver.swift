@@ -81,7 +81,7 @@ extension StoreError {
     /// Whether a file is not what was written; it may be mended while the server runs.
     var isDamage: Bool {
         switch self {
-        case .damaged, .quarantined: true
+        case .damaged, .quarantined, .quarantinedConversation: true
         default: false
         }
     }
@@ -90,7 +90,8 @@ extension StoreError {
     var isTransient: Bool {
         switch self {
         case .notDurable, .overloaded, .unavailable: true
-        case .inUse, .unknownVersion, .damaged, .quarantined, .closed, .notLeased, .alreadyDecided,
+        case .inUse, .unknownVersion, .damaged, .quarantined, .quarantinedConversation, .closed, .notLeased,
+            .alreadyDecided,
             .unknownReply,
             .alreadyResolved, .unknownRecord, .notFinished, .notDead:
             false

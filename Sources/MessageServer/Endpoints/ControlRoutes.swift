@@ -1,13 +1,14 @@
 import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
-import ConversationStore
+package import ConversationStore
 import Logging
 
-/// `POST /replay` and `POST /drop` on `DATA/control.sock`: what changes a data directory that a server owns.
+/// `POST /replay`, `/drop` and `/rebuild` on `DATA/control.sock`: what changes a data directory that a server owns.
 ///
 /// The body is `{"records":[12,13]}`. The answer is 200 with `{"records":[57,58]}`, the new records of a replay, or 400
-/// with `{"error":"…"}`, and then nothing was changed. `/livez` and `/readyz` answer here too, for who cannot check the
+/// with `{"error":"…"}`, and then nothing was changed. `/rebuild` takes no body, and its answer is
+/// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`. `/livez` and `/readyz` answer here too, for who cannot check the
 /// public listener's certificate.
 package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
@@ -31,8 +32,22 @@ package enum ControlRoutes {
                 try await store.drop(records)
                 return []
             },
+            HTTPRoute(.post, "/rebuild") { _, responder in
+                // The journal is read and conversations are written, which no shard waits for.
+                Task { @concurrent in
+                    do {
+                        responder.respond(HTTPResponse(.ok, json: try await store.rebuild().json))
+                    } catch {
+                        responder.respond(HTTPResponse(.badRequest, json: refusal(error)))
+                    }
+                }
+                return nil
+            },
         ]
     }
+
+    /// What was rebuilt, as an answer says it; nil when it is none.
+    package static func rebuilt(in json: [UInt8]) -> ConversationStore.Rebuilt? { .init(json) }
 
     private static func route(
         _ path: String, _ change: @escaping @Sendable ([UInt64]) async throws -> [UInt64]

@@ -3,10 +3,11 @@ import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
 
-/// `balloon conversations …`: reads what is on disk; a server may run beside it.
+/// `balloon conversations …`: reads and checks what is on disk, and rebuilds it; a server may run beside it.
 struct Conversations: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Read the conversations in a data directory.", subcommands: [List.self, Show.self])
+        abstract: "Read, check and rebuild the conversations in a data directory.",
+        subcommands: [List.self, Show.self, Verify.self, Rebuild.self])
 
     /// `balloon conversations list`.
     struct List: AsyncParsableCommand {
@@ -19,6 +20,10 @@ struct Conversations: AsyncParsableCommand {
             for summary in try options.files().list() {
                 StandardStream.output.write(
                     options.json ? ConversationRendering.json(summary) : ConversationRendering.text(summary))
+            }
+            // They are not in the list, and must not be taken for none.
+            if let file = try options.files().quarantined().first {
+                throw StoreError.quarantinedConversation(file: file)
             }
         }
     }

@@ -51,7 +51,7 @@ struct DeadLetters: AsyncParsableCommand {
         func run() async throws {
             let chosen = try choice.events(options)
             if chosen.isEmpty { return }
-            let replays = try await StoreChange.replay(chosen.map(\.record)).run(data: options.data)
+            let replays = try await StoreChange.replay(chosen.map(\.record), data: options.data)
             for (event, replay) in zip(chosen, replays) {
                 StandardStream.output.write("\(event.record) is handed over again as \(replay)\n")
             }
@@ -69,7 +69,7 @@ struct DeadLetters: AsyncParsableCommand {
         func run() async throws {
             let chosen = try choice.events(options)
             if chosen.isEmpty { return }
-            _ = try await StoreChange.drop(chosen.map(\.record)).run(data: options.data)
+            try await StoreChange.drop(chosen.map(\.record), data: options.data)
             for event in chosen { StandardStream.output.write("\(event.record) is dropped\n") }
         }
     }

@@ -81,7 +81,7 @@ struct Events: AsyncParsableCommand {
                     "\(chosen.count) would be handed over again; --send does it\n")
             }
             if chosen.isEmpty { return }
-            let replays = try await StoreChange.replay(chosen.map(\.record)).run(data: options.data)
+            let replays = try await StoreChange.replay(chosen.map(\.record), data: options.data)
             StandardStream.error.write(
                 "handed over again as \(replays.map(String.init).joined(separator: ", "))\n")
         }

@@ -1,0 +1,103 @@
+import BalloonPOSIX
+import Logging
+
+/// The conversations that were found damaged: their files lie in a folder of their own until they are rebuilt.
+///
+/// Nothing is read from them, and what is to be written waits, so that none is ever taken for an empty one.
+struct ConversationQuarantine: Sendable {
+    /// The files, as paths below the folder; below that of all conversations they are the same.
+    private(set) var paths: Set<String>
+    private let directory: String
+    private let logger: Logger
+    /// Lines that waited in this life; those of an earlier one are in the journal.
+    private var waiting: [String: [ConversationEntry]] = [:]
+    /// More of one conversation are in the journal only.
+    private static let maximumWaitingLines = 1000
+
+    /// Looks what earlier lives have set aside.
+    init(_ data: DataDirectory, logger: Logger) throws(StoreError) {
+        directory = data.damaged
+        self.logger = logger
+        paths = try Self.paths(in: directory)
+    }
+
+    /// The files in a folder of damaged conversations.
+    static func paths(in directory: String) throws(StoreError) -> Set<String> {
+        var paths: Set<String> = []
+        do throws(SystemError) {
+            guard Directory.exists(directory) else { return [] }
+            for business in try Directory.names(in: directory) {
+                for folder in try Directory.names(in: directory + "/" + business) {
+                    let names = try Directory.names(in: directory + "/" + business + "/" + folder)
+                    for name in names where name.hasSuffix(".jsonl") {
+                        paths.insert(business + "/" + folder + "/" + name)
+                    }
+                }
+            }
+        } catch {
+            throw .unavailable(path: directory, error)
+        }
+        return paths
+    }
+
+    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation with this path is one of them.
+    func check(_ path: String) throws(StoreError) {
+        if paths.isEmpty || !paths.contains(path) { return }
+        throw .quarantinedConversation(file: directory + "/" + path)
+    }
+
+    /// Whether the conversation is one of them.
+    func contains(_ key: ConversationKey) -> Bool {
+        !paths.isEmpty && paths.contains(ConversationPath.file(key))
+    }
+
+    /// Keeps a line until its conversation is rebuilt.
+    mutating func keep(_ entry: ConversationEntry) {
+        let path = ConversationPath.file(entry.conversation)
+        if waiting[path]?.count ?? 0 >= Self.maximumWaitingLines { return }
+        waiting[path, default: []].append(entry)
+    }
+
+    /// Moves a damaged conversation here, and says so; on disk before any checkpoint speaks of lines behind the damage.
+    mutating func add(
+        _ key: ConversationKey, from conversations: String, _ reason: StoreError
+    ) throws(StoreError) -> StoreError {
+        let path = ConversationPath.file(key)
+        let target = directory + "/" + path
+        logger.critical(
+            "a conversation is damaged and was set aside: balloon conversations rebuild",
+            metadata: ["file": "\(target)", "reason": "\(reason)"])
+        do throws(SystemError) {
+            try Directory.make(Directory.parent(of: target))
+            try Directory.rename(conversations + "/" + path, to: target)
+            try Directory.synchronizeFileSystem(of: directory)
+        } catch {
+            throw .unavailable(path: target, error)
+        }
+        paths.insert(path)
+        return .quarantinedConversation(file: target)
+    }
+
+    /// Writes the conversation anew and takes it off the list; the damaged file stays beside it under another name.
+    mutating func repair(
+        _ path: String, in conversations: String, adding entries: [ConversationEntry]
+    ) throws(StoreError) -> ConversationRepair {
+        let source = directory + "/" + path
+        let repair: ConversationRepair
+        do throws(SystemError) {
+            // Who puts a file from a backup where the damaged one was wants that one.
+            let target = conversations + "/" + path
+            let base = try File(Directory.exists(target) ? target : source, for: .reading).readAll()
+            repair = ConversationRepair(base, adding: entries + (waiting[path] ?? []))
+            try Directory.make(Directory.parent(of: target))
+            try AtomicFile.write(repair.bytes, to: target)
+            try Directory.rename(source, to: source + ".before")
+            try Directory.synchronizeFileSystem(of: conversations)
+        } catch {
+            throw .unavailable(path: source, error)
+        }
+        paths.remove(path)
+        waiting[path] = nil
+        return repair
+    }
+}

@@ -1,0 +1,53 @@
+import BalloonJSON
+import BusinessMessages
+
+/// A conversation put together again: the good lines of its file in their order, and those that are missing.
+///
+/// A value computed from bytes and entries. Lines are numbered anew; a line that is neither whole nor in the journal is
+/// lost, and counted.
+struct ConversationRepair: Sendable {
+    /// The whole file.
+    private(set) var bytes: [UInt8] = []
+    /// How many lines were written that the file did not have.
+    private(set) var restored = 0
+    /// How many lines could not be had.
+    private(set) var lost = 0
+
+    /// A line that is to be written.
+    private struct Part {
+        let record: UInt64
+        /// The line without its number, from the comma behind it.
+        let text: [UInt8]
+    }
+
+    init(_ damaged: [UInt8], adding entries: [ConversationEntry]) {
+        var parts: [Part] = []
+        var known: Set<LineIdentity> = []
+        var broken = 0
+        for piece in damaged.split(separator: UInt8(ascii: "\n")) {
+            let text = Array(piece)
+            guard let line = ConversationLine(text), let comma = text.firstIndex(of: UInt8(ascii: ",")) else {
+                broken += 1
+                continue
+            }
+            // One that stands twice is kept once.
+            guard known.insert(line.identity).inserted else { continue }
+            parts.append(Part(record: line.record, text: Array(text[comma...])))
+        }
+        for entry in entries where known.insert(entry.identity).inserted {
+            let line = entry.line(sequence: 0)
+            guard let comma = line.firstIndex(of: UInt8(ascii: ",")) else { continue }
+            let part = Part(record: entry.record, text: Array(line[comma...].dropLast()))
+            // Behind all that the journal had before it; what was parked stands where it was.
+            let place = parts.lastIndex { $0.record <= part.record }.map { $0 + 1 } ?? 0
+            parts.insert(part, at: place)
+            restored += 1
+        }
+        lost = max(0, broken - restored)
+        for (index, part) in parts.enumerated() {
+            bytes.append(contentsOf: Array("{\"seq\":\(index + 1)".utf8))
+            bytes.append(contentsOf: part.text)
+            bytes.append(UInt8(ascii: "\n"))
+        }
+    }
+}

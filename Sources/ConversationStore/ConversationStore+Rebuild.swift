@@ -1,0 +1,87 @@
+import BalloonJSON
+import BalloonPOSIX
+import Dispatch
+
+extension ConversationStore {
+    /// What a rebuild did.
+    package struct Rebuilt: Hashable, Sendable {
+        /// Lines that were missing and are there now.
+        package fileprivate(set) var restoredLines = 0
+        /// Conversations that were damaged and are whole again.
+        package fileprivate(set) var repairedConversations = 0
+        /// Lines that neither the damaged files nor the journal had.
+        package fileprivate(set) var lostLines = 0
+
+        fileprivate init() {}
+
+        /// Reads ``json``; nil when it is something else.
+        package init?(_ json: [UInt8]) {
+            // What is no JSON is something else.
+            guard let root = (try? JSONDocument(json))?.root, let restored = root["restoredLines"]?.int,
+                let repaired = root["repairedConversations"]?.int, let lost = root["lostLines"]?.int
+            else { return nil }
+            restoredLines = restored
+            repairedConversations = repaired
+            lostLines = lost
+        }
+
+        /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
+        package var json: [UInt8] {
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.field("restoredLines", restoredLines)
+                writer.field("repairedConversations", repairedConversations)
+                writer.field("lostLines", lostLines)
+            }
+            return writer.finish()
+        }
+    }
+
+    /// Replays the journal onto the conversations: writes every line that is missing, and damaged files anew.
+    ///
+    /// Beside everything else that the store does. A damaged file stays in its folder, with `.before` behind its name.
+    /// Throws a ``StoreError``; what was rebuilt until then stays.
+    package func rebuild() async throws -> Rebuilt {
+        // What was finished a moment ago may still be on its way to the file.
+        await journal.flush()
+        let rebuilt = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "balloon.rebuild").async {
+                do throws(StoreError) {
+                    continuation.resume(returning: try self.replayJournal())
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+        checkpointer.noteWrite()
+        return rebuilt
+    }
+
+    private func replayJournal() throws(StoreError) -> Rebuilt {
+        var rebuilt = Rebuilt()
+        var damaged: [String: [ConversationEntry]] = [:]
+        var messages = OpenMessages()
+        try files.forEachRecord { record, number, location throws(StoreError) in
+            guard let message = messages.apply(record, number: number, at: location) else { return }
+            for entry in try message.entries(from: reader) {
+                let (isNew, isQuarantined) = try conversations.now { pool throws(StoreError) in
+                    let isNew = try pool.append(entry, mightBeThere: true)
+                    return (isNew, !isNew && pool.quarantine.contains(entry.conversation))
+                }
+                if isNew { rebuilt.restoredLines += 1 }
+                if isQuarantined {
+                    damaged[ConversationPath.file(entry.conversation), default: []].append(entry)
+                }
+            }
+        }
+        for path in conversations.quarantined.sorted() {
+            let repair = try conversations.now { pool throws(StoreError) in
+                try pool.repair(path, adding: damaged[path] ?? [])
+            }
+            rebuilt.restoredLines += repair.restored
+            rebuilt.lostLines += repair.lost
+            rebuilt.repairedConversations += 1
+        }
+        return rebuilt
+    }
+}

@@ -1,0 +1,90 @@
+import BalloonWire
+import BusinessMessages
+
+/// The conversation lines that a journal vouches for, to be ticked off.
+struct ExpectedLines {
+    /// What was found of a line.
+    enum Finding {
+        /// The journal says the same.
+        case same
+        /// The journal does not know of it, or not any more, or not yet.
+        case unknown
+        /// The journal says something else.
+        case differs
+        /// It was there before.
+        case repeated
+    }
+
+    private struct Line {
+        let record: UInt64
+        /// The record that finished its message.
+        let end: UInt64
+        /// The checksum of the line from behind its number on; nil where the line depends on what is not kept.
+        let checksum: UInt32?
+        /// Whose folder it is in, as a place in the list of those.
+        let path: Int32
+        var isFound = false
+    }
+
+    private var lines: [Int: Line] = [:]
+    private var paths: [String] = []
+    private var places: [String: Int32] = [:]
+    private var checkpoint: UInt64 = 0
+    /// How many were found.
+    private(set) var found = 0
+
+    mutating func noteCheckpoint(through record: UInt64) { checkpoint = max(checkpoint, record) }
+
+    /// Adds a line of a message that was finished.
+    mutating func insert(_ entry: ConversationEntry, finishedBy end: UInt64) {
+        let path = ConversationPath.file(entry.conversation)
+        let place = places[path] ?? Int32(paths.count)
+        if place == paths.count {
+            places[path] = place
+            paths.append(path)
+        }
+        let isRedacted = entry.result == nil && ConversationEntry.redactedKinds.contains(entry.kind)
+        lines[key(path, entry.identity)] = Line(
+            record: entry.record, end: end,
+            checksum: isRedacted ? nil : Self.checksum(entry.line(sequence: 0).dropLast()), path: place)
+    }
+
+    /// Notes that all were inserted: those behind the last checkpoint need not be on disk yet.
+    mutating func finish() { places = [:] }
+
+    /// Forgets the lines of a conversation that is not there to be looked at.
+    mutating func excuse(_ path: String) {
+        guard let place = paths.firstIndex(of: path) else { return }
+        lines = lines.filter { $0.value.path != Int32(place) }
+    }
+
+    /// Ticks off a line that was found in a conversation's file.
+    mutating func take(_ line: ConversationLine, _ text: [UInt8], in path: String) -> Finding {
+        let key = key(path, line.identity)
+        guard let known = lines[key] else { return .unknown }
+        if known.isFound { return .repeated }
+        lines[key]?.isFound = true
+        found += 1
+        guard let checksum = known.checksum else { return .same }
+        return checksum == Self.checksum(text[...]) ? .same : .differs
+    }
+
+    /// Those that must be on disk and were not found, in the order of their records.
+    var missing: [(record: UInt64, path: String)] {
+        lines.values.filter { !$0.isFound && $0.end <= checkpoint }
+            .map { ($0.record, paths[Int($0.path)]) }
+            .sorted { $0.0 < $1.0 }
+    }
+
+    private func key(_ path: String, _ identity: LineIdentity) -> Int {
+        var hasher = Hasher()
+        hasher.combine(path)
+        hasher.combine(identity)
+        return hasher.finalize()
+    }
+
+    private static func checksum(_ line: ArraySlice<UInt8>) -> UInt32 {
+        let comma = line.firstIndex(of: UInt8(ascii: ",")) ?? line.endIndex
+        return CRC32.checksum(of: line[comma...])
+    }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import ConversationStore
+
+extension Conversations {
+    /// `balloon conversations verify`.
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check the journal and the conversations, and each against the other.",
+            discussion:
+                "Changes nothing, and may run beside a server. Says what is wrong, one line each; ends with 65 if anything is."
+        )
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            _ = try options.files()
+            let json = options.json
+            let result = try StoreVerification.run(dataDirectory: options.data) { problem in
+                StandardStream.output.write(
+                    json ? VerificationRendering.json(problem) : VerificationRendering.text(problem))
+            }
+            if json {
+                StandardStream.output.write(VerificationRendering.json(result))
+            } else {
+                StandardStream.error.write(VerificationRendering.text(result))
+            }
+            if result.problems > 0 { throw CommandFailure.problemsFound(count: result.problems) }
+        }
+    }
+
+    /// `balloon conversations rebuild`.
+    struct Rebuild: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Write what is missing in the conversations from the journal, and damaged ones anew.",
+            discussion: "Asks the server that runs, or takes the directory's lock when none does.")
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            _ = try options.files()
+            let rebuilt = try await StoreChange.rebuild(data: options.data)
+            StandardStream.output.write(
+                options.json ? VerificationRendering.json(rebuilt) : VerificationRendering.text(rebuilt))
+        }
+    }
+}
+
+/// What was found in a data directory, and what was done about it; every result ends its line.
+enum VerificationRendering {
+    static func text(_ problem: StoreProblem) -> String { terminalText("\(problem)") + "\n" }
+
+    /// `{"problem":"missing","file":"…","record":12}`, with `line` where there is one.
+    static func json(_ problem: StoreProblem) -> String {
+        line { writer in
+            writer.field("problem", problem.kind.rawValue)
+            writer.field("file", problem.file)
+            writer.field("line", problem.line > 0 ? problem.line : nil)
+            writer.field("record", problem.record.map { Int(clamping: $0) })
+        }
+    }
+
+    static func text(_ result: StoreVerification) -> String {
+        "\(result.records) records in \(result.segments) segments, \(result.lines) lines in "
+            + "\(result.conversations) conversations, \(result.comparedLines) of them compared: "
+            + "\(result.problems) problems\n"
+    }
+
+    /// `{"segments":1,"records":4,"conversations":1,"lines":2,"comparedLines":2,"problems":0}`.
+    static func json(_ result: StoreVerification) -> String {
+        line { writer in
+            writer.field("segments", result.segments)
+            writer.field("records", result.records)
+            writer.field("conversations", result.conversations)
+            writer.field("lines", result.lines)
+            writer.field("comparedLines", result.comparedLines)
+            writer.field("problems", result.problems)
+        }
+    }
+
+    static func text(_ rebuilt: ConversationStore.Rebuilt) -> String {
+        "\(rebuilt.restoredLines) lines restored, \(rebuilt.repairedConversations) conversations repaired, "
+            + "\(rebuilt.lostLines) lines lost\n"
+    }
+
+    /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
+    static func json(_ rebuilt: ConversationStore.Rebuilt) -> String {
+        String(decoding: rebuilt.json, as: UTF8.self) + "\n"
+    }
+
+    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter(reservingCapacity: 256)
+        writer.object(body)
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+}

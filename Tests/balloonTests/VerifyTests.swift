@@ -1,0 +1,79 @@
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+import TestSupport
+import Testing
+
+@Suite struct VerifyTests {
+    /// A data directory with one conversation of two messages; returns its file.
+    private func fill(_ directory: TemporaryDirectory) async throws -> String {
+        let store = try ConversationStore.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        for id in ["1", "2"] {
+            let text = #"{"id":"\#(id)","v":1,"type":"text","body":"hello"}"#
+            store.append(
+                ReceivedMessage(
+                    business: BusinessID("b-1"), customer: CustomerID("c"), id: MessageID(id),
+                    message: Array(text.utf8))
+            ) { #expect($0 == .stored) }
+            let delivery = try #require(await store.nextDelivery(for: BusinessID("b-1")))
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+            try await store.finish(delivery, result: .handled)
+        }
+        await store.close()
+        let hash = "2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6"
+        return directory.file("data/conversations/b-1/2e/\(hash).jsonl")
+    }
+
+    @Test func `verify says what is wrong, and rebuild mends it, without a server`() async throws {
+        let directory = TemporaryDirectory()
+        let file = try await fill(directory)
+        let shell = Shell(directory: directory.path)
+        let sound = try await shell.run("balloon conversations verify")
+        #expect(sound.status == 0)
+        #expect(sound.output.isEmpty)
+        #expect(sound.errors.hasSuffix("2 lines in 1 conversations, 2 of them compared: 0 problems\n"))
+
+        let text = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self)
+        let lines = text.split(separator: "\n")
+        try AtomicFile.write(Array("\(lines[0])\n".utf8), to: file)
+        let missing = try await shell.run("balloon conversations verify")
+        #expect(missing.status == 65)
+        #expect(missing.output.contains("a line is missing that the journal says is there (record "))
+        let json = try await shell.run("balloon conversations verify --json")
+        #expect(json.status == 65)
+        #expect(json.output.hasPrefix(#"{"problem":"missing","file":"data/conversations/"#))
+        #expect(json.output.contains(#""comparedLines":1,"problems":1}"#))
+        let rebuilt = try await shell.run("balloon conversations rebuild")
+        #expect(rebuilt.output == "1 lines restored, 0 conversations repaired, 0 lines lost\n")
+        #expect(String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self) == text)
+        #expect(try await shell.run("balloon conversations verify").status == 0)
+    }
+
+    @Test func `a server that runs is asked to rebuild what it has set aside`() async throws {
+        let directory = TemporaryDirectory()
+        let file = try await fill(directory)
+        try AtomicFile.write(
+            Array("broken\n".utf8) + File(file, for: .reading).readAll(), to: file)
+        try Directory.make(directory.file("businesses"))
+        let files = [
+            "server.json": #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1"}"#,
+            "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
+            "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
+        ]
+        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
+        let shell = Shell(directory: directory.path)
+        let running = try shell.start(
+            "exec balloon serve --config server.json --listen 127.0.0.1:0 --data data 2>log")
+        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        #expect(try await shell.run("balloon conversations show c").status == 65)
+        let json = try await shell.run("balloon conversations rebuild --json")
+        #expect(json.status == 0, "\(json.errors)")
+        // The server meets the damage while it replays the journal.
+        #expect(json.output == #"{"restoredLines":0,"repairedConversations":1,"lostLines":1}"# + "\n")
+        #expect(try await shell.run("balloon conversations verify").status == 0)
+        #expect(try await shell.run("balloon conversations list").status == 0)
+        running.terminate()
+        #expect(await running.wait() == 0)
+    }
+}
