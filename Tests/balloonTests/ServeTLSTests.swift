@@ -8,11 +8,11 @@ import Testing
         let directory = TemporaryDirectory()
         try configure(directory)
         let shell = Shell(directory: directory.path)
-        let running = try shell.start("exec balloon serve --config server.json --data kept 2>&1")
+        let running = try shell.start("exec balloon serve --config config/server.json --data kept 2>&1")
         let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
         let line = try #require(output.split(separator: "\n").first { $0.hasPrefix("listening on ") })
         let address = try #require(SocketAddress(String(line.dropFirst("listening on ".count))))
-        let token = try await shell.run("balloon token sign --config server.json")
+        let token = try await shell.run("balloon token sign --config config/server.json")
         let post = webhook(token: token.output.split(separator: "\n").first ?? "")
 
         let answer = try await onThread { try ask(address, trusting: "certificate.pem", post) }
@@ -40,22 +40,26 @@ import Testing
     }
 
     private func configure(_ directory: TemporaryDirectory) throws {
-        try Directory.make(directory.file("businesses"))
+        // The certificate lies apart: the configuration's folder is watched, and only the signal is to count here.
+        try Directory.make(directory.file("config/businesses"))
+        try Directory.make(directory.file("tls"))
         let server = """
             {"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:0",
-             "tls":{"certificateFile":"certificate.pem","keyFile":"key.pem"}}
+             "tls":{"certificateFile":"../tls/certificate.pem","keyFile":"../tls/key.pem"}}
             """
         let files = [
             "server.json": server, "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
             "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
         ]
-        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
+        for (name, text) in files {
+            try AtomicFile.write(Array(text.utf8), to: directory.file("config/" + name))
+        }
         try install("certificate.pem", "key.pem", in: directory)
     }
 
     private func install(_ certificate: String, _ key: String, in directory: TemporaryDirectory) throws {
-        try AtomicFile.write(Fixture.bytes("tls/" + certificate), to: directory.file("certificate.pem"))
-        try AtomicFile.write(Fixture.bytes("tls/" + key), to: directory.file("key.pem"))
+        try AtomicFile.write(Fixture.bytes("tls/" + certificate), to: directory.file("tls/certificate.pem"))
+        try AtomicFile.write(Fixture.bytes("tls/" + key), to: directory.file("tls/key.pem"))
     }
 }
 
