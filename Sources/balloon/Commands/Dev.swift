@@ -1,4 +1,5 @@
 import ArgumentParser
+import BalloonJSON
 import BalloonPOSIX
 import Logging
 import MessageServer
@@ -19,6 +20,12 @@ struct Dev: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Where to keep the data.", valueName: "dir"))
     var data = Dev.defaultDirectory
+
+    @Option(
+        help: ArgumentHelp(
+            "A program that answers for the business instead of the demo, as balloon serve would run it.",
+            valueName: "program"))
+    var handler: String?
 
     @OptionGroup var log: LogOptions
 
@@ -41,10 +48,20 @@ struct Dev: AsyncParsableCommand {
         await gateway.stop()
     }
 
+    private func binding() throws -> HandlerBinding {
+        guard let handler else { return .builtin(name: DemoHandlerFactory().name, configuration: nil) }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("exec")
+            writer.array { $0.string(handler) }
+        }
+        return .bound(by: "exec", try JSONDocument(writer.finish()).root)
+    }
+
     private func serve(_ known: DevelopmentServer, gateway: SocketAddress, _ logger: Logger) async throws {
         let business = BusinessConfiguration(
             slug: DevelopmentServer.slug, businessID: known.businessID, name: "Demo",
-            handler: .builtin(name: DemoHandlerFactory().name, configuration: nil))
+            handler: try binding())
         var configuration = ServerConfiguration(
             mspID: known.mspID, secret: known.secret, businesses: [business])
         configuration.listen = listen
