@@ -119,18 +119,17 @@ let package = Package(
         testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerProtocolTests", ["HandlerProtocol", "HandlerKit", "BalloonJSON"]),
-        // The package in config/handlers/swift, built here too, so that the tests run it.
         .executableTarget(
-            name: "ShopExample",
-            dependencies: ["MessageServer", "StdioHandler", "HandlerKit"],
-            path: "config/handlers/swift/Sources/shop",
-            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+            name: "StdioTestHandler",
+            dependencies: ["StdioHandler", "HandlerKit"],
+            path: "Tests/StdioTestHandler",
+            swiftSettings: testSettings),
         testTarget(
             "HandlerBridgesTests",
             [
                 "HandlerBridges", "HandlerProtocol", "HandlerKit", "MessageServer", "Simulator",
                 "ConversationStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
-                "BalloonPOSIX", "BusinessMessages", "ShopExample",
+                "BalloonPOSIX", "BusinessMessages", "StdioTestHandler",
             ]),
         testTarget(
             "ConversationStoreTests",
@@ -157,7 +156,8 @@ let package = Package(
         testTarget(
             "balloonTests",
             [
-                "balloon", "MessageServer", "ConversationStore", "Simulator", "BalloonTransport",
+                "balloon", "MessageServer", "GatewayClient", "ConversationStore", "Simulator",
+                "BalloonTransport",
                 "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
             ]),

@@ -28,6 +28,9 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SystemError {
+    /// A file has more bytes than the caller takes (`EFBIG`).
+    package static let fileTooLarge = SystemError("read", code: EFBIG)
+
     /// Whether the call would have had to wait (`EAGAIN`).
     package var wouldBlock: Bool { code == EAGAIN || code == EWOULDBLOCK }
 

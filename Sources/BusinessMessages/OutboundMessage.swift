@@ -6,6 +6,7 @@ internal import BalloonJSON
 public struct OutboundMessage: Hashable, Sendable {
     indirect enum Body: Hashable, Sendable {
         case text(String, [OutboundAttachment])
+        case files(String, [OutboundFile])
         case richLink(RichLink)
         case quickReply(QuickReplyRequest)
         case listPicker(ListPickerRequest)
@@ -34,10 +35,23 @@ public struct OutboundMessage: Hashable, Sendable {
     ///
     /// A file without a marker gets one at the end.
     public static func text(_ text: String, attachments: [OutboundAttachment]) -> OutboundMessage {
-        let marked = text.unicodeScalars.count { $0 == "\u{FFFC}" }
-        let missing = String(repeating: "\u{FFFC}", count: max(0, attachments.count - marked))
-        return OutboundMessage(.text(text + missing, attachments))
+        OutboundMessage(.text(marked(text, attachments.count), attachments))
     }
+
+    /// Says a text with files that are not with Apple yet; U+FFFC in the text marks each file's place.
+    ///
+    /// A file without a marker gets one at the end.
+    public static func text(_ text: String, files: [OutboundFile]) -> OutboundMessage {
+        files.isEmpty ? .text(text) : OutboundMessage(.files(marked(text, files.count), files))
+    }
+
+    private static func marked(_ text: String, _ count: Int) -> String {
+        let marked = text.unicodeScalars.count { $0 == "\u{FFFC}" }
+        return text + String(repeating: "\u{FFFC}", count: max(0, count - marked))
+    }
+
+    /// Whether it names files that must be uploaded before it can be sent.
+    package var hasFiles: Bool { if case .files = body { true } else { false } }
 
     /// Shows a web page.
     public static func richLink(_ link: RichLink) -> OutboundMessage { OutboundMessage(.richLink(link)) }
@@ -142,6 +156,9 @@ public struct OutboundMessage: Hashable, Sendable {
         case .text(let text, let attachments):
             writer.field("body", text)
             if !attachments.isEmpty { writer.list("attachments", attachments) { $0.write(to: &$1) } }
+        case .files(let text, let files):
+            writer.field("body", text)
+            writer.list("attachments", files) { $0.write(to: &$1) }
         case .richLink(let link): link.write(to: &writer)
         case .quickReply(let request): request.write(to: &writer, id: id)
         case .listPicker(let request): request.write(to: &writer, id: id)
@@ -166,7 +183,7 @@ public struct OutboundMessage: Hashable, Sendable {
     private var type: String? {
         switch body {
         case .json: nil
-        case .text: "text"
+        case .text, .files: "text"
         case .richLink, .uploadedLink: "richLink"
         case .quickReply, .listPicker, .timePicker, .form, .applePay, .authentication, .app, .invitation,
             .uploadedInteraction:

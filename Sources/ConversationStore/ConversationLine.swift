@@ -4,12 +4,10 @@ package import BusinessMessages
 
 /// One line of a conversation's file.
 ///
-///
-///
 /// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`;
 /// outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `failed`) and, when the
 /// gateway answered, `"status":200`; an inbound line that was not handed over, because another had said the same
-/// moments before, `"repeats":"…"`.
+/// moments before, `"repeats":"…"`, and one with attachments `"files":[{"sha256":"…","size":148861}]`.
 package struct ConversationLine: Sendable {
     /// Which way a message went.
     package enum Direction: String, Sendable {
@@ -41,6 +39,8 @@ package struct ConversationLine: Sendable {
     package let status: Int?
     /// Inbound: the message of moments before that said the same, so that this one was not handed over.
     package let repeats: MessageID?
+    /// Inbound: what became of the attachments, in their order.
+    package let files: [RecordedFile]
 
     /// What no two lines of a conversation have in common.
     var identity: LineIdentity { LineIdentity(record: record, reply: direction == .outbound ? id : nil) }
@@ -65,6 +65,7 @@ package struct ConversationLine: Sendable {
         outcome = root["outcome"]?.string
         status = root["status"]?.int
         repeats = root["repeats"]?.string.map { MessageID($0) }
+        files = RecordedFile.list(in: root) ?? []
     }
 }
 
@@ -80,6 +81,8 @@ struct ConversationEntry: Sendable {
     var result: ReplyResult?
     /// Inbound lines only: the message that this one says once more.
     var repeats: MessageID?
+    /// Inbound lines only: what became of the attachments.
+    var files: [RecordedFile] = []
 
     /// What no two lines of a conversation have in common.
     var identity: LineIdentity { LineIdentity(record: record, reply: result == nil ? nil : id) }
@@ -104,6 +107,7 @@ struct ConversationEntry: Sendable {
             writer.field("outcome", result?.name)
             writer.field("status", result?.status)
             writer.field("repeats", repeats?.rawValue)
+            if !files.isEmpty { writer.files(files) }
             writer.key("message")
             writer.raw(oneLine(result == nil ? kept(message, kind) : message))
         }

@@ -59,9 +59,10 @@ extension ConversationStore {
     ///
     /// Returns when the system has the line; the journal can write it again after a power cut.
     ///
-    /// `original` is the message that this one says once more, if it does.
+    /// `original` is the message that this one says once more, if it does; `files` what became of its attachments.
     package func recordInbound(
-        _ delivery: Delivery, kind: Kind, message: [UInt8], repeating original: MessageID? = nil
+        _ delivery: Delivery, kind: Kind, message: [UInt8], repeating original: MessageID? = nil,
+        files: [RecordedFile] = []
     ) async throws {
         let key = delivery.conversation
         let pending = try leased(delivery)
@@ -72,9 +73,16 @@ extension ConversationStore {
         }
         let entry = ConversationEntry(
             conversation: key, record: delivery.record, at: delivery.receivedAt, id: delivery.id, kind: kind,
-            message: message, repeats: original)
+            message: message, repeats: original, files: files)
         try await write(entry, mightBeThere: pending.isRecovered)
         _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.recordedKind = kind } }
+    }
+
+    /// Journals what became of a message's attachments; returns when it is on disk.
+    package func recordFiles(_ delivery: Delivery, _ files: [RecordedFile]) async throws {
+        _ = try leased(delivery)
+        let record = try await journal.append(JournalBody.files(of: delivery.record, files, at: .now()))
+        relate(record.location, to: delivery)
     }
 
     /// The last lines of a conversation, oldest first; reads no more of the file than it must.
@@ -223,7 +231,7 @@ extension ConversationStore {
         }
     }
 
-    private func logUnreadable(_ lease: Lease, _ error: any Error) {
+    func logUnreadable(_ lease: Lease, _ error: any Error) {
         logger.critical(
             "a journalled message cannot be read back",
             metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])

@@ -55,7 +55,7 @@ package enum ReplyResult: Hashable, Sendable {
     case failed(reason: String)
 
     /// The spelling in journal and conversation.
-    var name: String {
+    package var name: String {
         switch self {
         case .accepted: "accepted"
         case .refused: "refused"
@@ -71,14 +71,16 @@ package enum ReplyResult: Hashable, Sendable {
         }
     }
 
-    var reason: String? {
+    /// Why it was not taken.
+    package var reason: String? {
         switch self {
         case .accepted: nil
         case .refused(_, let reason), .failed(let reason): reason
         }
     }
 
-    init?(name: String, status: Int?, reason: String?) {
+    /// Reads the spelling; nil for another.
+    package init?(name: String, status: Int?, reason: String?) {
         switch (name, status) {
         case ("accepted", .some(let status)): self = .accepted(status: status)
         case ("refused", .some(let status)): self = .refused(status: status, reason: reason ?? "")

@@ -17,6 +17,8 @@ package struct Delivery: Sendable {
     package let message: [UInt8]
     /// What became of the message's payload reference.
     package let reference: ReferenceState
+    /// What became of the message's attachments, in their order; nil until that is recorded.
+    package var files: [RecordedFile]?
     /// Which attempt this is, from 1.
     package let attempt: Int
     /// The outcome, when an earlier attempt decided it; the handler must not be asked again.

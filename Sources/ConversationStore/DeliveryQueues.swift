@@ -120,6 +120,22 @@ struct DeliveryQueues: Sendable {
         } ?? false
     }
 
+    /// Takes the first delivery of a conversation if it goes out unasked and nothing is in its way.
+    mutating func leaseOutbound(of key: ConversationKey) -> Lease? {
+        guard let conversation = conversations[key], conversation.head == .ready,
+            conversation.pending.first?.isOutbound ?? false,
+            lanes[conversation.lane].ready.remove(where: { $0 == key }) != nil
+        else { return nil }
+        return withConversation(key) { $0.lease(key) }.flatMap { $0 }
+    }
+
+    /// Whether a message that nobody was given yet closes the conversation, and none behind it opens it again.
+    func closes(_ key: ConversationKey) -> Bool {
+        guard let pending = conversations[key]?.pending else { return false }
+        let last = pending.indices.last { pending[$0].act != .neither && !pending[$0].isOutbound }
+        return last.map { pending[$0].act == .closes } ?? false
+    }
+
     /// Whether a delivery's reference has no end yet.
     func awaitsReference(_ record: UInt64, of key: ConversationKey) -> Bool {
         guard let pending = conversations[key]?.pending else { return false }

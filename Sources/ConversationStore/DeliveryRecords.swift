@@ -21,6 +21,8 @@ struct DeliveryRecords: Sendable {
     /// The record that says what was decided.
     private(set) var decision: UInt64 = 0
     private(set) var replies: [Int: ReplyEnd] = [:]
+    /// Nil until the attachments were fetched.
+    private(set) var files: [RecordedFile]?
 
     /// Reads the message's own record and those that say more about it, in their order.
     init(_ pending: PendingDelivery, from reader: SegmentReader) throws(StoreError) {
@@ -47,6 +49,8 @@ struct DeliveryRecords: Sendable {
             } else {
                 reference = .failed(reason: root["failure"]?.string ?? "")
             }
+        } else if type.equals("files") {
+            files = RecordedFile.list(in: root)
         } else if type.equals("outcome"), decided == nil {
             decided = DecidedOutcome(root)
             decision = UInt64(root["record"]?.int ?? 0)
@@ -62,7 +66,7 @@ struct DeliveryRecords: Sendable {
         Delivery(
             record: lease.pending.record, business: lease.conversation.business,
             customer: lease.conversation.customer, id: id, attributes: attributes, message: message,
-            reference: reference, attempt: Int(lease.pending.attempt), decided: decided,
+            reference: reference, files: files, attempt: Int(lease.pending.attempt), decided: decided,
             replyResults: replies.mapValues(\.result), receivedAt: receivedAt,
             isRecovered: lease.pending.isRecovered, isReplay: lease.pending.isReplay,
             outboundKind: outboundKind,
@@ -82,7 +86,7 @@ struct DeliveryRecords: Sendable {
             entries.append(
                 ConversationEntry(
                     conversation: conversation, record: record, at: receivedAt, id: id, kind: kind,
-                    message: message, repeats: original))
+                    message: message, repeats: original, files: files ?? []))
         }
         for (index, reply) in (decided?.replies ?? []).enumerated() {
             guard let end = replies[index] else { continue }

@@ -19,7 +19,8 @@ final class Intake: Sendable {
         let body = JournalBody.message(message)
         let accepted = AcceptedMessage(
             key: key, conversation: ConversationKey(business: message.business, customer: message.customer),
-            hasPayloadReference: message.hasPayloadReference, isOutbound: message.outboundKind != nil)
+            hasPayloadReference: message.hasPayloadReference, isOutbound: message.outboundKind != nil,
+            act: message.act)
         // In one step, so that no twin comes between the claim and a refusal.
         let answer = index.withLock { index -> AppendResult? in
             switch index.claim(key, at: message.receivedAt, completion) {
@@ -63,7 +64,7 @@ final class Intake: Sendable {
                         pending: PendingDelivery(
                             record: record.number, location: record.location,
                             awaitsReference: message.hasPayloadReference, isOutbound: message.isOutbound,
-                            isDecided: message.isOutbound,
+                            act: message.act, isDecided: message.isOutbound,
                             isRecovered: false)))
             }
         }

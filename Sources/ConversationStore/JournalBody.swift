@@ -29,7 +29,7 @@ enum JournalBody {
     /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`;
     /// with `"reference":true` before the message when it has a payload reference.
     /// `"replayOf":12` says which message is handed over again, `"outbound":"text"` that the message is one of that
-    /// kind from the business, which answers no event.
+    /// kind from the business, which answers no event, and `"act":"closes"` or `"neither"` that it says nothing.
     static func message(_ message: ReceivedMessage, replayOf original: UInt64? = nil) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.message.count + 512)
         writer.object { writer in
@@ -40,6 +40,7 @@ enum JournalBody {
             writer.field("id", message.id.rawValue)
             writer.field("replayOf", original.map { Int($0) })
             writer.field("outbound", message.outboundKind?.rawValue)
+            if message.act != .writes { writer.field("act", message.act.rawValue) }
             write(message.attributes, to: &writer)
             if message.hasPayloadReference { writer.field("reference", true) }
         }
@@ -63,6 +64,17 @@ enum JournalBody {
                 $0.field("at", at.rfc3339)
                 $0.field("failure", reason)
             }
+        }
+    }
+
+    /// What became of a message's attachments, in their order.
+    ///
+    /// `{"type":"files","of":12,"at":"…","files":[{"sha256":"…","size":148861},{"failure":"…"}]}`.
+    static func files(of record: UInt64, _ files: [RecordedFile], at: Timestamp) -> [UInt8] {
+        object("files") { writer in
+            writer.field("of", Int(record))
+            writer.field("at", at.rfc3339)
+            writer.files(files)
         }
     }
 

@@ -41,4 +41,5 @@ struct AcceptedMessage: Sendable {
     let conversation: ConversationKey
     let hasPayloadReference: Bool
     let isOutbound: Bool
+    let act: ReceivedMessage.Act
 }

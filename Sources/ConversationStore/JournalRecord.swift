@@ -12,6 +12,8 @@ enum JournalRecord: Sendable {
     case outcome(of: UInt64, kind: Kind?)
     /// A reply came to an end.
     case reply(of: UInt64)
+    /// What became of a message's attachments.
+    case files(of: UInt64)
     /// An attempt ended without an outcome.
     case attempt(Attempt)
     /// A delivery ended.
@@ -34,6 +36,7 @@ enum JournalRecord: Sendable {
         let hasReference: Bool
         let replayOf: UInt64?
         let outboundKind: Kind?
+        let act: ReceivedMessage.Act
     }
 
     struct Attempt: Sendable {
@@ -67,7 +70,9 @@ enum JournalRecord: Sendable {
     /// The record of the message that this is about; nil for a message itself and for what is about none.
     var subject: UInt64? {
         switch self {
-        case .resolved(let record), .reply(let record), .dropped(let record), .carried(let record): record
+        case .resolved(let record), .reply(let record), .dropped(let record), .carried(let record),
+            .files(let record):
+            record
         case .outcome(let record, _): record
         case .attempt(let attempt): attempt.of
         case .finished(let finished): finished.of
@@ -84,6 +89,7 @@ enum JournalRecord: Sendable {
         if type.equals("finished") { return .finished(Finished(root, of: of)) }
         if type.equals("outcome") { return .outcome(of: of, kind: root.messageKind) }
         if type.equals("reply") { return .reply(of: of) }
+        if type.equals("files") { return .files(of: of) }
         if type.equals("resolved") { return .resolved(of: of) }
         if type.equals("attempt") { return Attempt(root, of: of).map { .attempt($0) } }
         if type.equals("dropped") { return .dropped(of: of) }
@@ -103,6 +109,7 @@ extension JournalRecord.Message {
         hasReference = root["reference"]?.bool ?? false
         replayOf = root.record("replayOf")
         outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
+        act = root["act"]?.string.flatMap { ReceivedMessage.Act(rawValue: $0) } ?? .writes
     }
 }
 

@@ -9,7 +9,7 @@ struct OpenMessages {
         switch record {
         case .message(let message):
             open[number] = RecoveredJournal.Recovered(message, record: number, at: location)
-        case .resolved(let subject), .reply(let subject):
+        case .resolved(let subject), .reply(let subject), .files(let subject):
             open[subject]?.pending.related.append(location)
         case .outcome(let subject, let kind):
             open[subject]?.pending.related.append(location)

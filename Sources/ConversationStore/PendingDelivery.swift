@@ -16,6 +16,8 @@ struct PendingDelivery: Sendable {
     var isReplay = false
     /// Whether it goes out unasked; then its only line is the one that says what became of it.
     var isOutbound = false
+    /// What the customer does with it.
+    var act = ReceivedMessage.Act.writes
     var isDecided = false
     /// How often the process ended while its handler had it.
     var crashes: UInt8 = 0

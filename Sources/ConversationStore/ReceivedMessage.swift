@@ -19,13 +19,34 @@ package struct ReceivedMessage: Sendable {
     ///
     /// It keeps its place in the conversation's order, is sent as it is, and no handler sees it.
     package let outboundKind: Kind?
+    /// What the customer does with it.
+    package let act: Act
     /// When it came in.
     package let receivedAt: Timestamp
+
+    /// What a message is to the conversation: after `closes` nothing is sent until the customer `writes` again.
+    package enum Act: String, Sendable {
+        /// The customer says something.
+        case writes
+        /// The customer closes the conversation.
+        case closes
+        /// The customer begins or stops typing.
+        case neither
+
+        /// Reads the body's `type`.
+        package init(type: String?) {
+            switch type {
+            case "close": self = .closes
+            case "typing_start", "typing_end": self = .neither
+            default: self = .writes
+            }
+        }
+    }
 
     /// Takes a message whose JSON was validated.
     package init(
         business: BusinessID, customer: CustomerID, id: MessageID, attributes: ReceivedAttributes = .init(),
-        message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil,
+        message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil, act: Act = .writes,
         receivedAt: Timestamp = .now()
     ) {
         self.business = business
@@ -35,6 +56,7 @@ package struct ReceivedMessage: Sendable {
         self.message = message
         self.hasPayloadReference = hasPayloadReference
         self.outboundKind = outboundKind
+        self.act = act
         self.receivedAt = receivedAt
     }
 }

@@ -17,7 +17,7 @@ struct RecoveredJournal: Sendable {
             pending = PendingDelivery(
                 record: record, location: location, awaitsReference: message.hasReference,
                 isReplay: message.replayOf != nil, isOutbound: message.outboundKind != nil,
-                isDecided: message.outboundKind != nil, isRecovered: true)
+                act: message.act, isDecided: message.outboundKind != nil, isRecovered: true)
             kind = message.outboundKind
         }
 
@@ -70,7 +70,7 @@ struct RecoveredJournal: Sendable {
             unfinished[message]?.pending.isDecided = true
             unfinished[message]?.pending.related.append(location)
             unfinished[message]?.kind = kind
-        case .reply(let message): unfinished[message]?.pending.related.append(location)
+        case .reply(let message), .files(let message): unfinished[message]?.pending.related.append(location)
         case .attempt(let attempt): unfinished[attempt.of]?.pending.note(attempt)
         case .finished(let finished): finish(finished, by: number)
         case .dropped(let message): ledger.noteDecision(about: message)

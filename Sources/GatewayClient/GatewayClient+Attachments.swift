@@ -3,25 +3,30 @@ import BalloonTransport
 package import BusinessMessages
 
 extension GatewayClient {
-    /// Fetches a file that came with a message, decrypts it piece by piece, and puts it at `path`.
+    /// Fetches a file that came with a message, decrypts it piece by piece, and keeps it in `files`.
     ///
-    /// It is written under a temporary name in the same directory, synced and renamed when its length is what the
-    /// message said; a failure leaves nothing behind. Its name and media type are the device's claims: `path` must
-    /// come from the caller. Apple MSP API, "Receiving Messages with Attachments".
+    /// It is written under a temporary name, synced and renamed when its length is what the message said; a failure
+    /// leaves nothing behind. Its name and media type are the device's claims and have no part in it.
+    /// Apple MSP API, "Receiving Messages with Attachments".
     @concurrent package func download(
-        _ reference: StoredReference, for business: BusinessID, to path: String
+        _ reference: StoredReference, for business: BusinessID, into files: AttachmentFiles,
+        within duration: Duration? = nil
     ) async throws(GatewayError) -> DownloadedFile {
+        let deadline = duration.map { Deadline(in: $0) }
         let maximumBytes = configuration.maximumAttachmentBytes
         if let size = reference.sizeBytes, size > maximumBytes {
             throw .payloadTooLarge(maximumBytes: maximumBytes)
         }
-        let address = try await downloadAddress(of: reference, for: business, until: nil)
-        let incoming = IncomingFile(path: path, key: reference.key)
+        let address = try await downloadAddress(of: reference, for: business, until: deadline)
+        let incoming: IncomingFile
+        do { incoming = try IncomingFile(files: files, key: reference.key) } catch {
+            throw .unreachable(.download, .contentFailed, attempts: 0)
+        }
         var request = fileRequest("GET", address)
         request.maximumResponseBytes = reference.sizeBytes ?? maximumBytes
         request.sink = incoming.sink
         do throws(GatewayError) {
-            _ = try await perform(.download, request, until: nil)
+            _ = try await perform(.download, request, until: deadline)
             return try await incoming.finish(reference)
         } catch {
             incoming.discard()

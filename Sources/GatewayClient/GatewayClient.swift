@@ -17,18 +17,23 @@ package final class GatewayClient: Sendable {
     private let clock: any Clock<Duration>
     let logger: Logger
     private let clockSkew = ClockSkew()
+    private let retryBudget = RetryBudget()
+    /// What is with Apple already.
+    let uploads: KnownUploads
 
     /// Makes a client with a ``CurlTransport`` of its own unless one is given; `clock` is what waits between attempts.
     ///
+    /// `uploads` says what is with Apple already, and is told what comes there.
     /// Throws when the transport cannot be made for lack of descriptors.
     package init(
         configuration: GatewayConfiguration, transport: (any HTTPTransport)? = nil,
-        clock: any Clock<Duration> = ContinuousClock(), logger: Logger
+        uploads: KnownUploads = KnownUploads(), clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) throws(TransportError) {
         self.configuration = configuration
         self.transport = if let transport { transport } else { try CurlTransport() }
         fileTransport = if let transport { transport } else { try CurlTransport() }
         self.clock = clock
+        self.uploads = uploads
         self.logger = logger
         downloadPolicy = DownloadPolicy(hosts: configuration.downloadHosts)
         token = GatewayToken(mspID: configuration.mspID, secret: configuration.secret)
@@ -41,12 +46,16 @@ package final class GatewayClient: Sendable {
     /// Sends a message's body, as ``OutboundMessage/encode(id:from:to:)`` writes it, until Apple takes it or refuses it.
     ///
     /// Each attempt has the same id. Whether Apple recognises one that it has already taken is not established, so a
-    /// message whose answer was lost may show up twice. Apple MSP API, "Sending Messages".
+    /// message whose answer was lost may show up twice. Interactive content that Apple keeps from an earlier message is
+    /// sent by its reference. Apple MSP API, "Sending Messages".
     package func send(
         _ body: [UInt8], id: MessageID, from business: BusinessID, to customer: CustomerID,
         options: SendOptions = SendOptions()
     ) async throws(GatewayError) -> GatewayAcceptance {
-        try await post(.message, body, id, business, customer, options)
+        guard body.count >= Self.minimumSharedBytes, let content = SharedContent(body),
+            content.interactiveData.count >= Self.minimumSharedBytes
+        else { return try await post(.message, body, id, business, customer, options) }
+        return try await send(content, body, id: id, from: business, to: customer, options: options)
     }
 
     /// Sends an authentication request, to an endpoint of its own; as ``send(_:id:from:to:options:)`` in all else.
@@ -59,7 +68,7 @@ package final class GatewayClient: Sendable {
         try await post(.authenticate, body, id, business, customer, options)
     }
 
-    private func post(
+    func post(
         _ call: GatewayCall, _ body: [UInt8], _ id: MessageID, _ business: BusinessID, _ customer: CustomerID,
         _ options: SendOptions
     ) async throws(GatewayError) -> GatewayAcceptance {
@@ -118,6 +127,7 @@ package final class GatewayClient: Sendable {
     ) async throws(GatewayError) -> (response: TransportResponse, attempts: Int) {
         var request = request
         var attempt = 0
+        retryBudget.earn()
         while true {
             attempt += 1
             if let remaining = deadline?.remaining {
@@ -131,7 +141,9 @@ package final class GatewayClient: Sendable {
             case .failed(let error, let retryAfter):
                 let delay = configuration.retries.delay(
                     afterAttempt: attempt, retryAfter: retryAfter, jitter: .random(in: 0...1))
-                guard let delay, deadline.map({ delay < $0.remaining }) ?? true else { throw error }
+                guard let delay, deadline.map({ delay < $0.remaining }) ?? true, retryBudget.spend() else {
+                    throw error
+                }
                 logger.info(
                     "the gateway did not answer well, trying again",
                     metadata: ["call": "\(call)", "attempt": "\(attempt)", "error": "\(error)"])
@@ -159,7 +171,8 @@ package final class GatewayClient: Sendable {
             case 408, 429, 500...:
                 return .failed(
                     .unavailable(call, status: response.status, attempts: attempt),
-                    retryAfter: Duration(retryAfter: response.header("retry-after")))
+                    retryAfter: Duration(
+                        retryAfter: response.header("retry-after"), now: SystemClock.secondsSince1970()))
             default:
                 let reason = GatewayReason(response.body, hiding: hiding)
                 return .final(.refused(call, status: response.status, reason: reason))

@@ -33,4 +33,13 @@ package enum GatewayError: Error, Sendable, Equatable {
         case .refused, .answerMalformed, .referenceMalformed, .downloadRefused, .payloadTooLarge: false
         }
     }
+
+    /// Whether a reference could not be used because Apple does not have what it names, or has no more.
+    package var isAboutExpiry: Bool {
+        switch self {
+        case .refused(.preDownload, let status, _), .refused(.download, let status, _):
+            [403, 404, 410].contains(status)
+        default: false
+        }
+    }
 }

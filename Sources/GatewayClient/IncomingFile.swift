@@ -4,24 +4,24 @@ import BalloonWire
 import Dispatch
 import Synchronization
 
-/// A file on its way from Apple to a path of ours, under a temporary name until it is whole.
+/// A file on its way from Apple into ``AttachmentFiles``, under a temporary name until it is whole.
 final class IncomingFile: Sendable {
     private struct State: ~Copyable {
         var file: File?
         var sizeBytes = 0
         var checksum = AttachmentChecksum()
+        let hash = SHA256Stream()
     }
 
-    private let path: String
+    private let files: AttachmentFiles
     private let temporary: String
     private let key: AttachmentKey
     private let state = Mutex(State())
 
-    init(path: String, key: AttachmentKey) {
-        self.path = path
+    init(files: AttachmentFiles, key: AttachmentKey) throws(SystemError) {
+        self.files = files
         self.key = key
-        // Two downloads to one path at a time do not write into one file.
-        temporary = "\(path).\(Hex.encode(randomBytes(6))).new"
+        temporary = try files.newPath()
     }
 
     /// Takes the encrypted file; each attempt begins it anew.
@@ -70,6 +70,7 @@ final class IncomingFile: Sendable {
     private func append(_ piece: [UInt8], of ciphertext: [UInt8]) throws(SystemError) {
         try state.withLock { state throws(SystemError) in
             state.checksum.append(ciphertext)
+            state.hash.append(piece)
             state.sizeBytes += piece.count
             try state.file?.append(piece)
         }
@@ -78,20 +79,25 @@ final class IncomingFile: Sendable {
     private func publish(_ reference: StoredReference) throws -> DownloadedFile {
         // An empty answer has never opened the sink.
         if state.withLock({ $0.file == nil }) { try begin() }
-        let (sizeBytes, checksum) = state.withLock { ($0.sizeBytes, $0.checksum.bytes) }
+        let (sizeBytes, checksum, hash) = state.withLock {
+            ($0.sizeBytes, $0.checksum.bytes, $0.hash.bytes)
+        }
         if let expected = reference.sizeBytes, expected != sizeBytes {
             throw GatewayError.lengthMismatch(expectedBytes: expected, actualBytes: sizeBytes)
         }
         try state.withLock { try $0.file?.synchronize() }
-        try Directory.rename(temporary, to: path)
-        try Directory.synchronize(Directory.parent(of: path))
+        let sha256 = Hex.encode(hash)
+        try files.publish(temporary, as: sha256)
         return DownloadedFile(
-            sizeBytes: sizeBytes, hasExpectedChecksum: Base64.encode(checksum) == reference.signature)
+            sha256: sha256, sizeBytes: sizeBytes,
+            hasExpectedChecksum: Base64.encode(checksum) == reference.signature)
     }
 }
 
 /// A file that has arrived.
 package struct DownloadedFile: Sendable, Equatable {
+    /// The SHA-256 of the content, by which ``AttachmentFiles`` has it.
+    package let sha256: String
     /// Its length.
     package let sizeBytes: Int
     /// Whether the encrypted file has the checksum that the message names.

@@ -26,9 +26,16 @@ package struct RetryPolicy: Sendable, Equatable {
 }
 
 extension Duration {
-    /// Reads `Retry-After` as a number of seconds (RFC 9110 §10.2.3); its other form, a date, is not looked at.
-    init?(retryAfter field: String?) {
-        guard let field, (1...9).contains(field.utf8.count), let seconds = UInt32(field) else { return nil }
-        self = .seconds(seconds)
+    /// Reads `Retry-After`, a number of seconds or a date, at `now` in seconds since 1970 (RFC 9110 §10.2.3); a date that
+    /// has passed is no wait.
+    init?(retryAfter field: String?, now: Int) {
+        guard let field else { return nil }
+        if (1...9).contains(field.utf8.count), let seconds = UInt32(field) {
+            self = .seconds(seconds)
+        } else if let date = secondsSince1970(field) {
+            self = .seconds(max(0, date - now))
+        } else {
+            return nil
+        }
     }
 }

@@ -9,6 +9,8 @@ public struct Context: Sendable {
     public let conversation: Conversation
     /// What the handler remembers of the conversation, to read and to change.
     public let state: ConversationState
+    /// The files that came with the message, in the order of its attachments.
+    public let files: [AttachmentFile]
     /// The delivery's identity; the same on every attempt, so a key for work that must be done once.
     public let deliveryID: DeliveryID
     /// Which attempt this is, from 1.
@@ -25,6 +27,7 @@ public struct Context: Sendable {
         event: InboundEvent,
         conversation: Conversation = Conversation(),
         state: ConversationState = ConversationState(),
+        files: [AttachmentFile] = [],
         deliveryID: DeliveryID,
         attempt: Int = 1,
         isAfterGap: Bool = false,
@@ -34,6 +37,7 @@ public struct Context: Sendable {
         self.event = event
         self.conversation = conversation
         self.state = state
+        self.files = files
         self.deliveryID = deliveryID
         self.attempt = attempt
         self.isAfterGap = isAfterGap

@@ -24,11 +24,19 @@ extension EventCall {
                 attributes: attributes(of: event)),
             conversation: Conversation(entries: try params["history"]?.elements.map(entry) ?? []),
             state: ConversationState(params["state"]),
+            files: params["files"]?.elements.map(self.file) ?? [],
             deliveryID: DeliveryID(delivery),
             attempt: params["attempt"]?.int ?? 1,
             isAfterGap: params["afterGap"]?.bool ?? false,
             deadline: .now + .milliseconds(params["deadlineMs"]?.int ?? 30000),
             logger: logger)
+    }
+
+    private static func file(_ value: JSONValue) -> AttachmentFile {
+        guard let path = value["path"]?.string, let size = value["size"]?.int,
+            let sha256 = value["sha256"]?.string
+        else { return .missing(reason: value["failure"]?.string ?? "") }
+        return .stored(path: path, sizeBytes: size, sha256: sha256)
     }
 
     private static func message(

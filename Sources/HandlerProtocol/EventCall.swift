@@ -7,11 +7,13 @@ package import HandlerKit
 /// {"deliveryId": "42", "attempt": 1, "deadlineMs": 30000,
 ///  "event": {"id": "…", "kind": "quickReply", "business": "…", "customer": "…", "capabilities": ["QUICK"],
 ///            "locale": "en_US", "summary": "Rye", "selectedIdentifier": "rye", "message": {…}},
+///  "files": [{"path": "/…/attachments/ab/ab12…", "size": 148861, "sha256": "ab12…"}, {"failure": "…"}],
 ///  "state": {"step": "colour"},
 ///  "history": [{"seq": 3, "at": "…", "direction": "inbound", "kind": "text", "id": "…", "message": {…}}]}
 /// ```
 /// `message` is the message as Apple sent it, its payload in place; when it is long, `messagePath` names a file that
-/// holds it until the event is answered. `state` is what the handler remembers of the conversation; `locale`, `intent` and `group` may be missing; `afterGap` is there
+/// holds it until the event is answered. `files` is there when the message has attachments, in their order. `state` is
+/// what the handler remembers of the conversation; `locale`, `intent` and `group` may be missing; `afterGap` is there
 /// when an earlier event of the conversation was put aside.
 package enum EventCall {
     /// How many bytes of what was said before come along, the latest first.
@@ -27,6 +29,10 @@ package enum EventCall {
         writer.object { write(context.event, messagePath: messagePath, to: &$0) }
         writer.key("state")
         if let state = context.state.json { writer.value(state) } else { writer.object { _ in } }
+        if !context.files.isEmpty {
+            writer.key("files")
+            writer.array { writer in for file in context.files { write(file, to: &writer) } }
+        }
         writer.key("history")
         writer.array { writer in
             for entry in latest(context.conversation.entries) { write(entry, to: &writer) }
@@ -79,6 +85,18 @@ package enum EventCall {
             }
         case .authentication, .applePay, .app, .invitation, .typingStart, .typingEnd, .close, .unrecognized:
             break
+        }
+    }
+
+    private static func write(_ file: AttachmentFile, to writer: inout JSONWriter) {
+        writer.object { writer in
+            switch file {
+            case .stored(let path, let sizeBytes, let sha256):
+                writer.field("path", path)
+                writer.field("size", sizeBytes)
+                writer.field("sha256", sha256)
+            case .missing(let reason): writer.field("failure", reason)
+            }
         }
     }
 

@@ -16,6 +16,8 @@ package final class RunningServer: Sendable {
     private let making: HandlerMaking
     private let resolver: PayloadResolver
     private let deliveries: DeliveryPipeline
+    private let sweep: AttachmentSweep
+    private let sweeping = Mutex<Task<Void, Never>?>(nil)
     private let http: HTTPServer
     private let tls: TLSCredentials?
     private let logger: Logger
@@ -41,10 +43,8 @@ package final class RunningServer: Sendable {
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 8), 4096)
         let store = try ConversationStore.open(storeConfiguration, logger: logger)
         making.unasked.open(store)
-        let gateway = try GatewayClient(
-            configuration: GatewayConfiguration(
-                baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
-                downloadHosts: configuration.gateway.downloadHosts), logger: logger)
+        let deliveries = try DeliveryPipeline.make(
+            configuration, store: store, observer: observer, logger: logger)
         self.configuration = configuration
         self.logger = logger
         self.isDraining = isDraining
@@ -52,9 +52,12 @@ package final class RunningServer: Sendable {
         self.making = making
         self.store = store
         self.tls = tls
-        resolver = PayloadResolver(store: store, gateway: gateway, observer: observer)
-        deliveries = DeliveryPipeline(
-            store: store, gateway: gateway, observer: observer, logger: logger)
+        resolver = PayloadResolver(
+            store: store, gateway: deliveries.gateway, observer: observer, logger: logger)
+        self.deliveries = deliveries
+        sweep = AttachmentSweep(
+            files: deliveries.attachments.files, retention: configuration.attachments.retention,
+            logger: logger)
         let webhook = WebhookRoute.make(
             configuration, registry: registry, store: store, observer: observer)
         let health = HealthRoutes.make(store: store) { isDraining.isSet }
@@ -64,7 +67,9 @@ package final class RunningServer: Sendable {
                     configuration.listen, routes: [webhook] + health, limits: configuration.http, tls: tls)
             ]
                 + ControlRoutes.listeners(
-                    configuration.dataDirectory, store, others: health + HandlerRoutes.make(registry), logger),
+                    configuration.dataDirectory, store,
+                    others: health + HandlerRoutes.make(registry)
+                        + [SendRoute(deliveries: deliveries, registry: registry).route], logger),
             shards: configuration.limits.shards, logger: logger,
             describeRefusal: RefusedReads(observer).describe)
     }
@@ -80,6 +85,7 @@ package final class RunningServer: Sendable {
             }
         }
         work.withLock { $0 = task }
+        sweeping.withLock { [sweep] in $0 = Task { @concurrent in await sweep.run() } }
         do {
             // The control socket is nobody's to connect to but the commands of this machine.
             return Array(try await http.start().prefix(1))
@@ -140,6 +146,7 @@ package final class RunningServer: Sendable {
         // Lanes end when the store leases no more; what they have leased may still be brought to an end.
         store.stopLeasing()
         registry.stopWaiting()
+        sweeping.withLock { $0?.cancel() }
         if let task = work.withLock({ $0 }) {
             let deadline = Task {
                 // Cancelled when the deliveries have ended in time.

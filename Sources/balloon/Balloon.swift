@@ -8,12 +8,14 @@ import BalloonPOSIX
         abstract: "A messaging service provider for Apple Messages for Business.",
         discussion: """
             Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, \
-            64 called wrongly, 65 bad data, 69 something needed is not there, 78 the configuration is wrong.
+            64 called wrongly, 65 bad data, 69 something needed is not there, 75 not ended yet, 78 the configuration is wrong.
             """,
         version: "0.1.0",
         subcommands: [
-            Serve.self, Dev.self, Simulate.self, Validate.self, Convert.self, Conversations.self, Events.self,
-            DeadLetters.self, Handlers.self, Initialize.self, Config.self, Token.self, HealthCheck.self,
+            Serve.self, Dev.self, Simulate.self, Send.self, Attachments.self, Validate.self, Convert.self,
+            Conversations.self, Events.self,
+            DeadLetters.self, Config.self,
+            Token.self, HealthCheck.self,
         ])
 
     static func main() async {

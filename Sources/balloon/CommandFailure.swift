@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import MessageServer
 
 /// Why a command could not do what it was asked.
 enum CommandFailure: Error, Equatable {
@@ -16,6 +17,10 @@ enum CommandFailure: Error, Equatable {
     case noAnswer(url: String)
     /// The server answered with something else than 200: its log says why.
     case refused(status: Int, answer: String)
+    /// A message cannot be sent: its author corrects it.
+    case unsendable(SendRefusal)
+    /// No attachment, or more than one, has this hash: the caller writes more of it.
+    case unknownAttachment(String)
     /// The business has not answered in time: its handler may have nothing to say.
     case noReply(seconds: Int)
     /// What was given as a token is none: the caller copies the whole of it.

@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
+import MessageServer
 
 /// What `balloon dev` leaves in `DATA/dev.json`, so that other commands find it; mode 0600, because it has the secret.
 ///
@@ -49,6 +50,18 @@ struct DevelopmentServer: Equatable {
         return DevelopmentServer(
             server: server, gateway: gateway, mspID: mspID, secret: secret, businessID: BusinessID(businessID)
         )
+    }
+
+    /// What the server in `directory` is told, but for its address.
+    func configuration(directory: String) -> ServerConfiguration {
+        let business = BusinessConfiguration(
+            slug: Self.slug, businessID: businessID, name: "Demo",
+            handler: .builtin(name: DemoHandlerFactory().name, configuration: nil))
+        var configuration = ServerConfiguration(mspID: mspID, secret: secret, businesses: [business])
+        configuration.dataDirectory = directory
+        configuration.gateway.url = gateway + "/v1"
+        configuration.gateway.downloadHosts = [String(gateway.dropFirst("http://".count))]
+        return configuration
     }
 
     /// Replaces the directory's file.

@@ -52,6 +52,18 @@ struct FailureReport {
             self.init(
                 .failed, "the business has not answered within \(seconds) seconds",
                 hint: "the server's log tells what became of the message")
+        case .unsendable(.fileUnreadable(let error)):
+            self.init(.unavailable, "a file cannot be sent: \(error)", hint: "check the path and its size")
+        case .unsendable(.businessUnknown):
+            self.init(.usage, SendRefusal.businessUnknown.reason, hint: "name another --business")
+        case .unsendable(let refusal):
+            self.init(
+                .badData, "the message is not sent: \(refusal.reason)",
+                hint: "balloon validate shows what is wrong with a file")
+        case .unknownAttachment(let hash):
+            self.init(
+                .usage, "not exactly one attachment begins with \(hash)",
+                hint: "balloon attachments list shows them")
         case .notAToken:
             self.init(.badData, "the token is not three parts of Base64url with dots between them", hint: nil)
         case .tokenRefused(let reason): self.init(.failed, reason, hint: nil)

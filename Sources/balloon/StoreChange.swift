@@ -56,23 +56,14 @@ enum StoreChange {
     private static func askServer<Result>(
         _ data: String, _ name: String, _ body: [UInt8], _ read: ([UInt8]) -> Result?
     ) async throws -> Result? {
-        let path = data + "/" + ControlRoutes.socketName
-        guard Directory.exists(path) else { return nil }
-        var request = TransportRequest(
-            method: "POST", url: "http://localhost/" + name, body: body, allowsPlainHTTP: true)
-        request.unixSocket = path
         // A rebuild reads the whole journal.
-        request.timeout = .seconds(3600)
-        let response: TransportResponse
-        do throws(TransportError) {
-            response = try await CurlTransport().send(request)
-        } catch .connectionFailed {
-            // What a server that was killed left behind.
+        guard let answer = try await ControlSocket.post(name, body, data: data, timeout: .seconds(3600)) else {
             return nil
         }
-        if response.status == 200, let result = read(response.body) { return result }
-        let reason = (try? JSONDocument(response.body))?.root["error"]?.string
-        throw CommandFailure.refused(status: response.status, answer: terminalText(reason ?? ""))
+        guard let result = read(answer) else {
+            throw CommandFailure.refused(status: 200, answer: "something that this program does not know")
+        }
+        return result
     }
 
     private static func body(_ records: [UInt64]) -> [UInt8] { Array("{\"records\":\(records)}".utf8) }

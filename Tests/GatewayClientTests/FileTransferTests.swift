@@ -12,6 +12,18 @@ import Testing
 
 @Suite struct FileTransferTests {
     private let directory = TemporaryDirectory()
+    private var files: AttachmentFiles { AttachmentFiles(dataDirectory: directory.path) }
+
+    /// What is under the folder of attachments, unfinished files included.
+    private func names() throws -> [String] {
+        let folder = directory.file("attachments")
+        guard Directory.exists(folder) else { return [] }
+        return try Directory.names(in: folder).flatMap { try Directory.names(in: folder + "/" + $0) }
+    }
+
+    private func content(_ arrived: DownloadedFile) throws -> [UInt8] {
+        try File(#require(files.existing(arrived.sha256)), for: .reading).readAll()
+    }
 
     private func stored(_ file: UploadedFile, sizeBytes: Int? = nil) throws -> StoredReference {
         let message = """
@@ -36,12 +48,12 @@ import Testing
         let file = try await test.client.upload(
             ContentSource(bytes: content), for: GatewayUnderTest.business)
         #expect(file.sizeBytes == sizeBytes)
-        let path = directory.path + "/file"
         let arrived = try await test.client.download(
-            stored(file), for: GatewayUnderTest.business, to: path)
-        #expect(arrived == DownloadedFile(sizeBytes: sizeBytes, hasExpectedChecksum: true))
-        #expect(try File(path, for: .reading).readAll() == content)
-        #expect(try Directory.names(in: directory.path) == ["file"])
+            stored(file), for: GatewayUnderTest.business, into: files)
+        let name = Hex.encode(SHA256.hash(content))
+        #expect(arrived == DownloadedFile(sha256: name, sizeBytes: sizeBytes, hasExpectedChecksum: true))
+        #expect(try self.content(arrived) == content)
+        #expect(try names() == [name])
         await test.gateway.stop()
     }
 
@@ -54,9 +66,9 @@ import Testing
         let file = try await test.client.upload(
             ContentSource(bytes: Self.bytes(300_000)), for: GatewayUnderTest.business)
         #expect(test.gateway.requestCount(endpoint) == 3)
-        let path = directory.path + "/file"
-        _ = try await test.client.download(stored(file), for: GatewayUnderTest.business, to: path)
-        #expect(try File(path, for: .reading).readAll() == Self.bytes(300_000))
+        let arrived = try await test.client.download(
+            stored(file), for: GatewayUnderTest.business, into: files)
+        #expect(try content(arrived) == Self.bytes(300_000))
         await test.gateway.stop()
     }
 
@@ -96,7 +108,7 @@ import Testing
         let large = try stored(file, sizeBytes: 11)
         await #expect(throws: tooLarge) {
             try await test.client.download(
-                large, for: GatewayUnderTest.business, to: directory.path + "/file")
+                large, for: GatewayUnderTest.business, into: files)
         }
         #expect(test.gateway.requestCount(.preUpload) == 1)
         #expect(test.gateway.requestCount(.blob) == 0)
@@ -111,10 +123,10 @@ import Testing
         let wrong = try stored(file, sizeBytes: sizeBytes)
         let error = await #expect(throws: GatewayError.self) {
             try await test.client.download(
-                wrong, for: GatewayUnderTest.business, to: directory.path + "/file")
+                wrong, for: GatewayUnderTest.business, into: files)
         }
         #expect(error == .lengthMismatch(expectedBytes: sizeBytes, actualBytes: 10))
-        #expect(try Directory.names(in: directory.path).isEmpty)
+        #expect(try names().isEmpty)
         await test.gateway.stop()
     }
 
@@ -124,8 +136,9 @@ import Testing
             ContentSource(bytes: Self.bytes(10)), for: GatewayUnderTest.business)
         test.gateway.misbehave(at: .blob, .body(Self.bytes(10)))
         let arrived = try await test.client.download(
-            stored(file), for: GatewayUnderTest.business, to: directory.path + "/file")
-        #expect(arrived == DownloadedFile(sizeBytes: 10, hasExpectedChecksum: false))
+            stored(file), for: GatewayUnderTest.business, into: files)
+        #expect(arrived.sizeBytes == 10)
+        #expect(!arrived.hasExpectedChecksum)
         await test.gateway.stop()
     }
 
@@ -133,9 +146,11 @@ import Testing
         let test = try await GatewayUnderTest()
         let file = try await test.client.upload(
             ContentSource(bytes: Self.bytes(10)), for: GatewayUnderTest.business)
-        await #expect(throws: GatewayError.unreachable(.download, .contentFailed, attempts: 1)) {
+        // A file where the folder would be.
+        try AtomicFile.write([], to: directory.file("attachments"))
+        await #expect(throws: GatewayError.unreachable(.download, .contentFailed, attempts: 0)) {
             try await test.client.download(
-                stored(file), for: GatewayUnderTest.business, to: directory.path + "/none/file")
+                stored(file), for: GatewayUnderTest.business, into: files)
         }
         await test.gateway.stop()
     }

@@ -33,6 +33,20 @@ import Testing
         #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(31), jitter: 1) == nil)
     }
 
+    @Test(arguments: [
+        ("0", 0), ("17", 17), ("Sun, 06 Nov 1994 08:49:37 GMT", 37), ("Sun, 06 Nov 1994 08:48:59 GMT", 0),
+    ])
+    func `Retry-After is a number of seconds or a date`(field: String, seconds: Int) {
+        #expect(Duration(retryAfter: field, now: 784_111_740) == .seconds(seconds))
+    }
+
+    @Test(
+        arguments: [nil, "", "-1", "1.5", "soon", "9999999999", "Sunday, 06-Nov-94 08:49:37 GMT"] as [String?]
+    )
+    func `what is neither is no wish`(field: String?) {
+        #expect(Duration(retryAfter: field, now: 784_111_740) == nil)
+    }
+
     private func policyWithTwoAttempts(_ body: (RetryPolicy) -> Void) {
         var policy = RetryPolicy()
         policy.maximumAttempts = 2

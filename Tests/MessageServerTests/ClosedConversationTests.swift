@@ -1,6 +1,7 @@
 import BalloonTransport
 import BusinessMessages
 import ConversationStore
+import HandlerKit
 import Simulator
 import TestSupport
 import Testing
@@ -13,6 +14,8 @@ import Testing
         let customer = server.customer()
         for kind in [Kind.text, .close, .typingStart, .text, .typingEnd] {
             #expect(try await customer.post(customer.message(kind)).status == 200)
+            // A close that is there before the reply counts as well.
+            if kind == .text { _ = await server.gateway.waitForMessages(customer: customer.id) }
         }
         let replies = await server.gateway.waitForMessages(count: 3, customer: customer.id)
         #expect(
@@ -23,5 +26,34 @@ import Testing
         let outbound = try server.conversation(of: customer).filter { $0.direction == .outbound }
         #expect(outbound.map(\.outcome) == ["accepted", "failed", "failed", "accepted", "accepted"])
         #expect(outbound.map(\.status) == [200, nil, nil, 200, 200])
+    }
+
+    @Test func `a close that came while the handler was at work counts, though its turn has not come`()
+        async throws
+    {
+        let handler = LateHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text, text: "block")).status == 200)
+        await handler.blocking.waitForBlocked(1)
+        #expect(try await customer.post(customer.message(.close)).status == 200)
+        handler.blocking.release()
+        await server.log.first { $0.contains("the customer has closed the conversation") }
+        #expect(try await customer.post(customer.message(.text, text: "again")).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.map { $0.message.root["body"]?.string } == ["late: again"])
+        await server.stop()
+        let outbound = try server.conversation(of: customer).filter { $0.direction == .outbound }
+        #expect(outbound.map(\.outcome) == ["failed", "accepted"])
+    }
+}
+
+/// Answers every text, the one that says `block` not before it is released.
+private struct LateHandler: TextHandler {
+    let blocking = BlockingHandler()
+
+    func text(_ text: Text, _ context: Context) -> Outcome {
+        _ = blocking.text(text, context)
+        return .reply("late: \(text.body)")
     }
 }

@@ -33,7 +33,8 @@ final class ServerUnderTest: Sendable {
     /// Starts both; `handler` answers for both businesses.
     init(
         _ handler: any Handler = RecordingHandler(), directory: TemporaryDirectory = TemporaryDirectory(),
-        limits: ServerLimits = ServerLimits(), http: HTTPLimits = HTTPLimits()
+        limits: ServerLimits = ServerLimits(), http: HTTPLimits = HTTPLimits(),
+        attachments: (inout AttachmentSettings) -> Void = { _ in }
     ) async throws {
         self.directory = directory
         secret = Secret.random(byteCount: 32)
@@ -54,6 +55,7 @@ final class ServerUnderTest: Sendable {
         configuration.gateway.downloadHosts = ["\(gatewayAddress)"]
         configuration.limits = limits
         configuration.http = http
+        attachments(&configuration.attachments)
         let running = try RunningServer(
             configuration: configuration, handlers: [FixedFactory(handler: handler)], logger: log.logger,
             observer: stages.and(LogObserver(log.logger)))

@@ -38,6 +38,13 @@ public struct OutboundAttachment: Hashable, Sendable {
         self.key = key
     }
 
+    /// Writes the object.
+    package var json: [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 512)
+        write(to: &writer)
+        return writer.finish()
+    }
+
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("name", name)

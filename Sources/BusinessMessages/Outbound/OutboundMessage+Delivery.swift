@@ -12,7 +12,7 @@ extension OutboundMessage {
     /// A reference that came as JSON is ``Kind/unrecognized``.
     public var kind: Kind {
         switch body {
-        case .text, .richLink, .uploadedLink: .text
+        case .text, .files, .richLink, .uploadedLink: .text
         case .quickReply: .quickReply
         case .listPicker: .listPicker
         case .timePicker: .timePicker

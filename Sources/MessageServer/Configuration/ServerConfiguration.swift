@@ -14,6 +14,7 @@ package import BalloonWire
 ///   "adminListen": "127.0.0.1:9090",
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
+///   "attachments": { "retentionDays": 365 },
 ///   "limits": { "tokenAgeSeconds": 3600 },
 ///   "http": { "maximumConnectionsPerPeer": 100 }
 /// }
@@ -37,6 +38,8 @@ package struct ServerConfiguration: Sendable {
     package var dataDirectory = "data"
     /// Apple's side.
     package var gateway = GatewayAddress()
+    /// Files that come and go with messages.
+    package var attachments = AttachmentSettings()
     /// The bounds on sizes, counts and waits.
     package var limits = ServerLimits()
     /// What ``listen`` takes from its clients.

@@ -31,6 +31,7 @@ struct ServerDraft {
         result.adminListen = adminListen
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway
+        result.attachments = file.attachments
         result.limits = file.limits
         result.http = file.http
         return result

@@ -9,13 +9,15 @@ struct ServerFile {
     private(set) var secret: SecretReference?
     private(set) var tls: TLSReference?
     private(set) var downloadHosts: [Setting]?
+    private(set) var attachments = AttachmentSettings()
     private(set) var limits = ServerLimits()
     private(set) var http = HTTPLimits()
     /// Keys that must be somewhere and are not here.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
 
     private static let keys =
-        EnvironmentKey.allCases.compactMap(\.fileKey) + ["secret", "tls", "gateway", "limits", "http"]
+        EnvironmentKey.allCases.compactMap(\.fileKey)
+        + ["secret", "tls", "gateway", "attachments", "limits", "http"]
     private static let gatewayKeys = ["url", "downloadHosts"]
 
     /// A file that could not be read, of which nothing more is to be said.
@@ -39,6 +41,9 @@ struct ServerFile {
             texts[.gatewayURL] = gateway.0
             downloadHosts = gateway.1
         }
+        attachments =
+            reader.object("attachments", keys: AttachmentSettings.keys, AttachmentSettings.read)
+            ?? attachments
         limits = reader.object("limits", keys: ServerLimits.keys, ServerLimits.read) ?? limits
         http = reader.object("http", keys: HTTPLimits.keys, HTTPLimits.read) ?? http
         if http.maximumBufferedBytes < limits.maximumBodyBytes {

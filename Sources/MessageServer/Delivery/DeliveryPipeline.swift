@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
 import GatewayClient
@@ -11,8 +12,12 @@ import Logging
 struct DeliveryPipeline: Sendable {
     let store: ConversationStore
     let gateway: GatewayClient
+    let attachments: AttachmentFetcher
+    let replyFiles: ReplyFiles
     let observer: any StageObserver
     let logger: Logger
+    /// Who waits for the end of a message that the business sends of its own accord.
+    let outcomes = SendOutcomes()
     var retrySchedule = RetrySchedule()
     /// One at a time of those that a handler had when the process ended: the next crash shows which of them it was.
     let suspects = Permits(1)
@@ -46,11 +51,22 @@ struct DeliveryPipeline: Sendable {
             if let kind = delivery.outboundKind { return try await send(delivery, of: kind, &stages) }
             let event = try decode(delivery, &stages)
             let original = try await original(of: event, delivery)
+            let delivery = try await fetch(delivery, event, &stages)
             try await record(delivery, event, repeating: original, &stages)
             if let original { return try await finish(delivery, .repeated(of: original), &stages) }
             guard let outcome = try await outcome(of: delivery, event, lane, &stages) else { return }
             guard try await reply(delivery, outcome, &stages) else { return }
             try await finish(delivery, DeliveryResult(outcome.verdict), &stages)
+        } catch {
+            await giveUp(delivery, error, &stages)
+        }
+    }
+
+    /// Brings a message that answers no event to its end, or gives it back to be tried again.
+    func deliver(outbound delivery: Delivery) async {
+        var stages = DeliveryStages(delivery, observer)
+        do {
+            try await send(delivery, of: delivery.outboundKind ?? .unrecognized, &stages)
         } catch {
             await giveUp(delivery, error, &stages)
         }
@@ -92,13 +108,32 @@ struct DeliveryPipeline: Sendable {
         return Repetition.original(of: event, delivery, in: lines)
     }
 
+    /// The delivery, with what became of the files that came with its message; fetched once and journalled, so that no
+    /// later attempt fetches them again.
+    private func fetch(
+        _ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages
+    ) async throws -> Delivery {
+        guard delivery.files == nil, case .text(let text) = event.content, !text.attachments.isEmpty else {
+            return delivery
+        }
+        stages.begin(.fetch)
+        let files = try await attachments.fetch(text.attachments, for: delivery.business)
+        try await store.recordFiles(delivery, files)
+        let failure = files.lazy.compactMap { if case .failed(let reason) = $0 { reason } else { nil } }.first
+        stages.end(failure.map { .failed(reason: $0) } ?? .done)
+        var fetched = delivery
+        fetched.files = files
+        return fetched
+    }
+
     private func record(
         _ delivery: Delivery, _ event: InboundEvent, repeating original: MessageID?,
         _ stages: inout DeliveryStages
     ) async throws {
         stages.begin(.record)
         try await store.recordInbound(
-            delivery, kind: event.kind, message: delivery.message, repeating: original)
+            delivery, kind: event.kind, message: delivery.message, repeating: original,
+            files: delivery.files ?? [])
         stages.end(.done)
     }
 
@@ -181,6 +216,7 @@ struct DeliveryPipeline: Sendable {
         return Context(
             event: event, conversation: Conversation(lines),
             state: ConversationState(try state.map { try JSONDocument($0).root }),
+            files: attachments.files.handlersView(of: delivery.files ?? []),
             deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
             isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline, logger: logger)
     }
@@ -209,101 +245,30 @@ struct DeliveryPipeline: Sendable {
     private func decide(
         _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ replies: [Reply], _ context: Context,
         _ stages: inout DeliveryStages
-    ) async throws -> DecidedOutcome {
-        let decided = DecidedOutcome(
-            verdict,
-            replies: replies.map { reply in
-                let id = MessageID.random()
-                return DecidedReply(
-                    id: id, kind: reply.kind,
-                    message: reply.encode(id: id, from: delivery.business, to: delivery.customer))
-            }, state: context.state.change)
+    ) async throws -> DecidedOutcome? {
+        var final: [DecidedReply] = []
+        for reply in replies {
+            let id = MessageID.random()
+            var message = reply.encode(id: id, from: delivery.business, to: delivery.customer)
+            if reply.hasFiles {
+                do { message = try await replyFiles.keep(message) } catch let error as SystemError {
+                    try await tryAgain(delivery, "a reply's file: \(error)", asked: nil, &stages)
+                    return nil
+                }
+            }
+            final.append(DecidedReply(id: id, kind: reply.kind, message: message))
+        }
+        let decided = DecidedOutcome(verdict, replies: final, state: context.state.change)
         try await store.decide(delivery, decided)
         stages.end(.done)
         return decided
     }
 
-    /// Sends what has not been settled; false when a reply must be tried again later.
-    private func reply(
-        _ delivery: Delivery, _ outcome: DecidedOutcome, _ stages: inout DeliveryStages
-    ) async throws -> Bool {
-        let isClosed = outcome.replies.isEmpty ? false : try await isClosed(delivery, stages.kind)
-        for (index, reply) in outcome.replies.enumerated() where delivery.replyResults[index] == nil {
-            stages.begin(.reply, of: reply)
-            if let reason = isClosed ? closedReason : reasonNotToSend(reply, delivery) {
-                try await settle(delivery, index, .failed(reason: reason), &stages)
-                continue
-            }
-            let acceptance: GatewayAcceptance
-            do throws(GatewayError) {
-                acceptance = try await send(reply, of: delivery)
-            } catch {
-                if case .cancelled = error { throw CancellationError() }
-                if case .refused(_, let status, let reason) = error {
-                    try await settle(delivery, index, .refused(status: status, reason: "\(reason)"), &stages)
-                } else if error.isRetryable, let delay = nextDelay(delivery) {
-                    postpone(delivery, delay, "\(error)", &stages)
-                    return false
-                } else {
-                    try await settle(delivery, index, .failed(reason: "\(error)"), &stages)
-                }
-                continue
-            }
-            try await settle(delivery, index, .accepted(status: acceptance.status), &stages)
-        }
-        return true
-    }
-
-    private func send(
-        _ reply: DecidedReply, of delivery: Delivery
-    ) async throws(GatewayError) -> GatewayAcceptance {
-        var options = SendOptions()
-        options.isNotification = reply.kind == .invitation
-        guard reply.kind == .authentication else {
-            return try await gateway.send(
-                reply.message, id: reply.id, from: delivery.business, to: delivery.customer, options: options)
-        }
-        return try await gateway.authenticate(
-            reply.message, id: reply.id, from: delivery.business, to: delivery.customer, options: options)
-    }
-
-    /// Whether the customer closed the conversation and has not written since; only a message that is no writing itself
-    /// needs a look at what came before.
-    private func isClosed(_ delivery: Delivery, _ kind: Kind?) async throws -> Bool {
-        guard let kind, kind.isTyping || kind == .close || delivery.outboundKind != nil else { return false }
-        let lines = try await store.recentLines(
-            of: delivery.business, delivery.customer, maximum: conversationLength)
-        return lines.last { $0.direction == .inbound && !$0.kind.isTyping }?.kind == .close
-    }
-
-    /// The first rule that a reply breaks, which Apple would answer with a 400 that names none; nil when it may go.
-    ///
-    /// What stood in the message is left out: it may be the customer's own words.
-    private func reasonNotToSend(_ reply: DecidedReply, _ delivery: Delivery) -> String? {
-        let capabilities = delivery.attributes.capabilityList.map { Capabilities(parsing: $0) }
-        let problems = OutboundMessage.problems(inJSON: reply.message, needsEnvelope: true, for: capabilities)
-        guard let problem = problems.first(where: { $0.severity == .error }) else { return nil }
-        return
-            "not sent: it breaks the rule \(problem.rule) at \(problem.pointer.isEmpty ? "/" : problem.pointer)"
-    }
-
-    private func nextDelay(_ delivery: Delivery, asked: Duration? = nil) -> Duration? {
+    func nextDelay(_ delivery: Delivery, asked: Duration? = nil) -> Duration? {
         retrySchedule.delay(after: delivery.attempt, asked: asked, random: .random(in: 0...1))
     }
 
-    private func settle(
-        _ delivery: Delivery, _ index: Int, _ result: ReplyResult, _ stages: inout DeliveryStages
-    ) async throws {
-        // Tried until it is written: what the gateway has accepted must not be sent again.
-        try await keepTrying { try await store.recordReply(delivery, index: index, result: result) }
-        switch result {
-        case .accepted: stages.end(.done)
-        case .refused(let status, let reason): stages.end(.refused(status: status, reason: reason))
-        case .failed(let reason): stages.end(.failed(reason: reason))
-        }
-    }
-
-    private func finish(
+    func finish(
         _ delivery: Delivery, _ result: DeliveryResult, _ stages: inout DeliveryStages
     ) async throws {
         stages.begin(.finish)
@@ -320,7 +285,7 @@ struct DeliveryPipeline: Sendable {
         postpone(delivery, delay, reason, &stages)
     }
 
-    private func postpone(
+    func postpone(
         _ delivery: Delivery, _ delay: Duration, _ reason: String, _ stages: inout DeliveryStages
     ) {
         store.postpone(
@@ -331,7 +296,7 @@ struct DeliveryPipeline: Sendable {
     }
 
     /// The store failed, the message cannot be read, or the server is on its way out.
-    private func giveUp(_ delivery: Delivery, _ error: any Error, _ stages: inout DeliveryStages) async {
+    func giveUp(_ delivery: Delivery, _ error: any Error, _ stages: inout DeliveryStages) async {
         do {
             switch error {
             case let error as JSONError:
@@ -349,11 +314,4 @@ struct DeliveryPipeline: Sendable {
         // Nothing is decided, the journal keeps the delivery.
         stages.end(.failed(reason: "interrupted; it goes on after a restart"))
     }
-}
-
-/// Why nothing was sent, in the conversation's line.
-private let closedReason = "not sent: the customer has closed the conversation and not written since"
-
-extension Kind {
-    fileprivate var isTyping: Bool { self == .typingStart || self == .typingEnd }
 }

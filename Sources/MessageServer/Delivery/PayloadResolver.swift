@@ -1,7 +1,10 @@
 import BalloonJSON
+import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
 import GatewayClient
+import Logging
+import Synchronization
 
 /// Fetches the payloads behind references: stage 6, a lane outside the conversations' order.
 ///
@@ -10,6 +13,9 @@ struct PayloadResolver: Sendable {
     let store: ConversationStore
     let gateway: GatewayClient
     let observer: any StageObserver
+    let logger: Logger
+    /// How many references had expired before they were fetched.
+    let expired = Counter()
     /// How long one payload may take, with all its attempts.
     var deadline = Duration.seconds(20)
     /// How many are fetched at once.
@@ -57,9 +63,27 @@ struct PayloadResolver: Sendable {
             else { return .failed(reason: "the decoded payload is not a JSON object") }
             return .resolved(message: resolved)
         } catch {
-            return Task.isCancelled ? nil : .failed(reason: "\(error)")
+            if Task.isCancelled { return nil }
+            guard error.isAboutExpiry else { return .failed(reason: "\(error)") }
+            // What the customer chose is lost, and so is the next one's choice if we are too slow in general.
+            logger.error(
+                "a payload reference had expired before it was fetched",
+                metadata: [
+                    "business": "\(pending.business.rawValue)", "message": "\(pending.id.rawValue)",
+                    "age_ms": "\(Timestamp.now().milliseconds - pending.receivedAt.milliseconds)",
+                    "expired": "\(expired.increment())",
+                ])
+            return .failed(reason: "expired: \(error)")
         }
     }
+}
+
+/// A number that only grows, from any thread.
+final class Counter: Sendable {
+    private let value = Atomic(0)
+
+    /// Counts one more; returns how many there are now.
+    func increment() -> Int { value.add(1, ordering: .relaxed).newValue }
 }
 
 /// Does `work` until the store takes it: a disk that is full has space again some day.

@@ -101,7 +101,7 @@ final class InboundPipeline {
         let message = ReceivedMessage(
             business: envelope.business, customer: envelope.customer, id: envelope.id,
             attributes: ReceivedAttributes(document, headers), message: document.bytes,
-            hasPayloadReference: envelope.hasPayloadReference)
+            hasPayloadReference: envelope.hasPayloadReference, act: ReceivedMessage.Act(type: envelope.type))
         let observer = observer
         let reference = references.next()
         store.append(message) { result in

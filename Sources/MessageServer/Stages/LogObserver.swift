@@ -22,7 +22,8 @@ package struct LogObserver: StageObserver {
         case .done:
             switch event.stage {
             case .journal, .reply, .finish: .info
-            case .read, .authenticate, .inflate, .envelope, .resolve, .decode, .record, .route, .handle:
+            case .read, .authenticate, .inflate, .envelope, .resolve, .decode, .fetch, .record, .route,
+                .handle:
                 .debug
             }
         case .duplicate, .ended: .info

@@ -20,6 +20,8 @@ package struct StageEvent: Sendable {
         case resolve
         /// Make a typed event of the message.
         case decode
+        /// Fetch the files that came with the message.
+        case fetch
         /// Write the conversation's line.
         case record
         /// Find the business's handler.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BalloonJSON
 import BalloonPOSIX
 import Logging
 import MessageServer
@@ -21,12 +20,6 @@ struct Dev: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where to keep the data.", valueName: "dir"))
     var data = Dev.defaultDirectory
 
-    @Option(
-        help: ArgumentHelp(
-            "A program that answers for the business instead of the demo, as balloon serve would run it.",
-            valueName: "program"))
-    var handler: String?
-
     @OptionGroup var log: LogOptions
 
     func validate() throws {
@@ -40,7 +33,7 @@ struct Dev: AsyncParsableCommand {
         let address = try await gateway.start()
         known.gateway = "http://\(address)"
         do {
-            try await serve(known, gateway: address, logger)
+            try await serve(known, logger)
         } catch {
             await gateway.stop()
             throw error
@@ -48,26 +41,9 @@ struct Dev: AsyncParsableCommand {
         await gateway.stop()
     }
 
-    private func binding() throws -> HandlerBinding {
-        guard let handler else { return .builtin(name: DemoHandlerFactory().name, configuration: nil) }
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("exec")
-            writer.array { $0.string(handler) }
-        }
-        return .bound(by: "exec", try JSONDocument(writer.finish()).root)
-    }
-
-    private func serve(_ known: DevelopmentServer, gateway: SocketAddress, _ logger: Logger) async throws {
-        let business = BusinessConfiguration(
-            slug: DevelopmentServer.slug, businessID: known.businessID, name: "Demo",
-            handler: try binding())
-        var configuration = ServerConfiguration(
-            mspID: known.mspID, secret: known.secret, businesses: [business])
+    private func serve(_ known: DevelopmentServer, _ logger: Logger) async throws {
+        var configuration = known.configuration(directory: data)
         configuration.listen = listen
-        configuration.dataDirectory = data
-        configuration.gateway.url = known.gateway + "/v1"
-        configuration.gateway.downloadHosts = ["\(gateway)"]
         try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger) { addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""

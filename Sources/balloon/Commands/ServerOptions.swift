@@ -31,7 +31,7 @@ struct ServerOptions: ParsableArguments {
         guard let server = try DevelopmentServer.read(in: directory) else {
             throw CommandFailure.noDevelopmentServer(path: DevelopmentServer.path(in: directory))
         }
-        return KnownServer(server)
+        return KnownServer(server, directory: directory)
     }
 }
 
@@ -49,14 +49,17 @@ struct KnownServer {
     let tokenAge: Duration
     /// The businesses by slug, in order.
     let businesses: [(slug: String, id: BusinessID)]
+    /// Everything that the server was told.
+    let configuration: ServerConfiguration
 
-    init(_ server: DevelopmentServer) {
+    init(_ server: DevelopmentServer, directory: String) {
         url = server.server
         gateway = server.gateway
         mspID = server.mspID
         secret = server.secret
         tokenAge = ServerLimits().tokenAge
         businesses = [(DevelopmentServer.slug, server.businessID)]
+        configuration = server.configuration(directory: directory)
     }
 
     init(_ configuration: ServerConfiguration) {
@@ -69,6 +72,7 @@ struct KnownServer {
         secret = configuration.secret
         tokenAge = configuration.limits.tokenAge
         businesses = configuration.businesses.map { ($0.slug, $0.businessID) }
+        self.configuration = configuration
     }
 
     /// The business with that slug, or the only one there is.

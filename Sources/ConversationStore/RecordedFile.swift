@@ -1,0 +1,43 @@
+import BalloonJSON
+
+/// What became of one attachment of a message: `{"sha256":"…","size":148861}` or `{"failure":"…"}`.
+package enum RecordedFile: Hashable, Sendable {
+    /// Its content is kept under the name of its SHA-256, 64 lower-case hexadecimal digits.
+    case stored(sha256: String, sizeBytes: Int)
+    /// It could not be had; the reason is a fact, never the customer's text.
+    case failed(reason: String)
+
+    init?(_ value: JSONValue) {
+        if let sha256 = value["sha256"]?.string, let size = value["size"]?.int {
+            self = .stored(sha256: sha256, sizeBytes: size)
+        } else if let reason = value["failure"]?.string {
+            self = .failed(reason: reason)
+        } else {
+            return nil
+        }
+    }
+
+    /// The member `files` of a record or a line.
+    static func list(in root: JSONValue) -> [RecordedFile]? {
+        root["files"]?.elements.compactMap { RecordedFile($0) }
+    }
+}
+
+extension JSONWriter {
+    /// Writes the member `files`.
+    mutating func files(_ files: [RecordedFile]) {
+        key("files")
+        array { writer in
+            for file in files {
+                writer.object { writer in
+                    switch file {
+                    case .stored(let sha256, let sizeBytes):
+                        writer.field("sha256", sha256)
+                        writer.field("size", sizeBytes)
+                    case .failed(let reason): writer.field("failure", reason)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import BalloonJSON
+package import BalloonTransport
+import BalloonWire
+package import BusinessMessages
+import Logging
+
+/// Content that Apple keeps is referred to instead of being sent again.
+extension GatewayClient {
+    /// Below this many bytes a reference saves nothing, being about 600 bytes itself.
+    static let minimumSharedBytes = 2 << 10
+    /// From here on Apple moves content behind a reference anyway, and is asked for it at once.
+    static let referenceThresholdBytes = 10 << 10
+    /// What is larger is uploaded first: how much Apple takes in one message is not established.
+    static let maximumInlineBytes = 1 << 20
+
+    /// Sends an interactive message by the reference that Apple gave for the same content before; a reference that Apple
+    /// refuses is forgotten and replaced, all with the same id.
+    func send(
+        _ content: SharedContent, _ body: [UInt8], id: MessageID, from business: BusinessID,
+        to customer: CustomerID, options: SendOptions
+    ) async throws(GatewayError) -> GatewayAcceptance {
+        let key = KnownUploads.Key(content.interactiveData, of: business)
+        if let reference = uploads.value(for: key) {
+            do throws(GatewayError) {
+                return try await post(
+                    .message, content.message(referringTo: reference), id, business, customer, options)
+            } catch {
+                guard error.mayBeAboutReference else { throw error }
+                uploads.forget(key)
+                logger.info(
+                    "the gateway refused a reference to what was sent before, sending the content",
+                    metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
+            }
+        }
+        if content.interactiveData.count > Self.maximumInlineBytes,
+            let reference = try await uploaded(content, key, for: business)
+        {
+            return try await post(
+                .message, content.message(referringTo: reference), id, business, customer, options)
+        }
+        var options = options
+        let isLarge = content.interactiveData.count > Self.referenceThresholdBytes
+        if isLarge || uploads.noteSeen(key) { options.wantsReference = true }
+        let acceptance = try await post(.message, body, id, business, customer, options)
+        if let reference = acceptance.reference { uploads.remember(reference.json, for: key) }
+        return acceptance
+    }
+
+    /// Uploads the content; nil when Apple does not take it that way, so that it is sent as it is.
+    private func uploaded(
+        _ content: SharedContent, _ key: KnownUploads.Key, for business: BusinessID
+    ) async throws(GatewayError) -> [UInt8]? {
+        do throws(GatewayError) {
+            let payload = try await makeReference(
+                to: content.interactiveData, bid: content.bid, title: content.title, for: business)
+            uploads.remember(payload.json, for: key)
+            return payload.json
+        } catch .refused(let call, let status, _) {
+            logger.notice(
+                "the gateway refused to keep large content, sending it inline",
+                metadata: ["business": "\(business.rawValue)", "call": "\(call)", "status": "\(status)"])
+            return nil
+        }
+    }
+
+    /// Uploads the file at `path`, whose content has the hash `sha256`, unless Apple has it; nil when it cannot be read.
+    package func upload(
+        file path: String, named sha256: String, for business: BusinessID
+    ) async throws(GatewayError) -> UploadedFile? {
+        guard let content = try? ContentSource(file: path) else { return nil }
+        return try await upload(content, named: sha256, for: business)
+    }
+
+    /// Uploads a file under its content's hash `sha256`, or tells how to refer to it when Apple has it already.
+    @concurrent package func upload(
+        _ content: ContentSource, named sha256: String, for business: BusinessID
+    ) async throws(GatewayError) -> UploadedFile {
+        let key = KnownUploads.Key(("file " + sha256).utf8, of: business)
+        if let known = uploads.value(for: key), let file = UploadedFile(known) { return file }
+        let file = try await upload(content, for: business)
+        uploads.remember(file.json, for: key)
+        return file
+    }
+}
+
+extension GatewayError {
+    /// Whether Apple looked at a message with a reference and did not like it; nothing was sent then.
+    fileprivate var mayBeAboutReference: Bool {
+        if case .refused(_, let status, _) = self {
+            [400, 403, 404, 410, 413, 422].contains(status)
+        } else {
+            false
+        }
+    }
+}
+
+extension UploadedFile {
+    /// Reads what ``json`` wrote.
+    fileprivate init?(_ json: [UInt8]) {
+        guard let root = (try? JSONDocument(json))?.root, let sizeBytes = root["size"]?.int,
+            let signature = root["signature-base64"]?.string, let url = root["url"]?.string,
+            let owner = root["owner"]?.string, let field = root["key"]?.string,
+            let key = try? AttachmentKey(field: field)
+        else { return nil }
+        self.init(
+            sizeBytes: sizeBytes, signatureBase64: signature, url: url, owner: owner, key: key)
+    }
+
+    fileprivate var json: [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("size", sizeBytes)
+            writer.field("signature-base64", signatureBase64)
+            writer.field("url", url)
+            writer.field("owner", owner)
+            writer.field("key", key.field)
+        }
+        return writer.finish()
+    }
+}

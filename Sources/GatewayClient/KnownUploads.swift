@@ -1,0 +1,153 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+package import BusinessMessages
+import Dispatch
+import Synchronization
+
+/// What is with Apple already, by its content, so that the same content is not sent again while Apple keeps it.
+///
+/// Apple keeps an upload for 30 days (Apple MSP API, "Receiving an Interactive Message"); it is used for 25. The oldest goes
+/// when there are too many. With a path it survives a restart: one line for each upload,
+/// `{"key":"…","at":1795253400,"value":{…}}`, of which the last with its key counts; without `value` it is forgotten.
+package final class KnownUploads: Sendable {
+    /// What an upload is known by: the SHA-256 of the business and the content.
+    package struct Key: Hashable, Sendable {
+        let text: String
+
+        /// The key of `content`, of a business and no other.
+        package init(_ content: some Collection<UInt8>, of business: BusinessID) {
+            text = Hex.encode(SHA256.hash(Array(business.rawValue.utf8) + [0] + content))
+        }
+
+        init(text: String) { self.text = text }
+    }
+
+    private struct Entry {
+        let at: Int
+        let value: [UInt8]
+    }
+
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        /// The keys in the order of their times; those that were replaced are skipped.
+        var order: [(key: Key, at: Int)] = []
+        /// Contents that were sent once, of which nothing is kept at Apple's.
+        var seen: Set<Key> = []
+    }
+
+    /// The file, which only the queue writes.
+    private struct Output {
+        var file: File?
+        var lines = 0
+    }
+
+    private static let lifetimeSeconds = 25 * 86_400
+    private static let maximumSeen = 1024
+
+    private let maximumCount: Int
+    private let path: String?
+    private let state = Mutex(State())
+    private let output = Mutex(Output())
+    private let queue = DispatchQueue(label: "balloon.uploads")
+
+    /// Remembers `maximumCount` uploads, and those of `path`, as far as it can be read.
+    package init(path: String? = nil, maximumCount: Int = 1000) {
+        self.path = path
+        self.maximumCount = maximumCount
+        guard let path, Directory.exists(path), let bytes = try? File(path, for: .reading).readAll() else {
+            return
+        }
+        // What cannot be read is uploaded anew.
+        state.withLock { state in
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                guard let root = (try? JSONDocument(Array(line)))?.root, let key = root["key"]?.string,
+                    let at = root["at"]?.int
+                else { continue }
+                insert(Key(text: key), root["value"].map { Array($0.text) }, at: at, into: &state)
+            }
+        }
+    }
+
+    /// What Apple answered for this content; nil when it is not known, or too old at `now`.
+    package func value(for key: Key, now: Int? = nil) -> [UInt8]? {
+        let now = now ?? SystemClock.secondsSince1970()
+        return state.withLock { state in
+            guard let entry = state.entries[key], entry.at <= now, now - entry.at < Self.lifetimeSeconds
+            else {
+                return nil
+            }
+            return entry.value
+        }
+    }
+
+    /// Remembers a JSON value for this content.
+    package func remember(_ value: [UInt8], for key: Key, now: Int? = nil) {
+        note(key, value, at: now ?? SystemClock.secondsSince1970())
+    }
+
+    /// Forgets what Apple does not know any more.
+    package func forget(_ key: Key) { note(key, nil, at: 0) }
+
+    /// Whether this content was asked about before, lately.
+    package func noteSeen(_ key: Key) -> Bool {
+        state.withLock { state in
+            if state.seen.count >= Self.maximumSeen { state.seen = [] }
+            return !state.seen.insert(key).inserted
+        }
+    }
+
+    /// Waits until everything that was remembered so far stands in the file.
+    package func flush() { queue.sync {} }
+
+    private func note(_ key: Key, _ value: [UInt8]?, at: Int) {
+        state.withLock { insert(key, value, at: at, into: &$0) }
+        guard path != nil else { return }
+        // Nobody waits for it, and nothing is lost with it but an upload.
+        queue.async { self.write(key, value, at: at) }
+    }
+
+    private func insert(_ key: Key, _ value: [UInt8]?, at: Int, into state: inout State) {
+        state.entries[key] = value.map { Entry(at: at, value: $0) }
+        guard value != nil else { return }
+        state.order.append((key, at))
+        while state.entries.count > maximumCount, !state.order.isEmpty {
+            let oldest = state.order.removeFirst()
+            if state.entries[oldest.key]?.at == oldest.at { state.entries[oldest.key] = nil }
+        }
+    }
+
+    /// Appends a line; now and then writes the file anew, without what does not count any more.
+    private func write(_ key: Key, _ value: [UInt8]?, at: Int) {
+        output.withLock { output in
+            // A disk that refuses is told of by everything else that writes to it.
+            do throws(SystemError) {
+                guard let path else { return }
+                if output.file == nil || output.lines > 2 * maximumCount {
+                    let entries = state.withLock { $0.entries }
+                    let lines = entries.sorted { $0.value.at < $1.value.at }
+                        .flatMap { line($0.key, $0.value.value, at: $0.value.at) }
+                    try AtomicFile.write(lines, to: path)
+                    output.file = try File(path, for: .appending)
+                    output.lines = entries.count
+                } else {
+                    try output.file?.append(line(key, value, at: at))
+                    output.lines += 1
+                }
+            } catch { output.file = nil }
+        }
+    }
+}
+
+private func line(_ key: KnownUploads.Key, _ value: [UInt8]?, at: Int) -> [UInt8] {
+    var writer = JSONWriter(reservingCapacity: 512)
+    writer.object { writer in
+        writer.field("key", key.text)
+        writer.field("at", at)
+        if let value {
+            writer.key("value")
+            writer.raw(value)
+        }
+    }
+    return writer.finish() + [UInt8(ascii: "\n")]
+}

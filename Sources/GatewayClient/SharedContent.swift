@@ -1,0 +1,42 @@
+import BalloonJSON
+import BusinessMessages
+
+/// The content of an interactive message that may be sent by reference, because anybody may be sent the same.
+struct SharedContent: Sendable {
+    /// One JSON object, as it stands in the message.
+    let interactiveData: [UInt8]
+    let bid: String
+    /// The title of the bubble, which a reference carries beside the content.
+    let title: String?
+    private let message: JSONValue
+
+    /// Payments and sign-ins are for one customer and once; they have one of these in `data`.
+    private static let personal = ["payment", "authenticate", "notification"]
+
+    /// Nil for a message that has no such content.
+    init?(_ body: [UInt8]) {
+        // Whoever wrote the message wrote JSON.
+        guard let message = (try? JSONDocument(body))?.root, message["type"]?.string == "interactive",
+            let data = message["interactiveData"], data.kind == .object, message["interactiveDataRef"] == nil,
+            !Self.personal.contains(where: { data["data"]?[$0] != nil })
+        else { return nil }
+        self.message = message
+        interactiveData = Array(data.text)
+        bid = data["bid"]?.string ?? Interaction.businessExtension
+        title = (data["data"]?["receivedMessage"] ?? data["receivedMessage"])?["title"]?.string
+    }
+
+    /// The message with a reference in the place of its content.
+    func message(referringTo reference: [UInt8]) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 1024)
+        writer.object { writer in
+            for (name, value) in message.members where name != "interactiveData" {
+                writer.key(name)
+                writer.value(value)
+            }
+            writer.key("interactiveDataRef")
+            writer.raw(reference)
+        }
+        return writer.finish()
+    }
+}

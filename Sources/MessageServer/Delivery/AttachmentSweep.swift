@@ -1,0 +1,30 @@
+import BalloonPOSIX
+import GatewayClient
+import Logging
+
+/// Removes files whose retention has ended: at the start, and once an hour.
+struct AttachmentSweep: Sendable {
+    let files: AttachmentFiles
+    /// Nil keeps everything.
+    let retention: Duration?
+    let logger: Logger
+
+    /// Sweeps until the task is cancelled.
+    func run() async {
+        do { try files.removeUnfinished() } catch { report(error) }
+        guard let retention else { return }
+        repeat {
+            do {
+                let count = try files.sweep(
+                    before: SystemClock.secondsSince1970() - Int(retention.components.seconds))
+                if count > 0 { logger.info("attachments swept", metadata: ["files": "\(count)"]) }
+            } catch { report(error) }
+            // Cancelled when the server stops.
+            try? await Task.sleep(for: .seconds(3600))
+        } while !Task.isCancelled
+    }
+
+    private func report(_ error: SystemError) {
+        logger.warning("attachments cannot be swept", metadata: ["error": "\(error)"])
+    }
+}

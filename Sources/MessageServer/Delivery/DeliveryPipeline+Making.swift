@@ -1,0 +1,29 @@
+import ConversationStore
+import GatewayClient
+import Logging
+
+extension DeliveryPipeline {
+    /// Puts together what delivers the messages of `store`, and the client of Apple's gateway that it uses.
+    ///
+    /// Throws a ``TransportError`` for lack of descriptors.
+    static func make(
+        _ configuration: ServerConfiguration, store: ConversationStore, observer: any StageObserver,
+        logger: Logger
+    ) throws -> DeliveryPipeline {
+        var settings = GatewayConfiguration(
+            baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
+            downloadHosts: configuration.gateway.downloadHosts)
+        settings.maximumAttachmentBytes = configuration.attachments.maximumBytes
+        let gateway = try GatewayClient(
+            configuration: settings,
+            uploads: KnownUploads(path: configuration.dataDirectory + "/uploads.jsonl"), logger: logger)
+        let files = AttachmentFiles(dataDirectory: configuration.dataDirectory)
+        return DeliveryPipeline(
+            store: store, gateway: gateway,
+            attachments: AttachmentFetcher(
+                gateway: gateway, files: files, logger: logger, deadline: configuration.attachments.deadline),
+            replyFiles: ReplyFiles(
+                gateway: gateway, files: files, maximumBytes: configuration.attachments.maximumBytes),
+            observer: observer, logger: logger)
+    }
+}

@@ -1,0 +1,46 @@
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+
+/// What a business sends of its own accord because somebody asked for it.
+extension DeliveryPipeline {
+    /// Makes a message durable, and waits for its end as long as the request says.
+    ///
+    /// Throws a ``SendRefusal`` before anything is written, and a ``StoreError`` when it cannot be made durable.
+    func send(_ request: SendRequest) async throws -> SendAnswer {
+        let id = MessageID.random()
+        let message = try await message(request, id)
+        let result = try await outcomes.outcome(of: id, within: request.wait) { [store] in
+            try await store.keep(message)
+        }
+        return SendAnswer(id: id, result: result)
+    }
+
+    private func message(_ request: SendRequest, _ id: MessageID) async throws -> ReceivedMessage {
+        let outbound = try request.outbound(id: id)
+        var body = outbound.message
+        if !request.files.isEmpty {
+            do { body = try await replyFiles.keep(body) } catch let error as SystemError {
+                throw SendRefusal.fileUnreadable(error)
+            }
+        }
+        return ReceivedMessage(
+            business: request.business, customer: request.customer, id: id, message: body,
+            outboundKind: outbound.kind)
+    }
+
+    /// Sends what waits in one conversation to be sent unasked, as far as nothing else comes before it.
+    func sendOutbound(of business: BusinessID, _ customer: CustomerID) async {
+        while let delivery = store.nextOutbound(of: business, customer) { await deliver(outbound: delivery) }
+    }
+}
+
+extension ConversationStore {
+    /// Appends a message and waits for the disk.
+    fileprivate func keep(_ message: ReceivedMessage) async throws {
+        let result = await withCheckedContinuation { continuation in
+            append(message) { continuation.resume(returning: $0) }
+        }
+        if case .failed(let error) = result { throw error }
+    }
+}

@@ -1,0 +1,80 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import GatewayClient
+
+/// Files that go out with texts: copied into the data directory when a reply is decided, uploaded when it is sent.
+///
+/// Between the two an attachment is `{"name":"…","mimeType":"…","size":"…","file":"…"}`, whose `file` is the content's
+/// SHA-256; this is what journal and conversation keep.
+struct ReplyFiles: Sendable {
+    let gateway: GatewayClient
+    let files: AttachmentFiles
+    var maximumBytes = AttachmentSettings().maximumBytes
+
+    /// Copies the files that `message` names by their paths, and returns it with their hashes.
+    ///
+    /// Throws a ``SystemError`` for a file that cannot be read, or has more bytes than the limit.
+    func keep(_ message: [UInt8]) async throws -> [UInt8] {
+        try await withAttachments(of: message) { attachment in
+            guard let path = attachment["path"]?.string else { return nil }
+            let stored = try await onDisk { try files.copy(path, maximumBytes: maximumBytes) }
+            var writer = JSONWriter(reservingCapacity: 256)
+            writer.object { writer in
+                writer.field("name", attachment["name"]?.string)
+                writer.field("mimeType", attachment["mimeType"]?.string)
+                writer.field("size", "\(stored.sizeBytes)")
+                writer.field("file", stored.sha256)
+            }
+            return writer.finish()
+        }
+    }
+
+    /// Uploads the files that `message` names by their hashes, and returns it as Apple takes it; a message without such
+    /// files is returned as it is.
+    func upload(_ message: [UInt8], for business: BusinessID) async throws -> [UInt8] {
+        try await withAttachments(of: message) { attachment in
+            guard let sha256 = attachment["file"]?.string else { return nil }
+            guard let path = files.existing(sha256) else { throw ReplyFileMissing() }
+            guard let file = try await gateway.upload(file: path, named: sha256, for: business) else {
+                throw ReplyFileMissing()
+            }
+            return file.attachment(
+                name: attachment["name"]?.string ?? "file",
+                mimeType: attachment["mimeType"]?.string ?? "application/octet-stream"
+            ).json
+        }
+    }
+
+    /// Replaces the attachments for which `change` returns something else.
+    private func withAttachments(
+        of message: [UInt8], _ change: (JSONValue) async throws -> [UInt8]?
+    ) async throws -> [UInt8] {
+        guard let root = (try? JSONDocument(message, limits: .stored))?.root,
+            let attachments = root["attachments"]
+        else { return message }
+        var changed: [[UInt8]] = []
+        var isChanged = false
+        for attachment in attachments.elements {
+            let new = try await change(attachment)
+            isChanged = isChanged || new != nil
+            changed.append(new ?? Array(attachment.text))
+        }
+        guard isChanged else { return message }
+        var writer = JSONWriter(reservingCapacity: 1024)
+        writer.array { writer in for attachment in changed { writer.raw(attachment) } }
+        return root.replacing(members: ["attachments": writer.finish()])
+    }
+}
+
+/// A file that a decided reply names is no longer kept, or cannot be read.
+struct ReplyFileMissing: Error, Equatable {}
+
+/// Does what waits for the disk away from the cooperative pool.
+private func onDisk<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result
+{
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(with: Swift.Result { try work() }) }
+    }
+}

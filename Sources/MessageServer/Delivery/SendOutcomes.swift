@@ -1,0 +1,38 @@
+import BusinessMessages
+import ConversationStore
+import Synchronization
+
+/// Tells those who wait for it how a message that the business sent of its own accord ended.
+final class SendOutcomes: Sendable {
+    private let waiting = Mutex<[MessageID: AsyncStream<ReplyResult>.Continuation]>([:])
+
+    /// Begins a message with `send` and returns how it ended; nil when that is not known within `duration`.
+    ///
+    /// Throws what `send` throws.
+    func outcome(
+        of id: MessageID, within duration: Duration, _ send: @Sendable () async throws -> Void
+    ) async throws -> ReplyResult? {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ReplyResult.self, bufferingPolicy: .bufferingNewest(1))
+        // Before it is sent, so that its end is not missed.
+        waiting.withLock { $0[id] = continuation }
+        defer { waiting.withLock { $0[id] = nil } }
+        try await send()
+        return await withTaskGroup { group in
+            group.addTask { await stream.first { _ in true } }
+            group.addTask {
+                // Cancelled when the end came before.
+                try? await Task.sleep(for: duration)
+                return nil
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? nil
+        }
+    }
+
+    /// Notes the end of a message, whoever waits for it.
+    func settle(_ id: MessageID, _ result: ReplyResult) {
+        waiting.withLock { $0.removeValue(forKey: id) }?.yield(result)
+    }
+}

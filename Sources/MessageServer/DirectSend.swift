@@ -1,0 +1,39 @@
+import ConversationStore
+package import Logging
+
+/// Sends one message from a data directory that no server owns.
+package enum DirectSend {
+    /// Takes the directory's lock, makes the message durable, sends it, and lets go of the directory again.
+    ///
+    /// What customers sent waits for the server, and a message behind it in its conversation too; so does one that has
+    /// not ended in time. Throws a ``SendRefusal``, and a ``StoreError``, ``StoreError/inUse(path:process:)`` while a
+    /// server runs.
+    package static func run(
+        _ request: SendRequest, _ configuration: ServerConfiguration, logger: Logger
+    ) async throws -> SendAnswer {
+        guard configuration.businesses.contains(where: { $0.businessID == request.business }) else {
+            throw SendRefusal.businessUnknown
+        }
+        let store = try ConversationStore.open(
+            StoreConfiguration(directory: configuration.dataDirectory), logger: logger)
+        do {
+            let deliveries = try DeliveryPipeline.make(
+                configuration, store: store, observer: LogObserver(logger), logger: logger)
+            let sending = Task { @concurrent in
+                repeat {
+                    await deliveries.sendOutbound(of: request.business, request.customer)
+                    // One that is tried again is due in a second; the message itself comes in a moment.
+                    try? await Task.sleep(for: .milliseconds(20))
+                } while !Task.isCancelled
+            }
+            let answer = try await deliveries.send(request)
+            sending.cancel()
+            await sending.value
+            await store.close()
+            return answer
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+import GatewayClient
+
+/// `balloon attachments …`: the files that customers sent; a server may run beside it.
+struct Attachments: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List and get the files that customers sent.", subcommands: [List.self, Get.self])
+
+    /// `balloon attachments list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the files: time, hash, bytes, customer, and what the device calls them.",
+            discussion: """
+                In place of the hash it says why a file could not be fetched, or that it is no longer kept. Name and media \
+                type are the device's claims.
+                """)
+
+        @Option(help: ArgumentHelp("Only of the customer with this identifier.", valueName: "id"))
+        var customer: String?
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let files = try options.files()
+            let contents = AttachmentFiles(dataDirectory: options.data)
+            for conversation in try files.list()
+            where customer == nil || conversation.customer.rawValue == customer {
+                for line in try files.lines(of: conversation.business, conversation.customer) {
+                    for entry in AttachmentEntry.entries(of: line, conversation.business, contents) {
+                        StandardStream.output.write(options.json ? entry.json : entry.text)
+                    }
+                }
+            }
+        }
+    }
+
+    /// `balloon attachments get`.
+    struct Get: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Write a file's content to standard output, or to a file.",
+            discussion: "The name that the device gave it is never used for a path.")
+
+        @Argument(help: ArgumentHelp("The file's hash, or its beginning.", valueName: "hash"))
+        var hash: String
+
+        @Option(
+            help: ArgumentHelp("Where to write it; a file that is there is not replaced.", valueName: "file"))
+        var output: String?
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let contents = AttachmentFiles(dataDirectory: options.data)
+            _ = try options.files()
+            let names = try contents.names(beginning: hash.lowercased())
+            guard hash.utf8.count >= 2, names.count == 1, let path = contents.existing(names[0]) else {
+                throw CommandFailure.unknownAttachment(terminalText(hash))
+            }
+            let source = try read(path)
+            let target = try output.map { output throws(CommandFailure) in try create(output) }
+            var position = 0
+            while true {
+                let piece = try source.read(at: position, count: 1 << 18)
+                if piece.isEmpty { break }
+                position += piece.count
+                if let target { try target.append(piece) } else { StandardStream.output.write(piece) }
+            }
+            try target?.synchronize()
+        }
+
+        private func read(_ path: String) throws(CommandFailure) -> File {
+            do { return try File(path, for: .reading) } catch { throw .unreadable(path: path, error) }
+        }
+
+        private func create(_ path: String) throws(CommandFailure) -> File {
+            do { return try File(path, for: .creating) } catch { throw .unreadable(path: path, error) }
+        }
+    }
+}
+
+/// One attachment of a conversation, as the list shows it.
+private struct AttachmentEntry {
+    let line: ConversationLine
+    let business: BusinessID
+    let file: RecordedFile
+    let isKept: Bool
+    let name: String?
+    let mediaType: String?
+
+    static func entries(
+        of line: ConversationLine, _ business: BusinessID, _ contents: AttachmentFiles
+    ) -> [AttachmentEntry] {
+        let claims = line.message["attachments"].map { Array($0.elements) } ?? []
+        return line.files.enumerated().map { index, file in
+            let claim = claims.indices.contains(index) ? claims[index] : nil
+            var isKept = false
+            if case .stored(let sha256, _) = file { isKept = contents.existing(sha256) != nil }
+            return AttachmentEntry(
+                line: line, business: business, file: file, isKept: isKept, name: claim?["name"]?.string,
+                mediaType: claim?["mimeType"]?.string ?? claim?["mime-type"]?.string)
+        }
+    }
+
+    var text: String {
+        let state =
+            switch file {
+            case .stored(let sha256, let sizeBytes): isKept ? "\(sha256)  \(sizeBytes)" : "(no longer kept)"
+            case .failed(let reason): "(\(reason))"
+            }
+        let claims = [name, mediaType].compactMap { $0 }.joined(separator: "  ")
+        return terminalText("\(line.at)  \(state)  \(line.customer)  \(claims)") + "\n"
+    }
+
+    var json: String {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("at", line.at.rfc3339)
+            writer.field("business", business.rawValue)
+            writer.field("customer", line.customer.rawValue)
+            writer.field("message", line.id.rawValue)
+            switch file {
+            case .stored(let sha256, let sizeBytes):
+                writer.field("sha256", sha256)
+                writer.field("size", sizeBytes)
+                writer.field("kept", isKept)
+            case .failed(let reason): writer.field("failure", reason)
+            }
+            writer.field("claimedName", name)
+            writer.field("claimedType", mediaType)
+        }
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+}

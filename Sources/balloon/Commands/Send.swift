@@ -1,0 +1,179 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+import Logging
+import MessageServer
+
+/// `balloon send`: a message to a customer that no handler wrote.
+struct Send: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Send a message to a customer.",
+        discussion: """
+            The message is checked as handlers' replies are, sent in its turn, and recorded in the conversation; by the \
+            server if one runs, else by this command. Exits with 0 when Apple has accepted it, with 1 when Apple or \
+            the network refused it, with 65 when it breaks a rule, and with 75 when it is on disk and not sent yet: \
+            then the server goes on trying.
+            """)
+
+    @Option(help: ArgumentHelp("The customer's identifier; tel:+… for an invitation.", valueName: "id"))
+    var to: String
+
+    @Option(help: ArgumentHelp("The business, when there is more than one.", valueName: "slug"))
+    var business: String?
+
+    @OptionGroup var content: SendContent
+
+    @Flag(help: "Check the message and print it as it would be sent, without sending it.")
+    var dryRun = false
+
+    @Option(help: ArgumentHelp("How long to wait for Apple's answer, 0 to 50.", valueName: "seconds"))
+    var wait = 30
+
+    @Flag(help: "Write what became of it as one JSON object.")
+    var json = false
+
+    @OptionGroup var options: ServerOptions
+
+    func validate() throws {
+        guard (0...50).contains(wait) else { throw ValidationError("--wait takes 0 to 50 seconds.") }
+    }
+
+    func run() async throws {
+        let server = try options.server()
+        let request = SendRequest(
+            business: try server.business(business), customer: CustomerID(to),
+            message: try content.document(),
+            files: try content.files(), wait: .seconds(wait))
+        // Here too, so that what is wrong is said before anything is opened.
+        let message: DecidedReply
+        do throws(SendRefusal) { message = try request.outbound(id: .random()) } catch {
+            throw CommandFailure.unsendable(error)
+        }
+        if dryRun { return StandardStream.output.write(message.message + [UInt8(ascii: "\n")]) }
+        try report(try await send(request, server))
+    }
+
+    private func send(_ request: SendRequest, _ server: KnownServer) async throws -> SendAnswer {
+        let data = server.configuration.dataDirectory
+        let answer = try await ControlSocket.post(
+            "send", request.json, data: data, timeout: request.wait + .seconds(10))
+        guard let answer else {
+            do {
+                return try await DirectSend.run(
+                    request, server.configuration, logger: Logger(label: "balloon"))
+            } catch let refusal as SendRefusal { throw CommandFailure.unsendable(refusal) }
+        }
+        guard let answer = SendAnswer(answer) else {
+            throw CommandFailure.refused(status: 200, answer: "no outcome")
+        }
+        return answer
+    }
+
+    private func report(_ answer: SendAnswer) throws {
+        if json {
+            StandardStream.output.write(answer.json + [UInt8(ascii: "\n")])
+        } else {
+            StandardStream.output.write(terminalText("\(answer.text)  \(answer.id)") + "\n")
+        }
+        switch answer.result {
+        case .accepted: return
+        case .refused, .failed: throw ExitCode(CommandStatus.failed.rawValue)
+        case nil: throw ExitCode(CommandStatus.pending.rawValue)
+        }
+    }
+}
+
+extension SendAnswer {
+    /// `accepted`, `refused (400): …`, `failed: …` or `waiting`.
+    fileprivate var text: String {
+        guard let result else { return "waiting" }
+        let status = result.name == "refused" ? result.status.map { " (\($0))" } ?? "" : ""
+        return result.name + status + (result.reason.map { ": \($0)" } ?? "")
+    }
+}
+
+/// What is to be sent: one of three, with files where it is a text.
+struct SendContent: ParsableArguments {
+    @Option(help: ArgumentHelp("A text.", valueName: "text"))
+    var text: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with any message as Apple describes it, in JSON; - is standard input.", valueName: "file")
+    )
+    var message: String?
+
+    @Option(help: ArgumentHelp("A web page, shown with --title.", valueName: "url"))
+    var link: String?
+
+    @Option(help: ArgumentHelp("What the link is called.", valueName: "text"))
+    var title: String?
+
+    @Option(help: ArgumentHelp("A file that goes with the text; may be repeated.", valueName: "file"))
+    var attach: [String] = []
+
+    func validate() throws {
+        let isText = text != nil || (!attach.isEmpty && message == nil && link == nil)
+        guard [isText, message != nil, link != nil].filter({ $0 }).count == 1 else {
+            throw ValidationError("Name one of --text, --message and --link; --attach goes with a text.")
+        }
+        guard attach.isEmpty || isText else { throw ValidationError("--attach goes with a text.") }
+        guard (link == nil) == (title == nil) else {
+            throw ValidationError("--link and --title go together.")
+        }
+    }
+
+    /// The message without what the server adds.
+    func document() throws -> JSONDocument {
+        if let message {
+            let document = try CommandFile.json(message)
+            guard document.root.kind == .object else {
+                throw CommandFailure.malformed(path: message, reason: "is not a JSON object")
+            }
+            return document
+        }
+        var writer = JSONWriter()
+        writer.object { writer in
+            if let link, let title {
+                writer.field("type", "richLink")
+                writer.key("richLinkData")
+                writer.object { writer in
+                    writer.field("url", link)
+                    writer.field("title", title)
+                }
+            } else {
+                writer.field("type", "text")
+                writer.field("body", (text ?? "") + String(repeating: "\u{FFFC}", count: attach.count))
+            }
+        }
+        return try JSONDocument(writer.finish())
+    }
+
+    /// The files, by absolute paths: the server has another working directory.
+    func files() throws -> [OutboundFile] {
+        try attach.map { path in
+            let whole = path.hasPrefix("/") ? path : try ProcessPaths.workingDirectory() + "/" + path
+            // Before anything is asked of a server.
+            do throws(SystemError) { _ = try File(whole, for: .reading) } catch {
+                throw CommandFailure.unreadable(path: path, error)
+            }
+            return OutboundFile(path: whole, mimeType: mediaType(of: path))
+        }
+    }
+}
+
+/// What the ending of a name says; Apple refuses no type.
+private func mediaType(of path: String) -> String {
+    let ending = path.split(separator: ".").last?.lowercased() ?? ""
+    return mediaTypes[ending] ?? "application/octet-stream"
+}
+
+private let mediaTypes = [
+    "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "heic": "image/heic",
+    "webp": "image/webp", "pdf": "application/pdf", "txt": "text/plain", "csv": "text/csv",
+    "mp4": "video/mp4", "mov": "video/quicktime", "m4a": "audio/mp4", "mp3": "audio/mpeg",
+    "vcf": "text/vcard", "ics": "text/calendar", "usdz": "model/vnd.usdz+zip",
+    "pkpass": "application/vnd.apple.pkpass",
+]

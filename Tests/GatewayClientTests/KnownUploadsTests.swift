@@ -1,0 +1,64 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct KnownUploadsTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.file("uploads.jsonl") }
+
+    private func key(_ text: String) -> KnownUploads.Key {
+        KnownUploads.Key(text.utf8, of: BusinessID("b"))
+    }
+
+    private func text(_ uploads: KnownUploads, _ name: String, now: Int = 1000) -> String? {
+        uploads.value(for: key(name), now: now).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func `content is known by its bytes and its business, for 25 days`() {
+        let uploads = KnownUploads()
+        uploads.remember(Array("1".utf8), for: key("a"), now: 1000)
+        #expect(text(uploads, "a") == "1")
+        #expect(text(uploads, "b") == nil)
+        #expect(uploads.value(for: KnownUploads.Key("a".utf8, of: BusinessID("c")), now: 1000) == nil)
+        #expect(text(uploads, "a", now: 1000 + 25 * 86_400 - 1) == "1")
+        #expect(text(uploads, "a", now: 1000 + 25 * 86_400) == nil)
+        // A clock that was set back proves nothing about the age.
+        #expect(text(uploads, "a", now: 999) == nil)
+        uploads.forget(key("a"))
+        #expect(text(uploads, "a") == nil)
+    }
+
+    @Test func `of too many the oldest is forgotten`() {
+        let uploads = KnownUploads(maximumCount: 2)
+        for name in ["a", "b", "a", "c"] { uploads.remember(Array("1".utf8), for: key(name), now: 1000) }
+        #expect(["a", "b", "c"].map { text(uploads, $0) != nil }.count { $0 } == 2)
+        #expect(text(uploads, "c") == "1")
+    }
+
+    @Test func `what is known outlives a restart, and the file does not grow for ever`() throws {
+        for round in 1...20 {
+            let uploads = KnownUploads(path: path, maximumCount: 3)
+            if round > 1 { #expect(text(uploads, "a", now: round) == "\(round - 1)") }
+            uploads.remember(Array("\(round)".utf8), for: key("a"), now: round)
+            uploads.remember(Array("0".utf8), for: key("b"), now: round)
+            if round == 20 { uploads.forget(key("b")) }
+            uploads.flush()
+        }
+        let uploads = KnownUploads(path: path)
+        #expect(text(uploads, "a") == "20")
+        #expect(text(uploads, "b") == nil)
+        #expect(try File(path, for: .reading).readAll().count < 2000)
+    }
+
+    @Test func `a file that is none is no harm`() throws {
+        try AtomicFile.write(Array("{}\nnonsense\n{\"key\":1}\n".utf8), to: path)
+        let uploads = KnownUploads(path: path)
+        uploads.remember(Array("1".utf8), for: key("a"), now: 1000)
+        uploads.flush()
+        #expect(text(KnownUploads(path: path), "a") == "1")
+    }
+}

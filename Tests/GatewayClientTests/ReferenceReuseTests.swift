@@ -1,0 +1,137 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonTransport
+import BusinessMessages
+import Simulator
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct ReferenceReuseTests {
+    private static func message(_ id: String, bytes: Int, data: String = "") -> [UInt8] {
+        let image = String(repeating: "A", count: bytes)
+        let text = """
+            {"v":1,"type":"interactive","id":"\(id)","sourceId":"\(GatewayUnderTest.business.rawValue)",\
+            "destinationId":"\(GatewayUnderTest.customer.rawValue)","interactiveData":{"bid":"com.example","data":\
+            {"version":"1.0","receivedMessage":{"title":"Choose"},"images":[{"identifier":"1","data":"\(image)"}]\
+            \(data)}}}
+            """
+        return Array(text.utf8)
+    }
+
+    /// What the gateway got last: the names of the members that carry content.
+    private func form(_ test: GatewayUnderTest) -> [String] {
+        let message = test.gateway.messages().last?.message.root
+        return ["interactiveData", "interactiveDataRef"].filter { message?[$0] != nil }
+    }
+
+    private func send(_ test: GatewayUnderTest, _ id: String, bytes: Int, data: String = "") async throws {
+        _ = try await test.client.send(
+            Self.message(id, bytes: bytes, data: data), id: MessageID(id), from: GatewayUnderTest.business,
+            to: GatewayUnderTest.customer)
+    }
+
+    @Test func `large content is sent once, and then by its reference`() async throws {
+        let test = try await GatewayUnderTest()
+        try await send(test, "1", bytes: 11_000)
+        #expect(form(test) == ["interactiveData"])
+        for id in ["2", "3"] {
+            try await send(test, id, bytes: 11_000)
+            #expect(form(test) == ["interactiveDataRef"])
+            #expect(test.gateway.messages().last?.message.root["id"]?.string == id)
+        }
+        // Other content is another reference.
+        try await send(test, "4", bytes: 11_001)
+        #expect(form(test) == ["interactiveData"])
+        await test.gateway.stop()
+    }
+
+    @Test func `smaller content is referred to from its third time on, and tiny content never`() async throws
+    {
+        let test = try await GatewayUnderTest()
+        for (id, expected) in [
+            ("1", "interactiveData"), ("2", "interactiveData"), ("3", "interactiveDataRef"),
+        ] {
+            try await send(test, id, bytes: 3000)
+            #expect(form(test) == [expected])
+        }
+        for id in ["4", "5", "6"] {
+            try await send(test, id, bytes: 100)
+            #expect(form(test) == ["interactiveData"])
+        }
+        await test.gateway.stop()
+    }
+
+    @Test(arguments: ["payment", "authenticate", "notification"])
+    func `what is for one customer is never shared`(member: String) async throws {
+        let test = try await GatewayUnderTest()
+        for id in ["1", "2", "3"] {
+            try await send(test, id, bytes: 11_000, data: #","\#(member)":{}"#)
+            #expect(form(test) == ["interactiveData"])
+        }
+        await test.gateway.stop()
+    }
+
+    @Test func `a reference that Apple refuses is replaced, and the message arrives all the same`()
+        async throws
+    {
+        let test = try await GatewayUnderTest()
+        try await send(test, "1", bytes: 11_000)
+        test.gateway.misbehave(at: .message, .answer(.notFound))
+        try await send(test, "2", bytes: 11_000)
+        #expect(form(test) == ["interactiveData"])
+        #expect(test.gateway.messages().map(\.id) == [MessageID("1"), MessageID("2")])
+        try await send(test, "3", bytes: 11_000)
+        #expect(form(test) == ["interactiveDataRef"])
+        await test.gateway.stop()
+    }
+
+    @Test func `a gateway that is down does not cost the reference`() async throws {
+        let test = try await GatewayUnderTest()
+        try await send(test, "1", bytes: 11_000)
+        test.gateway.misbehave(at: .message, .answer(.serviceUnavailable))
+        try await send(test, "2", bytes: 11_000)
+        #expect(form(test) == ["interactiveDataRef"])
+        await test.gateway.stop()
+    }
+
+    @Test func `content of more than a megabyte is uploaded first`() async throws {
+        let test = try await GatewayUnderTest()
+        try await send(test, "1", bytes: 1_100_000)
+        #expect(form(test) == ["interactiveDataRef"])
+        #expect(test.gateway.requestCount(.upload) == 1)
+        try await send(test, "2", bytes: 1_100_000)
+        #expect(test.gateway.requestCount(.upload) == 1)
+        // What is behind it is the content, whole.
+        let sent = try #require(test.gateway.messages().last?.message.root["interactiveDataRef"])
+        #expect(sent["title"]?.string == "Choose")
+        let reference = try #require(PayloadReference(sent))
+        let decoded = try JSONDocument(Array(try await test.resolve(reference).utf8))
+        let image = decoded.root["interactiveData"]?["data"]?["images"].flatMap {
+            Array($0.elements).first?["data"]
+        }
+        #expect(image?.string?.utf8.count == 1_100_000)
+        await test.gateway.stop()
+    }
+
+    @Test func `what cannot be uploaded is sent as it is`() async throws {
+        let test = try await GatewayUnderTest()
+        test.gateway.misbehave(at: .encodePayload, .answer(.badRequest))
+        try await send(test, "1", bytes: 1_100_000)
+        #expect(form(test) == ["interactiveData"])
+        await test.gateway.stop()
+    }
+
+    @Test func `a file that Apple has is not uploaded again`() async throws {
+        let test = try await GatewayUnderTest()
+        func upload(_ name: String) async throws -> UploadedFile {
+            try await test.client.upload(
+                ContentSource(bytes: Array(name.utf8)), named: name, for: GatewayUnderTest.business)
+        }
+        let first = try await upload("a")
+        #expect(try await upload("a") == first)
+        #expect(try await upload("b") != first)
+        #expect(test.gateway.requestCount(.upload) == 2)
+        await test.gateway.stop()
+    }
+}

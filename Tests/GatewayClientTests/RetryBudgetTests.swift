@@ -1,0 +1,36 @@
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct RetryBudgetTests {
+    @Test func `a hundred repetitions are saved up, and five requests earn one`() {
+        let budget = RetryBudget()
+        #expect((0..<101).map { _ in budget.spend() }.count { $0 } == 100)
+        for _ in 0..<4 { budget.earn() }
+        #expect(!budget.spend())
+        budget.earn()
+        #expect(budget.spend())
+        #expect(!budget.spend())
+    }
+
+    @Test func `when all fails, most requests are sent once`() async throws {
+        let transport = StubTransport(Array(repeating: .answer(503), count: 400))
+        let clock = RecordingClock()
+        let client = try GatewayClient(
+            configuration: GatewayConfiguration(
+                baseURL: "https://gateway.example/v1", mspID: "m", secret: .random(byteCount: 32)),
+            transport: transport, clock: clock, logger: LogCollector().logger)
+        for number in 0..<200 {
+            await #expect(throws: GatewayError.self) {
+                try await client.send(
+                    Array("{}".utf8), id: MessageID("\(number)"), from: BusinessID("b"), to: CustomerID("c"))
+            }
+        }
+        // 100 saved, and what 200 requests earn.
+        #expect((100...141).contains(clock.waits.count))
+    }
+}

@@ -1,0 +1,242 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import ConversationStore
+import GatewayClient
+import HandlerKit
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+@Suite struct AttachmentTests {
+    private static let content = (0..<300_000).map { UInt8($0 % 251) }
+    private static let name = Hex.encode(SHA256.hash(content))
+
+    /// Puts a file into Apple's keeping, as a customer's device does, and returns the attachment.
+    private func attachment(_ content: [UInt8], _ server: ServerUnderTest) async throws -> String {
+        let client = try GatewayClient(
+            configuration: GatewayConfiguration(
+                baseURL: #require(server.gateway.baseURL), mspID: ServerUnderTest.mspID,
+                secret: server.secret,
+                downloadHosts: [String(#require(server.gateway.origin).dropFirst("http://".count))]),
+            logger: server.log.logger)
+        let file = try await client.upload(ContentSource(bytes: content), for: ServerUnderTest.business)
+        return String(
+            decoding: file.attachment(name: "../../evil.html", mimeType: "text/html").json, as: UTF8.self)
+    }
+
+    private func post(_ attachments: [String], _ customer: SimulatedCustomer) async throws {
+        let marks = String(repeating: "\u{FFFC}", count: attachments.count)
+        let message = """
+            {"v":1,"type":"text","body":"Look: \(marks)","attachments":[\(attachments.joined(separator: ","))]}
+            """
+        let answer = try await customer.post(customer.message(completing: Array(message.utf8)))
+        #expect(answer.status == 200)
+    }
+
+    private func names(_ server: ServerUnderTest) throws -> [String] {
+        let folder = server.directory.file("data/attachments")
+        guard Directory.exists(folder) else { return [] }
+        return try Directory.names(in: folder).flatMap { try Directory.names(in: folder + "/" + $0) }
+    }
+
+    @Test func `a file is fetched, kept once by its content, and named in the line`() async throws {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        let one = try await attachment(Self.content, server)
+        let same = try await attachment(Self.content, server)
+        let other = try await attachment([1, 2, 3], server)
+        try await post([one, same, other], customer)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        let otherName = Hex.encode(SHA256.hash([1, 2, 3] as [UInt8]))
+        guard case .stored(let path, let sizeBytes, let sha256)? = handler.seen.first?.files.first else {
+            Issue.record("no file: \(String(describing: handler.seen.first?.files))")
+            return await server.stop()
+        }
+        #expect((sizeBytes, sha256) == (Self.content.count, Self.name))
+        #expect(try File(path, for: .reading).readAll() == Self.content)
+        #expect(try names(server).sorted() == [Self.name, otherName].sorted())
+        await server.stop()
+        let line = try #require(try server.conversation(of: customer).first)
+        #expect(
+            line.files == [
+                .stored(sha256: Self.name, sizeBytes: Self.content.count),
+                .stored(sha256: Self.name, sizeBytes: Self.content.count),
+                .stored(sha256: otherName, sizeBytes: 3),
+            ])
+    }
+
+    @Test func `a file that cannot be had is recorded as missing, and the message goes on`() async throws {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        let good = try await attachment([1, 2, 3], server)
+        server.gateway.misbehave(at: .preDownload, .answer(.notFound))
+        try await post([good], customer)
+        try await post([#"{"name":"x","mimeType":"y","size":1}"#, good], customer)
+        _ = await server.gateway.waitForMessages(count: 2, customer: customer.id)
+        guard case .missing? = handler.seen.first?.files.first,
+            case .missing? = handler.seen.last?.files.first,
+            case .stored? = handler.seen.last?.files.last
+        else {
+            Issue.record("\(handler.seen.map(\.files))")
+            return await server.stop()
+        }
+        #expect(server.stages.events.contains { $0.stage == .fetch && $0.result != .done })
+        await server.stop()
+        let lines = try server.conversation(of: customer).filter { $0.direction == .inbound }
+        #expect(lines.map(\.files.count) == [1, 2])
+    }
+
+    @Test func `the deadline holds, and then the message goes on`() async throws {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler, attachments: { $0.deadline = .milliseconds(300) })
+        let customer = server.customer()
+        let file = try await attachment([1, 2, 3], server)
+        server.gateway.misbehave(at: .blob, .silence)
+        try await post([file], customer)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        guard case .missing? = handler.seen.first?.files.first else {
+            Issue.record("\(handler.seen.map(\.files))")
+            return await server.stop()
+        }
+        await server.stop()
+    }
+
+    @Test func `a file over the limit is not fetched`() async throws {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler, attachments: { $0.maximumBytes = 2 })
+        let customer = server.customer()
+        try await post([try await attachment([1, 2, 3], server)], customer)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        guard case .missing(let reason)? = handler.seen.first?.files.first else {
+            Issue.record("\(handler.seen.map(\.files))")
+            return await server.stop()
+        }
+        #expect(reason.contains("payloadTooLarge"))
+        #expect(try names(server).isEmpty)
+        await server.stop()
+    }
+
+    @Test func `no attempt after the first fetches again`() async throws {
+        let handler = SecondTimeHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        try await post([try await attachment([1, 2, 3], server)], customer)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(handler.files.count == 2)
+        #expect(handler.files.first == handler.files.last)
+        #expect(server.gateway.requestCount(.blob) == 1)
+        await server.stop()
+    }
+
+    @Test func `a file that a handler replies with goes up from the disk, though it is gone meanwhile`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        let path = directory.file("offer.pdf")
+        try AtomicFile.write(Self.content, to: path)
+        let server = try await ServerUnderTest(FileHandler(path: path))
+        // The second attempt of the message, after the file went, must not need it.
+        server.gateway.misbehave(at: .message, .answer(.serviceUnavailable))
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first { $0.contains("stage=handle") }
+        try Directory.remove(path)
+        let reply = try #require(await server.gateway.waitForMessages(customer: customer.id).first)
+        let attachment = try #require(reply.message.root["attachments"].flatMap { Array($0.elements).first })
+        #expect(attachment["name"]?.string == "offer.pdf")
+        #expect(attachment["size"]?.string == "\(Self.content.count)")
+        #expect(attachment["path"] == nil)
+        // What Apple has is the file, under the key of the message.
+        #expect(try await fetch(attachment, server) == Self.content)
+        await server.stop(secrets: [attachment["key"]?.string ?? "none"])
+        let line = try #require(try server.conversation(of: customer).last)
+        #expect(
+            line.message["attachments"].flatMap({ Array($0.elements).first })?["file"]?.string == Self.name)
+        #expect(line.outcome == "accepted")
+    }
+
+    @Test func `a reply with a file that cannot be read is the handler's failure`() async throws {
+        let server = try await ServerUnderTest(FileHandler(path: "/nowhere/offer.pdf"))
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first { $0.contains("a reply's file") }
+        await server.stop()
+        #expect(try server.conversation(of: customer).map(\.direction) == [.inbound])
+    }
+
+    @Test func `what no message has brought for long is swept, and nothing else`() throws {
+        let directory = TemporaryDirectory()
+        let files = AttachmentFiles(dataDirectory: directory.path)
+        func keep(_ text: String, at seconds: Int) throws -> String {
+            let path = directory.file("source")
+            try? Directory.remove(path)
+            try AtomicFile.write(Array(text.utf8), to: path)
+            let sha256 = try files.copy(path, maximumBytes: 100).sha256
+            try FileTime.setModified(#require(files.existing(sha256)), secondsSince1970: seconds)
+            return sha256
+        }
+        let old = try keep("old", at: 1000)
+        let young = try keep("young", at: 2000)
+        let again = try keep("again", at: 1000)
+        // Brought once more, by a younger message: as good as new.
+        let path = directory.file("source")
+        #expect(try files.copy(path, maximumBytes: 100).sha256 == again)
+        #expect(try files.sweep(before: 2000) == 1)
+        #expect([old, young, again].map { files.existing($0) != nil } == [false, true, true])
+        #expect(throws: SystemError.fileTooLarge) { try files.copy(path, maximumBytes: 3) }
+        #expect(files.path(of: "../../etc/passwd") == nil)
+        #expect(files.path(of: old.uppercased()) == nil)
+    }
+
+    private func fetch(_ attachment: JSONValue, _ server: ServerUnderTest) async throws -> [UInt8] {
+        let message = Array(#"{"type":"text","body":"","attachments":[\#(attachment.text.text)]}"#.utf8)
+        let event = InboundEvent.decode(
+            message: try JSONDocument(message), id: MessageID("1"), business: ServerUnderTest.business,
+            customer: CustomerID("c"), attributes: MessageAttributes())
+        guard case .text(let text) = event.content else { return [] }
+        let directory = TemporaryDirectory()
+        let client = try GatewayClient(
+            configuration: GatewayConfiguration(
+                baseURL: #require(server.gateway.baseURL), mspID: ServerUnderTest.mspID,
+                secret: server.secret,
+                downloadHosts: [String(#require(server.gateway.origin).dropFirst("http://".count))]),
+            logger: LogCollector().logger)
+        let files = AttachmentFiles(dataDirectory: directory.path)
+        let file = try await client.download(
+            StoredReference(#require(text.attachments.first)), for: ServerUnderTest.business, into: files)
+        return try File(#require(files.existing(file.sha256)), for: .reading).readAll()
+    }
+}
+
+extension Sequence<UInt8> {
+    fileprivate var text: String { String(decoding: Array(self), as: UTF8.self) }
+}
+
+/// Asks for another attempt the first time.
+private final class SecondTimeHandler: TextHandler, Sendable {
+    private let seen = Mutex<[[AttachmentFile]]>([])
+    var files: [[AttachmentFile]] { seen.withLock { $0 } }
+
+    func text(_ text: Text, _ context: Context) -> Outcome {
+        seen.withLock { $0.append(context.files) }
+        return context.attempt == 1 ? .retry(after: .milliseconds(1)) : .reply("thanks")
+    }
+}
+
+/// Answers with a file, and removes it once it is taken.
+private struct FileHandler: TextHandler {
+    let path: String
+
+    func text(_ text: Text, _ context: Context) -> Outcome {
+        .handled([.text("Our offer:", files: [OutboundFile(path: path, mimeType: "application/pdf")])])
+    }
+}

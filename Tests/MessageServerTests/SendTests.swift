@@ -1,0 +1,167 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import ConversationStore
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+@Suite struct SendTests {
+    private static func request(
+        _ message: String, to customer: CustomerID, files: [OutboundFile] = [],
+        business: BusinessID = ServerUnderTest.business, wait: Duration = .seconds(20)
+    ) throws -> SendRequest {
+        SendRequest(
+            business: business, customer: customer, message: try JSONDocument(Array(message.utf8)),
+            files: files, wait: wait)
+    }
+
+    private func post(_ request: SendRequest, _ server: ServerUnderTest) async throws -> TransportResponse {
+        var post = TransportRequest(
+            method: "POST", url: "http://localhost/send", body: request.json, allowsPlainHTTP: true)
+        post.unixSocket = server.directory.file("data/control.sock")
+        return try await server.transport.send(post)
+    }
+
+    @Test func `a message is sent by the server that runs, and stands in the conversation`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        let answer = try await post(
+            Self.request(#"{"type":"text","body":"Your bread is ready."}"#, to: customer.id), server)
+        #expect(answer.status == 200)
+        let outcome = try #require(SendAnswer(answer.body))
+        #expect(outcome.result == .accepted(status: 200))
+        let sent = try #require(server.gateway.messages(for: customer.id).last)
+        #expect(sent.id == outcome.id)
+        #expect(sent.message.root["body"]?.string == "Your bread is ready.")
+        await server.stop()
+        let lines = try server.conversation(of: customer)
+        #expect(lines.map(\.sequence) == [1, 2, 3])
+        #expect(lines.last?.id == outcome.id)
+        #expect(lines.last?.outcome == "accepted")
+    }
+
+    @Test func `a file goes with a text`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        let path = server.directory.file("bread.txt")
+        try AtomicFile.write(Array("rye".utf8), to: path)
+        let file = OutboundFile(path: path, mimeType: "text/plain")
+        let answer = try await post(
+            Self.request(#"{"type":"text","body":"The list"}"#, to: customer.id, files: [file]), server)
+        #expect(SendAnswer(answer.body)?.result == .accepted(status: 200))
+        let sent = try #require(server.gateway.messages(for: customer.id).last?.message.root)
+        #expect(sent["body"]?.string == "The list\u{FFFC}")
+        #expect(sent["attachments"].flatMap({ Array($0.elements).first })?["size"]?.string == "3")
+        let missing = OutboundFile(path: path + "x", mimeType: "text/plain")
+        for (files, message) in [
+            ([missing], #"{"type":"text","body":"x"}"#), ([file], #"{"type":"typing_start"}"#),
+        ] {
+            let refusal = try await post(Self.request(message, to: customer.id, files: files), server)
+            #expect(refusal.status == 400)
+        }
+        await server.stop()
+    }
+
+    @Test func `what Apple would refuse is not tried`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        let cases = [
+            (#"{"type":"close"}"#, customer.id, ServerUnderTest.business),
+            (#"{"type":"text"}"#, customer.id, ServerUnderTest.business),
+            ("[]", customer.id, ServerUnderTest.business),
+            (#"{"type":"text","body":"x"}"#, CustomerID("a\r\nb"), ServerUnderTest.business),
+            (#"{"type":"text","body":"x"}"#, CustomerID(""), ServerUnderTest.business),
+            (#"{"type":"text","body":"x"}"#, customer.id, BusinessID("other")),
+        ]
+        for (message, customer, business) in cases {
+            let answer = try await post(Self.request(message, to: customer, business: business), server)
+            #expect(answer.status == 400)
+            #expect(try JSONDocument(answer.body).root["error"]?.string?.isEmpty == false)
+        }
+        #expect(server.gateway.requestCount(.message) == 0)
+        await server.stop()
+    }
+
+    @Test func `a refusal of Apple's and a wait that is over are told as such`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        server.gateway.misbehave(at: .message, .answer(.badRequest))
+        let text = #"{"type":"text","body":"x"}"#
+        let refused = try await post(Self.request(text, to: customer.id), server)
+        #expect(SendAnswer(refused.body)?.result?.status == 400)
+        server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 4)
+        let waiting = try await post(Self.request(text, to: customer.id, wait: .zero), server)
+        let answer = try #require(SendAnswer(waiting.body))
+        #expect(answer.result == nil)
+        // It goes on without anybody waiting.
+        let sent = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(sent.map(\.id) == [answer.id])
+        await server.stop()
+    }
+
+    @Test func `nothing is sent into a closed conversation`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(try await customer.post(customer.message(.close)).status == 200)
+        let answer = try await post(
+            Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
+        #expect(SendAnswer(answer.body)?.result?.name == "failed")
+        #expect(server.gateway.messages(for: customer.id).count == 1)
+        await server.stop()
+    }
+
+    @Test func `without a server the message is sent from the directory`() async throws {
+        let directory = TemporaryDirectory()
+        let secret = Secret.random(byteCount: 32)
+        let log = LogCollector()
+        let gateway = FakeGateway(mspID: ServerUnderTest.mspID, secret: secret, logger: log.logger)
+        _ = try await gateway.start()
+        var configuration = ServerConfiguration(
+            mspID: ServerUnderTest.mspID, secret: secret,
+            businesses: [
+                BusinessConfiguration(
+                    slug: "one", businessID: ServerUnderTest.business, name: "one",
+                    handler: .builtin(name: "none", configuration: nil))
+            ])
+        configuration.dataDirectory = directory.file("data")
+        configuration.gateway.url = try #require(gateway.baseURL)
+        let customer = CustomerID("urn:mbid:c")
+        let request = try Self.request(#"{"type":"text","body":"x"}"#, to: customer)
+        // A message of another customer's waits for the server, and is left alone.
+        let store = try ConversationStore.open(
+            StoreConfiguration(directory: configuration.dataDirectory), logger: log.logger)
+        store.append(
+            ReceivedMessage(
+                business: ServerUnderTest.business, customer: CustomerID("d"), id: MessageID("m"),
+                message: Array(#"{"id":"m","type":"text","body":"y"}"#.utf8))
+        ) { #expect($0 == .stored) }
+        await #expect(throws: StoreError.self) {
+            try await DirectSend.run(request, configuration, logger: log.logger)
+        }
+        await store.close()
+        let answer = try await DirectSend.run(request, configuration, logger: log.logger)
+        #expect(answer.result == .accepted(status: 200))
+        let lines = try ConversationFiles(dataDirectory: configuration.dataDirectory).lines(
+            of: ServerUnderTest.business, customer)
+        #expect(lines.map(\.id) == [answer.id])
+        let waiting = try Self.request(
+            #"{"type":"text","body":"x"}"#, to: CustomerID("d"), wait: .milliseconds(10))
+        #expect(try await DirectSend.run(waiting, configuration, logger: log.logger).result == nil)
+        #expect(gateway.messages().count == 1)
+        await gateway.stop()
+        let again = try ConversationStore.open(
+            StoreConfiguration(directory: configuration.dataDirectory), logger: log.logger)
+        #expect(again.statistics.pendingDeliveries == 2)
+        await again.close()
+    }
+}

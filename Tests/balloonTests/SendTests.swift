@@ -1,0 +1,97 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import ConversationStore
+import GatewayClient
+import Logging
+import TestSupport
+import Testing
+
+@testable import balloon
+
+/// What a person does with `balloon send` and `balloon attachments` beside `balloon dev`.
+@Suite struct SendTests {
+    @Test func `a text, a link, a file and any message are sent and stand in the conversation`() async throws
+    {
+        let directory = TemporaryDirectory()
+        let shell = Shell(directory: directory.path)
+        let running = try shell.start("exec balloon dev --listen 127.0.0.1:0 2>log")
+        _ = try #require(await running.output(until: "conversations show"))
+        try AtomicFile.write(Array("rye\n".utf8), to: directory.file("bread.txt"))
+        try AtomicFile.write(Array(#"{"type":"typing_start"}"#.utf8), to: directory.file("typing.json"))
+        for arguments in [
+            "--text 'Your bread is ready.'", "--link https://example.com/bread --title Bread",
+            "--text 'The list:' --attach bread.txt", "--message typing.json",
+        ] {
+            let sent = try await shell.run("balloon send --to carol \(arguments)")
+            #expect(sent.status == 0, "\(sent.errors)")
+            #expect(sent.output.hasPrefix("accepted  "))
+        }
+        let json = try await shell.run("balloon send --to carol --text Hi --json")
+        #expect(try JSONDocument(Array(json.output.utf8)).root["outcome"]?.string == "accepted")
+        let shown = try await shell.run("balloon conversations show carol --json")
+        #expect(shown.output.split(separator: "\n").count == 5)
+        #expect(shown.output.contains(#""sha256""#) == false)
+
+        let dry = try await shell.run("balloon send --to carol --text 'Not yet' --dry-run")
+        #expect(dry.status == 0)
+        #expect(try JSONDocument(Array(dry.output.utf8)).root["body"]?.string == "Not yet")
+        for (arguments, status) in [
+            ("--to carol", 64), ("--to carol --text a --link b --title c", 64), ("--text a", 64),
+            ("--to carol --message none.json", 69), ("--to carol --text a --attach none.txt", 69),
+            ("--to carol --text ''", 65), ("--to carol --text a --business other", 64),
+        ] {
+            #expect(try await shell.run("balloon send \(arguments)").status == status, "\(arguments)")
+        }
+        #expect(
+            try await shell.run("balloon conversations show carol").output.split(separator: "\n").count == 5)
+        running.terminate()
+        #expect(await running.wait() == 0)
+        // No server and no gateway: it is on disk, and waits.
+        let waiting = try await shell.run("balloon send --to carol --text later --wait 0")
+        #expect(waiting.status == 75, "\(waiting.errors)")
+        #expect(waiting.output.hasPrefix("waiting  "))
+    }
+
+    @Test func `a customer's file is listed and got, by its hash`() async throws {
+        let directory = TemporaryDirectory()
+        let shell = Shell(directory: directory.path)
+        let running = try shell.start("exec balloon dev --listen 127.0.0.1:0 2>log")
+        _ = try #require(await running.output(until: "conversations show"))
+        let server = try #require(try DevelopmentServer.read(in: directory.file("data")))
+        let client = try GatewayClient(
+            configuration: GatewayConfiguration(
+                baseURL: server.gateway + "/v1", mspID: server.mspID, secret: server.secret,
+                downloadHosts: [String(server.gateway.dropFirst("http://".count))]),
+            logger: LogCollector().logger)
+        let file = try await client.upload(ContentSource(bytes: [1, 2, 3]), for: server.businessID)
+        let attachment = file.attachment(name: "a\u{1B}[31m.png", mimeType: "image/png")
+        let message =
+            #"{"type":"text","body":"\#u{FFFC}","attachments":["#
+            + String(decoding: attachment.json, as: UTF8.self)
+            + "]}"
+        try AtomicFile.write(Array(message.utf8), to: directory.file("message.json"))
+        let simulated = try await shell.run("balloon simulate message.json --wait --customer bob")
+        #expect(simulated.status == 0, "\(simulated.errors)")
+        let list = try await shell.run("balloon attachments list --customer bob")
+        #expect(
+            list.output.hasSuffix("  3  bob  a\u{FFFD}[31m.png  image/png\n")
+                || list.output.contains("  3  bob  "))
+        #expect(!list.output.contains("\u{1B}"))
+        let json = try JSONDocument(
+            Array(try await shell.run("balloon attachments list --json").output.utf8)
+        ).root
+        #expect(json["kept"]?.bool == true)
+        let hash = try #require(json["sha256"]?.string)
+        #expect(try await shell.run("balloon attachments get \(hash.prefix(8))").output == "\u{1}\u{2}\u{3}")
+        #expect(try await shell.run("balloon attachments get \(hash) --output copy").status == 0)
+        #expect(try File(directory.file("copy"), for: .reading).readAll() == [1, 2, 3])
+        #expect(try await shell.run("balloon attachments get \(hash) --output copy").status == 69)
+        for wrong in ["0", "ffffffff", "../../dev.json"] {
+            #expect(try await shell.run("balloon attachments get \(wrong)").status == 64)
+        }
+        running.terminate()
+        #expect(await running.wait() == 0)
+    }
+}
