@@ -119,17 +119,18 @@ let package = Package(
         testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerProtocolTests", ["HandlerProtocol", "HandlerKit", "BalloonJSON"]),
+        // The package in config/handlers/swift, built here too, so that the tests run it.
         .executableTarget(
-            name: "StdioTestHandler",
-            dependencies: ["StdioHandler", "HandlerKit"],
-            path: "Tests/StdioTestHandler",
-            swiftSettings: testSettings),
+            name: "ShopExample",
+            dependencies: ["MessageServer", "StdioHandler", "HandlerKit"],
+            path: "config/handlers/swift/Sources/shop",
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         testTarget(
             "HandlerBridgesTests",
             [
                 "HandlerBridges", "HandlerProtocol", "HandlerKit", "MessageServer", "Simulator",
                 "ConversationStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
-                "BalloonPOSIX", "BusinessMessages", "StdioTestHandler",
+                "BalloonPOSIX", "BusinessMessages", "ShopExample",
             ]),
         testTarget(
             "ConversationStoreTests",

@@ -67,6 +67,11 @@ package enum Directory {
         _ = try uninterrupted("rename") { unsafe Glibc.rename(old, new) }
     }
 
+    /// Lets everyone who may read the file's folder run it: mode 0755.
+    package static func makeExecutable(_ path: String) throws(SystemError) {
+        _ = try uninterrupted("chmod") { unsafe chmod(path, 0o755) }
+    }
+
     /// Removes the file's entry.
     package static func remove(_ path: String) throws(SystemError) {
         _ = try uninterrupted("unlink") { unsafe unlink(path) }

@@ -12,12 +12,13 @@ package final class DirectoryWatch {
         UInt32(IN_CLOSE_WRITE) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM)
         | UInt32(IN_DELETE)
 
-    /// Watches `paths`; `changed` is called on `queue`, `quiet` after the last change of several.
+    /// Watches `paths` for names that are `wanted`; `changed` is called on `queue`, `quiet` after the last change of
+    /// several.
     ///
     /// Throws when a directory is not there, or the system watches too many already.
     package init(
         _ paths: [String], queue: DispatchQueue, quiet: Duration = .milliseconds(200),
-        changed: @escaping @Sendable () -> Void
+        wanted: @escaping @Sendable (String) -> Bool = { _ in true }, changed: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         let descriptor = OwnedDescriptor(
             Descriptor(
@@ -32,12 +33,38 @@ package final class DirectoryWatch {
         let pause = QuietPause(quiet, on: queue, over: changed)
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor.raw, queue: queue)
         source.setEventHandler { @Sendable in
-            // What exactly happened does not matter, and an overflow is a change too.
-            while let bytes = try? descriptor.read(16384), !bytes.isEmpty {}
-            pause.begin()
+            var hasChanged = false
+            // Until there is nothing more, which is an error (`EAGAIN`).
+            while let bytes = try? descriptor.read(16384), !bytes.isEmpty {
+                hasChanged = hasChanged || Self.hasName(bytes, wanted)
+            }
+            if hasChanged { pause.begin() }
         }
         source.setCancelHandler { @Sendable in withExtendedLifetime(descriptor) {} }
         source.activate()
+    }
+
+    /// Whether one of the events is about a name that is wanted, or says that others were lost.
+    private static func hasName(_ events: [UInt8], _ wanted: (String) -> Bool) -> Bool {
+        // inotify(7): wd, mask, cookie and length in four bytes each, then the name, filled up with NULs.
+        var rest = events[...]
+        while rest.count >= 16 {
+            let start = rest.startIndex
+            let mask = number(rest[(start + 4)..<(start + 8)])
+            let length = Int(number(rest[(start + 12)..<(start + 16)]))
+            guard rest.count >= 16 + length else { return true }
+            let name = rest[(start + 16)..<(start + 16 + length)].prefix { $0 != 0 }
+            if mask & UInt32(IN_Q_OVERFLOW) != 0 || wanted(String(decoding: name, as: UTF8.self)) {
+                return true
+            }
+            rest = rest.dropFirst(16 + length)
+        }
+        return false
+    }
+
+    /// A number as this machine writes it; Linux on the processors that Swift knows is little-endian.
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     deinit { source.cancel() }

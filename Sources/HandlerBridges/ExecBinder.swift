@@ -36,14 +36,24 @@ package struct ExecBinder: HandlerBinder {
     package func child(_ request: HandlerBindingRequest) throws(BindingError) -> ChildHandler {
         guard let loop else { throw .descriptorsExhausted }
         let command = try command(request.binding)
-        var environment = self.environment.filter { Self.inherited.contains($0.key) }
-        for (name, value) in try variables(request.binding) { environment[name] = value }
-        environment["BALLOON_HANDLER_PROTOCOL"] = "1"
-        environment["BALLOON_HANDLER_COOKIE"] = "balloon-handler"
-        environment["BALLOON_BUSINESS"] = request.slug
+        let environment = Self.environment(
+            for: request.slug, from: self.environment, adding: try variables(request.binding))
         let program = SpawnedProcess.Program(
             command, environment: environment, directory: request.directory)
         return ChildHandler(program, request, timings: timings, loop: loop)
+    }
+
+    /// What a business's child sees: what it may inherit, what its binding adds, and who it is.
+    package static func environment(
+        for slug: String, from inherited: [String: String] = ProcessEnvironment.variables(),
+        adding variables: [(String, String)] = []
+    ) -> [String: String] {
+        var environment = inherited.filter { Self.inherited.contains($0.key) }
+        for (name, value) in variables { environment[name] = value }
+        environment["BALLOON_HANDLER_PROTOCOL"] = "1"
+        environment["BALLOON_HANDLER_COOKIE"] = "balloon-handler"
+        environment["BALLOON_BUSINESS"] = slug
+        return environment
     }
 
     private func command(_ binding: JSONValue) throws(BindingError) -> [String] {

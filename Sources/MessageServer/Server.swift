@@ -16,8 +16,8 @@ public enum Server {
 
     /// Serves what the configuration says until SIGTERM or SIGINT, or until the task is cancelled; then drains.
     ///
-    /// A second signal ends the process at once. SIGHUP, and any change in the folder of the file or in `businesses`
-    /// beside it, reads the businesses, the certificate and its key again. Throws what is wrong with the configuration,
+    /// A second signal ends the process at once. SIGHUP, and any change of the `.json` files beside it and in
+    /// `businesses`, reads the businesses, the certificate and its key again. Throws what is wrong with the configuration,
     /// the data directory or the address, before anything is served.
     public static func run(configurationFile: String, handlers: [any HandlerFactory]) async throws {
         let source = ConfigurationSource(file: configurationFile, handlers: handlers)

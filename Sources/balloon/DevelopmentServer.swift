@@ -53,10 +53,12 @@ struct DevelopmentServer: Equatable {
     }
 
     /// What the server in `directory` is told, but for its address.
-    func configuration(directory: String) -> ServerConfiguration {
+    func configuration(
+        directory: String,
+        handler: HandlerBinding = .builtin(name: DemoHandlerFactory().name, configuration: nil)
+    ) -> ServerConfiguration {
         let business = BusinessConfiguration(
-            slug: Self.slug, businessID: businessID, name: "Demo",
-            handler: .builtin(name: DemoHandlerFactory().name, configuration: nil))
+            slug: Self.slug, businessID: businessID, name: "Demo", handler: handler)
         var configuration = ServerConfiguration(mspID: mspID, secret: secret, businesses: [business])
         configuration.dataDirectory = directory
         configuration.gateway.url = gateway + "/v1"

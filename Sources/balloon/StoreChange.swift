@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import ConversationStore
@@ -57,9 +56,8 @@ enum StoreChange {
         _ data: String, _ name: String, _ body: [UInt8], _ read: ([UInt8]) -> Result?
     ) async throws -> Result? {
         // A rebuild reads the whole journal.
-        guard let answer = try await ControlSocket.post(name, body, data: data, timeout: .seconds(3600)) else {
-            return nil
-        }
+        guard let answer = try await ControlSocket.post("/" + name, body, data: data, timeout: .seconds(3600))
+        else { return nil }
         guard let result = read(answer) else {
             throw CommandFailure.refused(status: 200, answer: "something that this program does not know")
         }

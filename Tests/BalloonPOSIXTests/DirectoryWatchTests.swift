@@ -25,6 +25,25 @@ struct DirectoryWatchTests {
         #expect(await told.next() == nil)
     }
 
+    @Test func `names that nobody wants are not told`() async throws {
+        let directory = TemporaryDirectory()
+        let (changes, change) = AsyncStream.makeStream(of: Void.self)
+        let watch = try DirectoryWatch(
+            [directory.path], queue: DispatchQueue(label: "test"), quiet: .milliseconds(20),
+            wanted: { name in
+                if name == "last" { change.finish() }
+                return name == "wanted"
+            }
+        ) { change.yield() }
+        try AtomicFile.write([1], to: directory.file("unwanted"))
+        try AtomicFile.write([1], to: directory.file("wanted"))
+        var told = changes.makeAsyncIterator()
+        #expect(await told.next() != nil)
+        try AtomicFile.write([1], to: directory.file("last"))
+        #expect(await told.next() == nil)
+        withExtendedLifetime(watch) {}
+    }
+
     @Test func `a directory that is not there is an error`() {
         #expect(throws: SystemError.self) {
             try DirectoryWatch(["/nonexistent"], queue: DispatchQueue(label: "test")) {}

@@ -27,13 +27,15 @@ package struct ConfigurationSource: Sendable {
         return configuration
     }
 
-    /// Watches the folder of the file and that of the businesses; nil, and a warning, when it cannot.
+    /// Watches the `.json` files beside the server's and those of the businesses; nil, and a warning, when it cannot.
     func watch(_ logger: Logger, changed: @escaping @Sendable () -> Void) -> DirectoryWatch? {
         let folder = ConfigurationFile.folder(of: file)
         let queue = DispatchQueue(label: "balloon.configuration")
         do throws(SystemError) {
             return try DirectoryWatch(
-                [folder.isEmpty ? "." : folder, folder + "businesses"], queue: queue, changed: changed)
+                [folder.isEmpty ? "." : folder, folder + "businesses"], queue: queue,
+                // A volume of Kubernetes changes by renaming `..data`, to which all of its names lead.
+                wanted: { $0.hasSuffix(".json") || $0.hasPrefix("..") }, changed: changed)
         } catch {
             logger.warning(
                 "changes of the configuration are not noticed; SIGHUP reads it again",

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BalloonJSON
 import BalloonPOSIX
 import Logging
 import MessageServer
@@ -19,6 +20,12 @@ struct Dev: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Where to keep the data.", valueName: "dir"))
     var data = Dev.defaultDirectory
+
+    @Option(
+        help: ArgumentHelp(
+            "A program that answers for the business instead of the demo, as balloon serve would run it.",
+            valueName: "program"))
+    var handler: String?
 
     @OptionGroup var log: LogOptions
 
@@ -41,8 +48,18 @@ struct Dev: AsyncParsableCommand {
         await gateway.stop()
     }
 
+    private func binding() throws -> HandlerBinding {
+        guard let handler else { return .builtin(name: DemoHandlerFactory().name, configuration: nil) }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("exec")
+            writer.array { $0.string(handler) }
+        }
+        return .bound(by: "exec", try JSONDocument(writer.finish()).root)
+    }
+
     private func serve(_ known: DevelopmentServer, _ logger: Logger) async throws {
-        var configuration = known.configuration(directory: data)
+        var configuration = known.configuration(directory: data, handler: try binding())
         configuration.listen = listen
         try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger) { addresses in
             var known = known

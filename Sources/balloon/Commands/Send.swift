@@ -58,7 +58,7 @@ struct Send: AsyncParsableCommand {
     private func send(_ request: SendRequest, _ server: KnownServer) async throws -> SendAnswer {
         let data = server.configuration.dataDirectory
         let answer = try await ControlSocket.post(
-            "send", request.json, data: data, timeout: request.wait + .seconds(10))
+            "/send", request.json, data: data, timeout: request.wait + .seconds(10))
         guard let answer else {
             do {
                 return try await DirectSend.run(

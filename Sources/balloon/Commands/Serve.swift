@@ -7,8 +7,8 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server.",
         discussion: """
-            Prints the bound address once it serves; the log goes to standard error. SIGHUP, and any change in \
-            the folders of the configuration, reads the businesses, the certificate and its key again.
+            Prints the bound address once it serves; the log goes to standard error. SIGHUP, and any change of \
+            the .json files of the configuration, reads the businesses, the certificate and its key again.
             """)
 
     @Option(help: ArgumentHelp("The server's file.", valueName: "file"))

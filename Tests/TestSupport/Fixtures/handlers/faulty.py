@@ -66,6 +66,8 @@ def event(call):
         select.select([], [], [], config.get("seconds", 0.3))
         write(result(call, {"replies": [f"{config.get('name')}: {params['event'].get('text')}"]}))
         return
+    if fault == "refusedReply":
+        answer = result(call, {"replies": [{"type": "interactive"}]})
     if fault == "crash":
         os._exit(5)
     if fault == "flood":

@@ -1,0 +1,249 @@
+import BalloonJSON
+import BalloonPOSIX
+import HandlerKit
+import HandlerProtocol
+import Logging
+
+/// One run of ``HandlerCheck``: the program in one life after the other.
+struct CheckRun {
+    let check: HandlerCheck
+    let loop: DescriptorLoop
+    let directory: String
+    private(set) var findings: [HandlerCheck.Finding] = []
+    private var nextDelivery = 1
+
+    init(check: HandlerCheck, loop: DescriptorLoop, directory: String) {
+        self.check = check
+        self.loop = loop
+        self.directory = directory
+    }
+
+    mutating func lookAtAll() async {
+        guard let (session, introduction) = await begin("handshake") else { return }
+        guard await lookAtEvents(session, introduction) else { return await session.kill() }
+        await lookAtOddities(session, introduction)
+        let noise = await session.noiseCount
+        note(
+            "noise",
+            noise == 0
+                ? .passed("nothing but messages on standard output")
+                : .failed(
+                    "\(noise) lines on standard output are no messages",
+                    mend: "print to standard error instead"))
+        await lookAtShutdown(session)
+        await lookAtCrash()
+    }
+
+    /// Starts the program and waits for its introduction; nil when there is none.
+    private mutating func begin(_ name: String) async -> (ChildSession, Introduction)? {
+        let session: ChildSession
+        do throws(SystemError) { session = try await check.start(loop) } catch {
+            note(
+                name,
+                .failed("it cannot be started: \(error)", mend: "check its path, its mode and its first line")
+            )
+            return nil
+        }
+        switch await check.introduce(session) {
+        case .success(let introduction):
+            let kinds = Kind.allCases.filter(introduction.kinds.contains).map(\.rawValue)
+            note(name, .passed("\(introduction.name ?? "no name"); wants \(kinds.joined(separator: ", "))"))
+            return (session, introduction)
+        case .failure(let failure):
+            note(name, .failed(failure.what, mend: failure.mend))
+            await session.kill()
+            return nil
+        }
+    }
+
+    /// Whether there is any use in looking further: a program that hangs or ended would fail at all the rest too.
+    private mutating func lookAtEvents(_ session: ChildSession, _ introduction: Introduction) async -> Bool {
+        for kind in Kind.allCases where introduction.kinds.contains(kind) {
+            guard let event = check.event(of: kind) else { continue }
+            guard await lookAt("event \(kind.rawValue)", event, session) else { return false }
+        }
+        guard let kind = Kind.allCases.first(where: introduction.kinds.contains),
+            let event = check.event(of: kind)
+        else { return true }
+        guard await lookAt("the same event again", event, session, attempt: 2),
+            await lookAt("an event in a file", event, session, inFile: true)
+        else { return false }
+        await lookAtMany(event, session, count: min(introduction.maximumInFlight ?? 16, 16))
+        return true
+    }
+
+    private mutating func lookAt(
+        _ name: String, _ event: InboundEvent, _ session: ChildSession, attempt: Int = 1, inFile: Bool = false
+    ) async -> Bool {
+        let begun = ContinuousClock.now
+        let answer = await ask(session, event, attempt: attempt, inFile: inFile)
+        note(name, verdict(answer, after: .now - begun))
+        return switch answer {
+        case .success, .failure(.refused): true
+        case .failure: false
+        }
+    }
+
+    /// As many events at once as it says that it takes, of a customer each.
+    private mutating func lookAtMany(_ event: InboundEvent, _ session: ChildSession, count: Int) async {
+        var calls: [(EventParameters)] = []
+        for _ in 0..<count { calls.append(parameters(event, attempt: 1, path: nil)) }
+        let deadline = check.deadline
+        let failures = await withTaskGroup(of: Bool.self) { group in
+            for call in calls {
+                group.addTask {
+                    guard case .success(let result) = await session.call(within: deadline, call.line) else {
+                        return false
+                    }
+                    return (try? EventAnswer.outcome(result)) != nil
+                }
+            }
+            return await group.reduce(0) { $1 ? $0 : $0 + 1 }
+        }
+        note(
+            "\(count) events at once",
+            failures == 0
+                ? .passed("every one was answered")
+                : .failed(
+                    "\(failures) were not answered",
+                    mend: "answer each with its own id, or say a smaller maxInFlight"))
+    }
+
+    /// What an author seldom thinks of.
+    private mutating func lookAtOddities(_ session: ChildSession, _ introduction: Introduction) async {
+        if let kind = Kind.allCases.first(where: introduction.kinds.contains),
+            let event = check.event(of: kind)
+        {
+            let call = parameters(event, attempt: 1, path: nil)
+            async let answer = session.call(within: check.timings.signOfLife, call.line)
+            await session.notify(
+                RPCLine.notification(method: Method.cancel) { $0.field("deliveryId", call.delivery) })
+            _ = await answer
+            await lookForLife("cancel", session, mend: "take a call without an id, and do not answer it")
+        }
+        _ = await session.call(within: .seconds(1)) { RPCLine.request(id: $0, method: "unheardOf") }
+        await lookForLife("an unknown call", session, mend: "answer it with error -32601, or with anything")
+    }
+
+    private mutating func lookForLife(_ name: String, _ session: ChildSession, mend: String) async {
+        let answer = await session.call(within: check.timings.signOfLife) {
+            RPCLine.request(id: $0, method: Method.ping)
+        }
+        switch answer {
+        case .success: note(name, .passed("it goes on, and answers ping"))
+        case .failure(let error):
+            note(name, .failed("after it ping has no answer: \(error.reason)", mend: mend))
+        }
+    }
+
+    private mutating func lookAtShutdown(_ session: ChildSession) async {
+        await session.stop()
+        let exit = await session.waitForExit()
+        note(
+            "shutdown",
+            exit == .status(0)
+                ? .passed("it ended by itself")
+                : .failed(
+                    "it ended with \(exit)",
+                    mend:
+                        "end with status 0 when standard input ends, within \(check.timings.grace.milliseconds) ms"
+                ))
+    }
+
+    /// A process that is killed is started again, and must not find the doors locked.
+    private mutating func lookAtCrash() async {
+        guard let (first, _) = await begin("a second life") else { return }
+        await first.kill()
+        guard let (second, _) = await begin("after a kill") else { return }
+        await second.stop()
+    }
+
+    private mutating func note(_ name: String, _ verdict: HandlerCheck.Finding.Verdict) {
+        findings.append(HandlerCheck.Finding(name: name, verdict: verdict))
+    }
+}
+
+/// A call of `event`, and the delivery that it names.
+private struct EventParameters: Sendable {
+    let delivery: String
+    let context: Context
+    let path: String?
+
+    @Sendable func line(_ id: Int) -> [UInt8] {
+        RPCLine.request(id: id, method: Method.event) { writer in
+            EventCall.write(context, messagePath: path, to: &writer)
+        }
+    }
+}
+
+extension CheckRun {
+    private mutating func parameters(_ event: InboundEvent, attempt: Int, path: String?) -> EventParameters {
+        let delivery = "check-\(nextDelivery)"
+        nextDelivery += 1
+        let context = Context(
+            event: event, deliveryID: DeliveryID(delivery), attempt: attempt, deadline: .now + check.deadline,
+            logger: Logger(label: "check"))
+        return EventParameters(delivery: delivery, context: context, path: path)
+    }
+
+    private mutating func ask(
+        _ session: ChildSession, _ event: InboundEvent, attempt: Int, inFile: Bool
+    ) async -> ChildSession.Answer {
+        guard inFile else {
+            return await session.call(
+                within: check.deadline, parameters(event, attempt: attempt, path: nil).line)
+        }
+        let file: ScratchFile
+        do throws(BridgeError) {
+            file = try ScratchFile.write(
+                event.message.text, in: directory, name: ".check-\(nextDelivery)")
+        } catch {
+            return .failure(error)
+        }
+        defer { file.remove() }
+        return await session.call(
+            within: check.deadline, parameters(event, attempt: attempt, path: file.path).line)
+    }
+
+    private func verdict(_ answer: ChildSession.Answer, after time: Duration) -> HandlerCheck.Finding.Verdict
+    {
+        switch answer {
+        case .success(let result): verdict(result, after: time)
+        case .failure(.timedOut):
+            .failed(
+                "no answer within \(check.deadline.milliseconds) ms",
+                mend: "answer sooner, and flush standard output after each line")
+        case .failure(.refused(let failure)):
+            .failed(
+                "error \(failure.code): \(failure.message)",
+                mend: "answer the event, or leave its kind out of events")
+        case .failure(.ended):
+            .failed("the process ended", mend: "catch the error; standard error says which it is")
+        case .failure(let error): .failed(error.reason, mend: "read standard input line by line")
+        }
+    }
+
+    private func verdict(_ result: JSONValue, after time: Duration) -> HandlerCheck.Finding.Verdict {
+        do throws(HandlerProtocolError) {
+            let state = ConversationState()
+            let outcome = try EventAnswer.outcome(result, changing: state)
+            let remembers = state.change == nil ? "" : ", remembers \(state.change?.count ?? 0) bytes"
+            return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
+        } catch .unusableReply(let index) {
+            let reply = result["replies"]?[index].map { Array($0.text) } ?? []
+            let problems = OutboundMessage.problems(inJSON: reply).map { "\($0)" }
+            return .failed("replies[\(index)] is refused", mend: problems.joined(separator: "; "))
+        } catch {
+            return .failed("\(error)", mend: "answer as the protocol says")
+        }
+    }
+
+    private func words(_ outcome: Outcome) -> String {
+        switch outcome {
+        case .handled(let replies): "handled, \(replies.count) \(replies.count == 1 ? "reply" : "replies")"
+        case .retry: "asks to come again"
+        case .reject: "rejects it"
+        case .handoff: "hands it over to a person"
+        }
+    }
+}

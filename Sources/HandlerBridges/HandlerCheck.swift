@@ -1,0 +1,111 @@
+package import BalloonJSON
+package import BalloonPOSIX
+package import HandlerKit
+import HandlerProtocol
+package import Logging
+import Synchronization
+
+/// Looks whether a program is a handler that can be relied on, and says what its author must mend.
+package struct HandlerCheck: Sendable {
+    /// What was looked at, and what was found.
+    package struct Finding: Sendable {
+        /// What came of it.
+        package enum Verdict: Hashable, Sendable {
+            /// It is as it must be; with a fact worth knowing.
+            case passed(String)
+            /// It is not: what happened, and what to do about it.
+            case failed(String, mend: String)
+        }
+
+        /// What was looked at.
+        package let name: String
+        /// What was found.
+        package let verdict: Verdict
+    }
+
+    /// How long the program may take for one event.
+    package var deadline = Duration.seconds(30)
+    /// How long it may take for anything else.
+    package var timings = ChildTimings()
+    private let program: SpawnedProcess.Program
+    private let configuration: JSONValue?
+    private let samples: [InboundEvent]
+    private let logger: Logger
+
+    /// Takes a program, the configuration that it gets, and an event of each kind that it may be given.
+    package init(
+        _ program: SpawnedProcess.Program, configuration: JSONValue?, samples: [InboundEvent], logger: Logger
+    ) {
+        self.program = program
+        self.configuration = configuration
+        self.samples = samples
+        self.logger = logger
+    }
+
+    /// Looks at everything, and tells each finding at once; whether all is well.
+    package func run(_ tell: (Finding) -> Void) async -> Bool {
+        let loop: DescriptorLoop
+        do throws(SystemError) { loop = try DescriptorLoop() } catch {
+            tell(Finding(name: "start", verdict: .failed("\(error)", mend: "raise the limit of open files")))
+            return false
+        }
+        var run = CheckRun(check: self, loop: loop, directory: program.directory)
+        await run.lookAtAll()
+        for finding in run.findings { tell(finding) }
+        return !run.findings.contains { if case .failed = $0.verdict { true } else { false } }
+    }
+
+    func start(_ loop: DescriptorLoop) async throws(SystemError) -> ChildSession {
+        let tail = LogTail()
+        let session = ChildSession(
+            label: "balloon.check", loop: loop, timings: timings,
+            host: HandlerHost(business: BusinessID("check"), slug: "check", logger: logger) { _, _, _ in
+                .random()
+            }, tail: tail, logger: logger)
+        _ = try await session.start(program)
+        return session
+    }
+
+    func introduce(_ session: ChildSession) async -> Result<Introduction, CheckFailure> {
+        let initialization = Initialization(
+            business: BusinessID("00000000-0000-4000-8000-000000000002"), slug: "check",
+            configuration: configuration, maximumInFlight: 16, deadline: deadline)
+        let answer = await session.call(within: timings.handshake) { id in
+            RPCLine.request(id: id, method: Method.initialize) { initialization.write(to: &$0) }
+        }
+        switch answer {
+        case .success(let result):
+            do throws(HandlerProtocolError) {
+                let introduction = try Introduction(result)
+                await session.introduced()
+                return .success(introduction)
+            } catch {
+                return .failure(CheckFailure("\(error)", "answer initialize as the protocol says"))
+            }
+        case .failure(.timedOut):
+            return .failure(
+                CheckFailure(
+                    "initialize was not answered within \(timings.handshake.milliseconds / 1000) s",
+                    "answer it first, and flush standard output after each line"))
+        case .failure(.refused(let failure)):
+            return .failure(
+                CheckFailure(
+                    "initialize was refused: \(failure.message)", "give it the configuration that it needs"))
+        case .failure(let error):
+            return .failure(CheckFailure(error.reason, "read standard input, and answer initialize"))
+        }
+    }
+
+    func event(of kind: Kind) -> InboundEvent? { samples.first { $0.kind == kind } }
+}
+
+/// What is wrong, and what to do about it.
+struct CheckFailure: Error {
+    let what: String
+    let mend: String
+
+    init(_ what: String, _ mend: String) {
+        self.what = what
+        self.mend = mend
+    }
+}

@@ -1,0 +1,152 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import HandlerBridges
+import HandlerKit
+import Logging
+import Simulator
+
+/// `balloon handlers …`: what answers for businesses, in a server that runs or before there is one.
+struct Handlers: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "handlers",
+        abstract: "List, restart and read the handlers of a server that runs; check a program before.",
+        subcommands: [List.self, Restart.self, Logs.self, Check.self])
+
+    /// `balloon handlers list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the handlers: business, health, process, restarts, events under way, stuck calls."
+        )
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let answer = try await ControlSocket(data: options.data).ask("GET", "/handlers")
+            guard let handlers = try JSONDocument(answer).root["handlers"]?.elements else { return }
+            for handler in handlers {
+                StandardStream.output.write(options.json ? line(handler.text) : text(handler))
+            }
+        }
+
+        private func line(_ json: ArraySlice<UInt8>) -> String {
+            String(decoding: json, as: UTF8.self) + "\n"
+        }
+
+        private func text(_ handler: JSONValue) -> String {
+            var words = [handler["business"]?.string ?? "", handler["health"]?.string ?? ""]
+            words += handler["downSeconds"]?.int.map { ["down for \($0) s"] } ?? []
+            words += handler["process"]?.int.map { ["process \($0)"] } ?? []
+            words += handler["restarts"]?.int.map { ["\($0) restarts"] } ?? []
+            words.append("\(handler["inFlight"]?.int ?? 0) under way")
+            if let stuck = handler["stuck"]?.int, stuck > 0 { words.append("\(stuck) stuck") }
+            return terminalText(words.joined(separator: "  ")) + "\n"
+        }
+    }
+
+    /// `balloon handlers restart`.
+    struct Restart: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "End a business's handler and start it again at once, also one that was given up for a while."
+        )
+
+        @Argument(help: "The business's slug.")
+        var business: String
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            _ = try await ask("/handlers/restart", business, options)
+            StandardStream.output.write("\(business) begins anew\n")
+        }
+    }
+
+    /// `balloon handlers logs`.
+    struct Logs: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the latest lines that a business's handler logged, 200 at most.")
+
+        @Argument(help: "The business's slug.")
+        var business: String
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let answer = try await ask("/handlers/logs", business, options)
+            guard let lines = try JSONDocument(answer).root["lines"]?.elements else { return }
+            for line in lines {
+                StandardStream.output.write(terminalText(line.string ?? "") + "\n")
+            }
+        }
+    }
+
+    private static func ask(
+        _ target: String, _ business: String, _ options: ReadingOptions
+    ) async throws -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { $0.field("business", business) }
+        return try await ControlSocket(data: options.data).ask("POST", target, writer.finish())
+    }
+
+    /// `balloon handlers check`.
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Look whether a program is a handler that can be relied on, and say what to mend.",
+            discussion: """
+                Starts it as a server does: handshake, an event of each kind that it wants, the same event again, an event in \
+                a file, many at once, cancel, an unknown call, noise, shutdown and a kill. Exits with 0 when all is well.
+                """)
+
+        @Argument(help: "The program and its arguments; put -- before what begins with a dash.")
+        var program: [String]
+
+        @Option(help: ArgumentHelp("A file with the handler's \"config\".", valueName: "file"))
+        var config: String?
+
+        @Option(help: ArgumentHelp("How long one event may take.", valueName: "seconds"))
+        var deadline = 30
+
+        func run() async throws {
+            let command = SpawnedProcess.Program(
+                program, environment: ExecBinder.environment(for: "check"), directory: ".")
+            var check = HandlerCheck(
+                command,
+                configuration: try config.map { path throws(CommandFailure) in try CommandFile.json(path).root
+                },
+                samples: try Self.samples(), logger: Logger(label: "balloon"))
+            check.deadline = .seconds(deadline)
+            let isSound = await check.run { finding in
+                switch finding.verdict {
+                case .passed(let fact):
+                    StandardStream.output.write("ok    \(finding.name): \(terminalText(fact))\n")
+                case .failed(let what, let mend):
+                    StandardStream.output.write("FAIL  \(finding.name): \(terminalText(what))\n")
+                    StandardStream.output.write("      \(terminalText(mend))\n")
+                }
+            }
+            guard isSound else { throw ExitCode(CommandStatus.failed.rawValue) }
+        }
+
+        /// What a customer with a device that can show everything sends.
+        private static func samples() throws -> [InboundEvent] {
+            let customer = SimulatedCustomer(
+                id: CustomerID(Simulate.defaultCustomer),
+                business: BusinessID("00000000-0000-4000-8000-000000000002"),
+                server: "", mspID: "", secret: .random(byteCount: 32), gateway: nil,
+                transport: try CurlTransport())
+            return try Kind.allCases.map { kind in
+                InboundEvent.decode(
+                    message: try JSONDocument(customer.message(kind)),
+                    attributes: MessageAttributes(
+                        capabilities: [
+                            .quickReply, .listPicker, .timePicker, .form, .authentication, .authentication2,
+                        ],
+                        locale: "en_US"))
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import ArgumentParser
+import BalloonPOSIX
+import BusinessMessages
+
+/// `balloon init`: a configuration and a handler that works, to begin with.
+struct Initialize: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Write a configuration and a handler that works, to begin with.",
+        discussion: "Writes nothing over what is there.")
+
+    /// The languages that there is a handler in.
+    enum Language: String, ExpressibleByArgument, CaseIterable {
+        case python, swift
+    }
+
+    @Argument(help: ArgumentHelp("Where to write.", valueName: "dir"))
+    var directory = "."
+
+    @Option(help: "The handler's language.")
+    var handler: Language
+
+    @Option(help: ArgumentHelp("Where this server's package is, for a handler in Swift.", valueName: "dir"))
+    var package = "../balloon"
+
+    func run() throws {
+        let files = files
+        if let taken = files.first(where: { Directory.exists(path($0.name)) }) {
+            throw CommandFailure.unknownArgument(
+                terminalText(path(taken.name)), hint: "it is there already; name another directory")
+        }
+        for file in files {
+            try Directory.make(Directory.parent(of: path(file.name)))
+            try AtomicFile.write(Array(file.text.utf8), to: path(file.name))
+            if file.isProgram { try Directory.makeExecutable(path(file.name)) }
+            StandardStream.output.write("wrote \(path(file.name))\n")
+        }
+        StandardStream.output.write(next)
+    }
+
+    private struct File {
+        let name: String
+        let text: String
+        var isProgram = false
+    }
+
+    private var files: [File] {
+        configuration + (handler == .python ? pythonFiles : swiftFiles)
+    }
+
+    private var configuration: [File] {
+        let binding =
+            switch handler {
+            case .python: #"{ "exec": ["../shop.py"] }"#
+            case .swift: #"{ "exec": ["../.build/debug/shop"] }"#
+            }
+        let server = """
+            {
+                "mspID": "\(MessageID.random())",
+                "secret": { "env": "BALLOON_SECRET" },
+                "listen": "127.0.0.1:8080",
+                "dataDirectory": "data"
+            }
+
+            """
+        let business = """
+            {
+                "businessID": "\(MessageID.random())",
+                "name": "Shop",
+                "handler": \(binding),
+                "fallback": { "text": "An agent will reply soon." }
+            }
+
+            """
+        return [File(name: "server.json", text: server), File(name: "businesses/shop.json", text: business)]
+    }
+
+    private var pythonFiles: [File] {
+        [File(name: "shop.py", text: HandlerTemplates.python, isProgram: true)]
+    }
+
+    private var swiftFiles: [File] {
+        let manifest = HandlerTemplates.swiftPackage.split(
+            separator: "../../..", omittingEmptySubsequences: false
+        )
+        .joined(separator: package)
+        return [
+            File(name: "Package.swift", text: manifest),
+            File(name: "Sources/shop/main.swift", text: HandlerTemplates.swiftMain),
+            File(name: "Sources/shop/Shop.swift", text: HandlerTemplates.swiftShop),
+        ]
+    }
+
+    /// What to do now, each line as it is typed.
+    private var next: String {
+        let program = handler == .python ? "./shop.py" : ".build/debug/shop"
+        let build = handler == .swift ? "  swift build\n" : ""
+        return """
+
+            Now, in \(terminalText(directory)):
+            \(build)  balloon handlers check \(program)
+              balloon dev --handler \(program)
+              balloon simulate text --wait          (in a second terminal)
+            Later, with the identifiers from Apple Business Register in server.json and businesses/shop.json:
+              BALLOON_SECRET=… balloon serve --config server.json
+
+            """
+    }
+
+    private func path(_ name: String) -> String { directory == "." ? name : directory + "/" + name }
+}

@@ -1,0 +1,85 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HandlerBridges
+
+/// The conformance kit: samples pass it, and every fault is named with what its author must mend.
+struct HandlerCheckTests {
+    private func findings(_ command: [String]) async throws -> (
+        isSound: Bool, failures: [String: String], passed: [String]
+    ) {
+        let directory = TemporaryDirectory()
+        let customer = SimulatedCustomer(
+            id: CustomerID("urn:mbid:c"), business: BusinessID("b"), server: "", mspID: "",
+            secret: .random(byteCount: 32), gateway: nil, transport: try CurlTransport())
+        let samples = try Kind.allCases.map { kind in
+            InboundEvent.decode(
+                message: try JSONDocument(customer.message(kind)),
+                attributes: MessageAttributes(capabilities: [.quickReply, .listPicker, .timePicker, .form]))
+        }
+        var check = HandlerCheck(
+            SpawnedProcess.Program(
+                command, environment: ExecBinder.environment(for: "check"), directory: directory.path),
+            configuration: nil, samples: samples, logger: LogCollector().logger)
+        check.timings = .quick
+        // Those that never answer are waited for as long as this; the others need time on a busy machine.
+        let isSilent = ["silent", "unflushed"].contains(command.last ?? "")
+        if isSilent { check.timings.handshake = .milliseconds(500) }
+        check.deadline = command.count > 1 ? .milliseconds(800) : .seconds(10)
+        let found = Mutex<[HandlerCheck.Finding]>([])
+        let isSound = await check.run { finding in found.withLock { $0.append(finding) } }
+        var failures: [String: String] = [:]
+        var passed: [String] = []
+        for finding in found.withLock({ $0 }) {
+            switch finding.verdict {
+            case .failed(let what, let mend): failures[finding.name] = what + " / " + mend
+            case .passed: passed.append(finding.name)
+            }
+        }
+        return (isSound, failures, passed)
+    }
+
+    @Test(arguments: ["shop.py", "shop.mjs", "shop.sh", "swift"])
+    func `the samples are sound`(_ name: String) async throws {
+        let program = name == "swift" ? buildDirectory + "/ShopExample" : sampleHandlers + "/" + name
+        let found = try await findings([program])
+        #expect(found.failures == [:])
+        #expect(found.isSound)
+        let looked = [
+            "handshake", "event form", "an event in a file", "cancel", "noise", "shutdown", "after a kill",
+        ]
+        #expect(Set(looked).isSubset(of: found.passed))
+    }
+
+    private static let faults: [(fault: String, name: String, words: String)] = [
+        ("silent", "handshake", "flush standard output"), ("unflushed", "handshake", "flush standard output"),
+        ("wrongVersion", "handshake", "protocol version"),
+        ("garbage", "handshake", "the handler's process ended"),
+        ("noise", "noise", "print to standard error"), ("malformed", "event text", "\"outcome\""),
+        ("late", "event text", "no answer within 800 ms"), ("exit", "event text", "catch the error"),
+        ("long", "event text", "no answer"), ("deaf", "event text", "no answer"),
+        ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "replies[0]"),
+        ("crash", "event text", "the process ended"),
+    ]
+
+    @Test(arguments: faults)
+    func `a fault is named with what its author must mend`(_ fault: String, _ name: String, _ words: String)
+        async throws
+    {
+        let found = try await findings([Fixture.directory + "/handlers/faulty.py", fault])
+        #expect(!found.isSound)
+        #expect(found.failures[name]?.contains(words) ?? false, "\(found.failures)")
+    }
+
+    @Test func `a program that is not there is a finding`() async throws {
+        let found = try await findings(["./missing"])
+        #expect(found.failures["handshake"]?.contains("check its path") ?? false)
+    }
+}

@@ -1,0 +1,119 @@
+import BalloonPOSIX
+import TestSupport
+import Testing
+
+@testable import balloon
+
+@Suite struct HandlersTests {
+    /// A configuration with one business, whose handler is that of `balloon init`.
+    private func configuration() async throws -> TemporaryDirectory {
+        let directory = TemporaryDirectory()
+        let written = try await Shell(directory: directory.path).run("balloon init --handler python")
+        #expect(written.status == 0, "\(written.errors)")
+        #expect(written.output.contains("balloon handlers check ./shop.py"))
+        return directory
+    }
+
+    private func text(_ path: String) throws -> String {
+        String(decoding: try File(path, for: .reading).readAll(), as: UTF8.self)
+    }
+
+    private static let samples =
+        String(Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count)) + "config/handlers/"
+
+    @Test func `init writes the samples that the tests run, over nothing, and they are sound`() async throws {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        #expect(try text(directory.file("shop.py")) == text(Self.samples + "shop.py"))
+        let checked = try await shell.run("balloon handlers check ./shop.py")
+        #expect(checked.status == 0, "\(checked.output)")
+        #expect(checked.output.contains("ok    event form: handled, 1 reply"))
+        let again = try await shell.run("balloon init --handler python")
+        #expect(again.status == 64)
+        #expect(again.errors.contains("it is there already"))
+        let sound = try await shell.run(
+            "BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ= balloon config check --config server.json")
+        #expect(sound.output == "server.json is sound; businesses: shop\n", "\(sound.errors)")
+        let broken = try await shell.run("balloon handlers check -- sh -c 'echo hello; exit 3'")
+        #expect(broken.status == 1)
+        #expect(broken.output.hasPrefix("FAIL  handshake: "))
+    }
+
+    @Test func `init writes a package in Swift that is the example's, word for word`() async throws {
+        let directory = TemporaryDirectory()
+        let written = try await Shell(directory: directory.path).run(
+            "balloon init bot --handler swift --package ../../..")
+        #expect(written.status == 0, "\(written.errors)")
+        for name in ["Package.swift", "Sources/shop/main.swift", "Sources/shop/Shop.swift"] {
+            #expect(
+                try text(directory.file("bot/" + name)) == text(Self.samples + "swift/" + name), "\(name)")
+        }
+    }
+
+    /// Waits for a line in the server's log.
+    private func log(_ words: String, in directory: TemporaryDirectory, count: Int = 1) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while ContinuousClock.now < deadline {
+            if try text(directory.file("log")).split(separator: "\n").count(where: { $0.contains(words) })
+                >= count
+            {
+                return
+            }
+            await Task.yield()
+        }
+        Issue.record("no \"\(words)\" in \(try text(directory.file("log")))")
+    }
+
+    @Test func `handlers of a server that runs are listed, restarted and read, and reloaded with its files`()
+        async throws
+    {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        let running = try shell.start(
+            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
+                + " --listen 127.0.0.1:0 2>log")
+        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        try await log("handler is ready", in: directory)
+        let list = try await shell.run("balloon handlers list")
+        #expect(list.output.hasPrefix("shop  ready  process "), "\(list.errors)")
+        #expect(
+            try await shell.run("balloon handlers list --json").output.hasPrefix(
+                #"{"business":"shop","health":"#))
+        #expect(try await shell.run("balloon handlers restart shop").output == "shop begins anew\n")
+        try await log("handler is ready", in: directory, count: 2)
+        #expect(try await shell.run("balloon handlers logs shop").output == "")
+        let unknown = try await shell.run("balloon handlers restart nobody")
+        #expect(unknown.status == 1)
+        #expect(unknown.errors.contains("no business of that name"))
+
+        // A file that comes is noticed; one that is wrong changes nothing; SIGHUP reads again too.
+        let quiet = #"{"businessID":"b-2","name":"Quiet","handler":{"builtin":"none"}}"#
+        try AtomicFile.write(Array(quiet.utf8), to: directory.file("businesses/quiet.json"))
+        try await log("configuration reloaded", in: directory)
+        #expect(
+            try await shell.run("balloon handlers list").output.hasPrefix(
+                "quiet  none  0 under way\nshop  ready"))
+        try AtomicFile.write(Array("{".utf8), to: directory.file("businesses/quiet.json"))
+        try await log("the old one stays", in: directory)
+        #expect(try await shell.run("balloon handlers list").output.hasPrefix("quiet"))
+        try AtomicFile.write(Array(quiet.utf8), to: directory.file("businesses/quiet.json"))
+        try await log("configuration reloaded", in: directory, count: 2)
+        running.hangUp()
+        try await log("configuration reloaded", in: directory, count: 3)
+        running.terminate()
+        #expect(await running.wait() == 0)
+        let gone = try await shell.run("balloon handlers list")
+        #expect(gone.status == 69)
+    }
+
+    @Test func `dev lets a program answer for its business`() async throws {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        let running = try shell.start("exec balloon dev --handler ./shop.py --listen 127.0.0.1:0 2>log")
+        _ = try #require(await running.output(until: "balloon simulate"))
+        let answer = try await shell.run("balloon simulate text --wait")
+        #expect(answer.output.contains("What can we do for you?"), "\(answer.errors)")
+        running.terminate()
+        #expect(await running.wait() == 0)
+    }
+}

@@ -1,0 +1,51 @@
+import HandlerKit
+
+/// A shop: questions by quick reply, list picker, time picker and form.
+struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
+    ConfigurableHandler
+{
+    /// What a business's file says in `"config"`.
+    struct Configuration: Decodable {
+        /// What customers are asked first.
+        var question: String?
+    }
+
+    let configuration: Configuration
+
+    func text(_ text: Text, _ context: Context) async throws -> Outcome {
+        let choices = try QuickReplyRequest(
+            summary: configuration.question ?? "What can we do for you?",
+            items: [.init("order", title: "Order bread"), .init("person", title: "Talk to a person")])
+        return context.reply(.quickReply(choices))
+    }
+
+    func quickReply(_ quickReply: QuickReply, _ context: Context) async throws -> Outcome {
+        if quickReply.selectedIdentifier == "person" { return .handoff(reason: "asked for a person") }
+        let bread = ListPickerRequest.Section(
+            "Bread", items: [.init("rye", title: "Rye"), .init("wheat", title: "Wheat")])
+        return .reply(.listPicker(ListPickerRequest([bread], presentation: Presentation("Which bread?"))))
+    }
+
+    func listPicker(_ listPicker: ListPicker, _ context: Context) async throws -> Outcome {
+        context.state["bread"] = listPicker.selectedItems.first?.title
+        let slots = [("morning", "2030-07-10T08:00+0000"), ("evening", "2030-07-10T17:00+0000")].map {
+            TimePickerRequest.Timeslot($0, startTime: $1, duration: .seconds(3600))
+        }
+        let request = TimePickerRequest(
+            "collect", title: "Collect it", timeslots: slots, presentation: Presentation("When?"))
+        return .reply(.timePicker(request))
+    }
+
+    func timePicker(_ timePicker: TimePicker, _ context: Context) async throws -> Outcome {
+        let page = FormRequest.Page.input(
+            "name", title: "Your name", subtitle: "Who collects it?", options: .init(isRequired: true),
+            submitsForm: true)
+        return .reply(.form(FormRequest([page], presentation: Presentation("Your name"))))
+    }
+
+    func form(_ form: Form, _ context: Context) async throws -> Outcome {
+        let bread = context.state["bread"] ?? "bread"
+        context.state.clear()
+        return .reply("Thank you! Your \(bread) will be ready.")
+    }
+}
