@@ -13,6 +13,11 @@ public struct JSONWriter: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
+    /// Creates a writer that goes on behind `bytes`, which it takes; nothing in them is looked at.
+    public init(appendingTo bytes: consuming [UInt8]) {
+        self.bytes = bytes
+    }
+
     /// Writes an object whose members `body` writes.
     public mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
         beginValue()
@@ -85,6 +90,12 @@ public struct JSONWriter: Sendable {
     public mutating func raw(_ json: some Collection<UInt8>) {
         beginValue()
         bytes.append(contentsOf: json)
+    }
+
+    /// Writes what `append` appends, which must be one JSON value; it is not looked at.
+    public mutating func raw(_ append: (inout [UInt8]) -> Void) {
+        beginValue()
+        append(&bytes)
     }
 
     /// Returns what was written.

@@ -37,27 +37,35 @@ extension Timestamp: CustomStringConvertible {
         // Sound: 24 bytes are written, which is the capacity.
         unsafe String(unsafeUninitializedCapacity: 24) { buffer in
             var text = unsafe buffer.mutableSpan
-            write(to: &text)
+            write(to: &text, at: 0)
             return 24
         }
+    }
+
+    /// Appends ``rfc3339``, without making a string of it.
+    package func append(to bytes: inout [UInt8]) {
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: 24))
+        var text = bytes.mutableSpan
+        write(to: &text, at: start)
     }
 
     /// The same as ``rfc3339``.
     package var description: String { rfc3339 }
 
-    private func write(to text: inout MutableSpan<UInt8>) {
+    private func write(to text: inout MutableSpan<UInt8>, at start: Int) {
         // Instants outside the four-digit years are brought to their edge.
         let clamped = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let day = clamped.flooredQuotient(by: 86_400_000)
         let inDay = clamped - day * 86_400_000
         let date = civilDate(daysSinceEpoch: day)
-        putDecimal(date.year, digits: 4, then: "-", at: 0, in: &text)
-        putDecimal(date.month, digits: 2, then: "-", at: 5, in: &text)
-        putDecimal(date.day, digits: 2, then: "T", at: 8, in: &text)
-        putDecimal(inDay / 3_600_000, digits: 2, then: ":", at: 11, in: &text)
-        putDecimal(inDay / 60_000 % 60, digits: 2, then: ":", at: 14, in: &text)
-        putDecimal(inDay / 1000 % 60, digits: 2, then: ".", at: 17, in: &text)
-        putDecimal(inDay % 1000, digits: 3, then: "Z", at: 20, in: &text)
+        putDecimal(date.year, digits: 4, then: "-", at: start, in: &text)
+        putDecimal(date.month, digits: 2, then: "-", at: start + 5, in: &text)
+        putDecimal(date.day, digits: 2, then: "T", at: start + 8, in: &text)
+        putDecimal(inDay / 3_600_000, digits: 2, then: ":", at: start + 11, in: &text)
+        putDecimal(inDay / 60_000 % 60, digits: 2, then: ":", at: start + 14, in: &text)
+        putDecimal(inDay / 1000 % 60, digits: 2, then: ".", at: start + 17, in: &text)
+        putDecimal(inDay % 1000, digits: 3, then: "Z", at: start + 20, in: &text)
     }
 }
 

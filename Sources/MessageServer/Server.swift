@@ -29,9 +29,11 @@ public enum Server {
     /// Serves `configuration` until a signal or a cancellation; `didStart` gets the bound addresses.
     ///
     /// With a `source` it is read again on SIGHUP and when its folders change; without one SIGHUP keeps its meaning.
+    /// Stages go to `observer`, or to the log when it is nil.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
-        source: ConfigurationSource? = nil, didStart: ([SocketAddress]) async throws -> Void
+        observer: (any StageObserver)? = nil, source: ConfigurationSource? = nil,
+        didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         let stop = StopSignal()
         let signals = TerminationSignals { stop.send() }
@@ -39,7 +41,8 @@ public enum Server {
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
         let watch = source?.watch(logger) { hangup.yield() }
-        let server = try RunningServer(configuration: configuration, handlers: handlers, logger: logger)
+        let server = try RunningServer(
+            configuration: configuration, handlers: handlers, logger: logger, observer: observer)
         let addresses = try await server.start()
         for address in addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
         do {

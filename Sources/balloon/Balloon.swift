@@ -1,5 +1,6 @@
 import ArgumentParser
 import BalloonPOSIX
+import MessageServer
 
 /// The program: every command, and the one place where errors become exit codes.
 @main struct Balloon: AsyncParsableCommand {

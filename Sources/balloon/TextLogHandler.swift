@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import Logging
+import MessageServer
 
 /// Writes log lines to standard error for a person: `10:00:00.123 info message accepted kind=text`.
 struct TextLogHandler: LogHandler {

@@ -3,6 +3,16 @@ import Testing
 
 /// What the writer puts out.
 struct JSONWriterTests {
+    @Test func `a writer goes on behind what it was given`() {
+        var writer = JSONWriter(appendingTo: Array("before\n".utf8))
+        writer.object { writer in
+            writer.key("a")
+            writer.raw { $0 += "[1]".utf8 }
+            writer.field("b", 2)
+        }
+        #expect(writer.finish() == Array("before\n{\"a\":[1],\"b\":2}".utf8))
+    }
+
     @Test func `commas stand between members and elements, and nowhere else`() {
         let text = write { writer in
             writer.object { writer in

@@ -13,6 +13,9 @@ struct TimestampTests {
     func `an instant is written and read back`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
         #expect(Timestamp(rfc3339: text)?.milliseconds == milliseconds)
+        var bytes = Array("at ".utf8)
+        Timestamp(milliseconds: milliseconds).append(to: &bytes)
+        #expect(bytes == Array(("at " + text).utf8))
     }
 
     @Test func `every day of four centuries is the day after the one before`() throws {

@@ -34,7 +34,7 @@ struct Dev: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let logger = try log.start()
+        let logger = try log.start().logger
         var known = try DevelopmentServer.read(in: data) ?? .random()
         let gateway = FakeGateway(mspID: known.mspID, secret: known.secret, logger: logger)
         let address = try await gateway.start()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BalloonPOSIX
 import Logging
+import MessageServer
 
 /// How much is logged: an option, else `BALLOON_LOG_LEVEL`, else `info`.
 struct LogOptions: ParsableArguments {
@@ -9,17 +10,18 @@ struct LogOptions: ParsableArguments {
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: parsed)
     var logLevel: Logger.Level?
 
-    /// Sets logging up for the whole process, and returns its logger; called once.
+    /// Sets logging up for the whole process, and returns its logger and who logs the stages; called once.
     ///
     /// A person gets lines of text, a program gets JSON.
-    func start() throws -> Logger {
+    func start() throws -> (logger: Logger, stages: any StageObserver) {
         let level = try logLevel ?? level(in: ProcessEnvironment.variables()) ?? .info
         let isTerminal = StandardStream.error.isTerminal
         LoggingSystem.bootstrap { _ -> any LogHandler in
             if isTerminal { return TextLogHandler(level: level) }
             return JSONLogHandler(level: level)
         }
-        return Logger(label: "balloon")
+        let logger = Logger(label: "balloon")
+        return (logger, isTerminal ? LogObserver(logger) : JSONStageLog(level: level))
     }
 
     private func level(in environment: [String: String]) throws -> Logger.Level? {

@@ -24,16 +24,15 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        let logger = try log.start()
+        let (logger, stages) = try log.start()
         let (listen, data) = (listen, data)
         let source = ConfigurationSource(file: config, handlers: BuiltinHandlers.all) { configuration in
             configuration.listen = listen ?? configuration.listen
             configuration.dataDirectory = data ?? configuration.dataDirectory
         }
         try await Server.run(
-            try source.load(), handlers: BuiltinHandlers.all, logger: logger, source: source
-        ) {
-            addresses in
+            try source.load(), handlers: BuiltinHandlers.all, logger: logger, observer: stages, source: source
+        ) { addresses in
             for address in addresses { StandardStream.output.write("listening on \(address)\n") }
         }
     }

@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// Lines collect in memory and go out together from a queue of their own. What a reader is too slow for is dropped
 /// and counted, and the count is said as soon as there is room.
-final class LogStream: Sendable {
+package final class LogStream: Sendable {
     /// The process's one.
-    static let standardError = LogStream { StandardStream.error.write($0) }
+    package static let standardError = LogStream { StandardStream.error.write($0) }
 
     private struct State {
         var pending: [UInt8] = []
@@ -21,6 +21,9 @@ final class LogStream: Sendable {
     private let maximumPendingBytes: Int
     private let output: @Sendable ([UInt8]) -> Void
 
+    /// A burst may need more; it is not kept.
+    private static let maximumKeptBytes = 256 << 10
+
     init(maximumPendingBytes: Int = 4 << 20, output: @escaping @Sendable ([UInt8]) -> Void) {
         self.maximumPendingBytes = maximumPendingBytes
         self.output = output
@@ -29,17 +32,25 @@ final class LogStream: Sendable {
     /// Takes a line with its line feed, on any thread, and never blocks.
     ///
     /// `describeDropped` words the count of lost lines.
-    func write(_ line: [UInt8], describeDropped: (Int) -> [UInt8]) {
+    package func write(_ line: [UInt8], describeDropped: (Int) -> [UInt8]) {
+        write({ $0 += line }, describeDropped: describeDropped)
+    }
+
+    /// Lets `append` put a line with its line feed behind those that wait, so that it needs no memory of its own.
+    ///
+    /// For short work: other threads' lines wait meanwhile.
+    package func write(_ append: (inout [UInt8]) -> Void, describeDropped: (Int) -> [UInt8]) {
         let mustStart = state.withLock { state in
-            guard state.pending.count + line.count <= maximumPendingBytes else {
+            let count = state.pending.count
+            if state.dropped > 0 { state.pending += describeDropped(state.dropped) }
+            let start = state.pending.count
+            append(&state.pending)
+            guard count + state.pending.count - start <= maximumPendingBytes else {
+                state.pending.removeLast(state.pending.count - count)
                 state.dropped += 1
                 return false
             }
-            if state.dropped > 0 {
-                state.pending += describeDropped(state.dropped)
-                state.dropped = 0
-            }
-            state.pending += line
+            state.dropped = 0
             defer { state.isWriting = true }
             return !state.isWriting
         }
@@ -47,17 +58,20 @@ final class LogStream: Sendable {
     }
 
     /// Returns when everything that was taken has been written; for the end of a command.
-    func flush() { queue.sync {} }
+    package func flush() { queue.sync {} }
 
     private func drain() {
+        var lines: [UInt8] = []
         while true {
-            let lines = state.withLock { state in
-                let lines = state.pending
-                state.pending = []
+            // The storage of what was written serves what is collected next.
+            if lines.capacity > Self.maximumKeptBytes { lines = [] }
+            lines.removeAll(keepingCapacity: true)
+            let isDone = state.withLock { state in
+                swap(&lines, &state.pending)
                 state.isWriting = !lines.isEmpty
-                return lines
+                return lines.isEmpty
             }
-            if lines.isEmpty { return }
+            if isDone { return }
             output(lines)
         }
     }

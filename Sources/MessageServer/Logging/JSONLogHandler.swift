@@ -1,28 +1,35 @@
 import BalloonJSON
 import BalloonPOSIX
-import Logging
+package import Logging
 
 /// Writes log lines to standard error, each one JSON object.
 ///
 /// `{"at":"2026-11-21T10:00:00.123Z","level":"info","event":"message accepted", …}`; the metadata follow as members, and
 /// one that has a name of these three gets a line after it.
-struct JSONLogHandler: LogHandler {
-    var logLevel: Logger.Level
-    var metadata: Logger.Metadata = [:]
+package struct JSONLogHandler: LogHandler {
+    /// What is less important is left out.
+    package var logLevel: Logger.Level
+    /// Facts of every line.
+    package var metadata: Logger.Metadata = [:]
 
-    init(level: Logger.Level) { logLevel = level }
+    /// Makes a handler of what is at least as important as `level`.
+    package init(level: Logger.Level) { logLevel = level }
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    /// One of ``metadata``.
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    /// Writes one line.
+    package func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }
-        LogStream.standardError.write(Self.line(at: .now(), event.level, "\(event.message)", facts)) {
-            count in
-            Self.line(at: .now(), .warning, "log lines dropped", ["count": "\(count)"])
-        }
+        LogStream.standardError.write(
+            Self.line(at: .now(), event.level, "\(event.message)", facts), describeDropped: Self.dropped)
+    }
+
+    static func dropped(_ count: Int) -> [UInt8] {
+        line(at: .now(), .warning, "log lines dropped", ["count": "\(count)"])
     }
 
     static func line(

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 import Testing
 
-@testable import balloon
+@testable import MessageServer
 
 @Suite struct LogStreamTests {
     @Test func `lines come out whole and in order, in fewer writes`() {

@@ -12,7 +12,9 @@ package struct LogObserver: StageObserver {
     package func observe(_ event: StageEvent) {
         let level = Self.level(of: event)
         guard logger.logLevel <= level else { return }
-        logger.log(level: level, Self.message(for: event), metadata: Self.metadata(of: event))
+        logger.log(
+            level: level, Logger.Message(stringLiteral: Self.text(for: event)),
+            metadata: Self.metadata(of: event))
     }
 
     /// Debug for what merely happens, info for what an operator counts, warning for what someone should look at,
@@ -33,7 +35,7 @@ package struct LogObserver: StageObserver {
         }
     }
 
-    private static func message(for event: StageEvent) -> Logger.Message {
+    static func text(for event: StageEvent) -> String {
         switch (event.stage, event.result) {
         case (.journal, .done): "message accepted"
         case (.journal, .duplicate): "message repeated"
@@ -49,7 +51,7 @@ package struct LogObserver: StageObserver {
         }
     }
 
-    private static func metadata(of event: StageEvent) -> Logger.Metadata {
+    static func metadata(of event: StageEvent) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["stage": "\(event.stage.rawValue)"]
         metadata["us"] = "\(event.nanoseconds / 1000)"
         metadata["reference"] = event.reference.map { "\($0)" }

@@ -1,0 +1,87 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+package import Logging
+
+/// Writes stage events to standard error, each as the line that ``LogObserver`` and ``JSONLogHandler`` would write.
+///
+/// A message costs at least two lines, so they are written without the dictionary and the strings of a log record.
+package struct JSONStageLog: StageObserver {
+    private let level: Logger.Level
+    private let stream: LogStream
+
+    /// Makes an observer of what is at least as important as `level`.
+    package init(level: Logger.Level) { self.init(level: level, stream: .standardError) }
+
+    init(level: Logger.Level, stream: LogStream) {
+        self.level = level
+        self.stream = stream
+    }
+
+    /// Writes `event`, if its stage and result deserve the level.
+    package func observe(_ event: StageEvent) {
+        let level = LogObserver.level(of: event)
+        guard self.level <= level else { return }
+        let now = Timestamp.now()
+        stream.write(
+            { Self.append(event, level, at: now, to: &$0) }, describeDropped: JSONLogHandler.dropped)
+    }
+
+    static func append(
+        _ event: StageEvent, _ level: Logger.Level, at: Timestamp, to lines: inout [UInt8]
+    ) {
+        // Out of the lines meanwhile, so that the writer has their storage to itself.
+        var taken: [UInt8] = []
+        swap(&taken, &lines)
+        var writer = JSONWriter(appendingTo: consume taken)
+        writer.object { writer in
+            writer.key("at")
+            writer.raw {
+                $0.append(UInt8(ascii: "\""))
+                at.append(to: &$0)
+                $0.append(UInt8(ascii: "\""))
+            }
+            writer.field("level", level.rawValue)
+            writer.field("event", LogObserver.text(for: event))
+            appendFacts(of: event, to: &writer)
+        }
+        lines = writer.finish()
+        lines.append(UInt8(ascii: "\n"))
+    }
+
+    /// In the order of their names, as a log record's facts are written.
+    private static func appendFacts(of event: StageEvent, to writer: inout JSONWriter) {
+        let facts = ResultFacts(event.result)
+        writer.field("after_ms", facts.milliseconds.map { String($0) })
+        writer.field("attempt", event.attempt.map { String($0) })
+        writer.field("business", event.business?.rawValue)
+        writer.field("delivery", event.delivery.map { String($0) })
+        writer.field("kind", event.kind?.rawValue)
+        writer.field("message", event.message?.rawValue)
+        writer.field("reason", facts.reason)
+        writer.field("reference", event.reference)
+        writer.field("result", facts.how)
+        writer.field("stage", event.stage.rawValue)
+        writer.field("status", facts.status.map { String($0) })
+        writer.field("us", String(event.nanoseconds / 1000))
+    }
+}
+
+/// What a result says besides its name.
+private struct ResultFacts {
+    var milliseconds: Int?
+    var reason: String?
+    var how: String?
+    var status: Int?
+
+    init(_ result: StageEvent.Result) {
+        switch result {
+        case .done, .duplicate: break
+        case .refused(let status, let reason): (self.status, self.reason) = (status, reason)
+        case .failed(let reason): self.reason = reason
+        case .postponed(let milliseconds, let reason):
+            (self.milliseconds, self.reason) = (milliseconds, reason)
+        case .ended(let how): self.how = how
+        }
+    }
+}
