@@ -10,8 +10,12 @@ struct JSONScan {
     var nodes = 0
 }
 
-/// Validates a text by RFC 8259 and indexes it in one pass, without recursion.
-func indexJSON(_ bytes: Span<UInt8>, limits: JSONLimits) throws(JSONError) -> JSONTape {
+/// Validates a text by RFC 8259 and indexes it in one pass, without recursion; returns how many of the words are used.
+///
+/// What is in the words before does not matter, and no more of them are added than are needed.
+func indexJSON(
+    _ bytes: Span<UInt8>, limits: JSONLimits, into words: inout [UInt64]
+) throws(JSONError) -> Int {
     let maximumBytes = min(limits.maximumBytes, JSONLimits.addressableBytes)
     guard bytes.count <= maximumBytes else { throw .tooLong(maximum: maximumBytes, offset: maximumBytes) }
     // RFC 8259 §8.1 lets a parser ignore a byte order mark; being strict, we would not write one either.
@@ -20,14 +24,13 @@ func indexJSON(_ bytes: Span<UInt8>, limits: JSONLimits) throws(JSONError) -> JS
     }
     var scan = JSONScan()
     // Messages have a value or name per 10 to 15 bytes.
-    var words = [UInt64](repeating: 0, count: bytes.count / 8 + 16)
+    if words.count < bytes.count / 8 + 16 { words = [UInt64](repeating: 0, count: bytes.count / 8 + 16) }
     while try !scanValues(bytes, limits, &scan, words: &words) {
         words.append(contentsOf: repeatElement(0, count: words.count))
     }
-    words.removeLast(words.count - scan.used)
     skipWhitespace(bytes, &scan.position)
     guard scan.position == bytes.count else { throw .trailingBytes(offset: scan.position) }
-    return JSONTape(words: words)
+    return scan.used
 }
 
 /// Scans values until the outermost one is complete, or false when the tape must grow before the next one.

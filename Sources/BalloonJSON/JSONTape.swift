@@ -19,6 +19,7 @@ enum JSONTag: UInt64 {
 /// its last word (32), number of children (32). While a container is open, its second word holds the index of
 /// the container around it instead, so scanning needs no stack.
 struct JSONTape: Sendable {
+    /// Those behind the root's last one are without meaning.
     let words: [UInt64]
 
     func tag(at index: Int) -> JSONTag {

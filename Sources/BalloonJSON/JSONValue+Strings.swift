@@ -14,12 +14,9 @@ extension JSONValue {
         tag == .plainString ? storage.bytes[storage.content(at: index)] : nil
     }
 
-    /// Compares a string's text with a constant, byte by byte, without building a `String`.
-    public func equals(_ ascii: StaticString) -> Bool {
-        guard kind == .string, ascii.hasPointerRepresentation else { return false }
-        // The constant outlives the program.
-        let wanted = unsafe UnsafeBufferPointer(start: ascii.utf8Start, count: ascii.utf8CodeUnitCount)
-        return unsafe storage.string(at: index, equals: wanted.span)
+    /// Compares a string's text with another, byte by byte, without building a `String` of it.
+    public func equals(_ text: String) -> Bool {
+        kind == .string && storage.string(at: index, equals: text.utf8Span.span)
     }
 }
 

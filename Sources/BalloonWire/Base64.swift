@@ -39,18 +39,25 @@ package enum Base64 {
     }
 
     static func decode(_ text: Span<UInt8>, alphabet: Alphabet) throws(WireError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try decode(text, alphabet: alphabet, into: &bytes)
+        return bytes
+    }
+
+    /// Replaces `bytes`, whose storage is used again; they are empty when it throws.
+    static func decode(
+        _ text: Span<UInt8>, alphabet: Alphabet, into bytes: inout [UInt8]
+    ) throws(WireError) {
+        bytes.removeAll(keepingCapacity: true)
         let digits = text.extracting(first: try digitCount(of: text, alphabet: alphabet))
         // A digit alone carries six bits, which is no byte.
         guard digits.count % 4 != 1 else { throw .base64Malformed }
-        var isCanonical = false
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: digits.count * 3 / 4) { buffer, count in
-            // Every byte of the capacity is written.
-            var bytes = unsafe buffer.mutableSpan
-            isCanonical = decode(digits, values: alphabet.values, into: &bytes)
-            count = buffer.count
+        bytes.append(contentsOf: repeatElement(0, count: digits.count * 3 / 4))
+        var output = bytes.mutableSpan
+        guard decode(digits, values: alphabet.values, into: &output) else {
+            bytes.removeAll(keepingCapacity: true)
+            throw .base64Malformed
         }
-        guard isCanonical else { throw .base64Malformed }
-        return bytes
     }
 
     static func encodedLength(of byteCount: Int, alphabet: Alphabet) -> Int {

@@ -1,34 +1,34 @@
-internal import COpenSSL
+/// HMAC-SHA-256 (RFC 2104) with the key schedule computed once.
+struct HMACSHA256: Sendable {
+    /// What the key leaves behind in front of the text, and in front of its hash.
+    private let inner: SHA256
+    private let outer: SHA256
 
-/// HMAC-SHA-256 (RFC 2104) with the key schedule computed once; belongs to one isolation domain.
-@safe final class HMACSHA256 {
-    private let context: OpaquePointer?
+    private static let blockBytes = 64
 
     init(key: Secret) {
-        unsafe context = key.bytes.withUnsafeBufferPointer { key in
-            unsafe balloon_hmac_sha256_new(key.baseAddress, key.count)
-        }
-        let isKeyed = unsafe context != nil
-        precondition(isKeyed, "OpenSSL has no HMAC-SHA-256, or no memory")
+        var block = [UInt8](repeating: 0, count: Self.blockBytes)
+        // RFC 2104 §2: a key longer than a block is hashed first.
+        let bytes = key.bytes.count > Self.blockBytes ? SHA256.hash(key.bytes) : key.bytes
+        block.replaceSubrange(..<bytes.count, with: bytes)
+        inner = Self.start(block, padding: 0x36)
+        outer = Self.start(block, padding: 0x5C)
     }
-
-    deinit { unsafe EVP_MAC_CTX_free(context) }
 
     /// Computes the tag of `bytes`.
     func tag(of bytes: Span<UInt8>) -> InlineArray<32, UInt8> {
-        var tag = InlineArray<32, UInt8>(repeating: 0)
-        var length = 0
-        var output = tag.mutableSpan
-        let isComputed = unsafe bytes.withUnsafeBufferPointer { input in
-            unsafe output.withUnsafeMutableBufferPointer { output in
-                // The context is ours alone and lives as long as self; a NULL key rewinds it to its own key;
-                // the tag has 32 bytes, which is the size given.
-                unsafe EVP_MAC_init(context, nil, 0, nil) == 1
-                    && EVP_MAC_update(context, input.baseAddress, input.count) == 1
-                    && EVP_MAC_final(context, output.baseAddress, &length, output.count) == 1
-            }
-        }
-        precondition(isComputed && length == 32, "OpenSSL failed to compute HMAC-SHA-256")
-        return tag
+        var text = inner
+        text.update(bytes)
+        let digest = text.finish()
+        var tag = outer
+        tag.update(digest.span)
+        return tag.finish()
+    }
+
+    private static func start(_ key: [UInt8], padding: UInt8) -> SHA256 {
+        let padded = key.map { $0 ^ padding }
+        var hash = SHA256()
+        hash.update(padded.span)
+        return hash
     }
 }

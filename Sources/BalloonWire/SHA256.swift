@@ -1,19 +1,38 @@
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4).
-package enum SHA256 {
+/// SHA-256 (FIPS 180-4), of bytes that come in pieces.
+package struct SHA256 {
+    private var state = balloon_sha256()
+
+    /// Begins with no bytes.
+    package init() { unsafe balloon_sha256_begin(&state) }
+
+    /// Takes the next bytes.
+    package mutating func update(_ bytes: Span<UInt8>) {
+        // Sound: the call reads the span's bytes and no others.
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe balloon_sha256_update(&state, bytes.baseAddress, bytes.count)
+        }
+    }
+
+    /// The hash of all bytes that were taken.
+    package consuming func finish() -> InlineArray<32, UInt8> {
+        var digest = InlineArray<32, UInt8>(repeating: 0)
+        var output = digest.mutableSpan
+        // Sound: 32 bytes are written, which is the size.
+        unsafe output.withUnsafeMutableBufferPointer { output in
+            unsafe balloon_sha256_end(&state, output.baseAddress)
+        }
+        return digest
+    }
+
     /// Computes the 32 bytes of the hash of `bytes`.
     package static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
-            // The digest has 32 bytes, which is the capacity.
-            let status = bytes.withSpan { bytes in
-                unsafe bytes.withUnsafeBufferPointer { input in
-                    unsafe EVP_Digest(
-                        input.baseAddress, input.count, digest.baseAddress, nil, EVP_sha256(), nil)
-                }
-            }
-            precondition(status == 1, "OpenSSL has no SHA-256")
-            count = 32
+        let digest = bytes.withSpan { bytes in
+            var hash = SHA256()
+            hash.update(bytes)
+            return hash.finish()
         }
+        return digest.indices.map { digest[$0] }
     }
 }

@@ -13,10 +13,19 @@ package final class TokenVerifier {
     /// is left to the caller, and whether they are JSON too. Throws `WireError.tokenMalformed` or
     /// `.tokenSignatureMismatch`.
     package func verify(_ token: some Collection<UInt8>) throws(WireError) -> [UInt8] {
-        try token.withSpan { token throws(WireError) in try verify(token) }
+        var claims: [UInt8] = []
+        try verify(token, into: &claims)
+        return claims
     }
 
-    private func verify(_ token: Span<UInt8>) throws(WireError) -> [UInt8] {
+    /// Does the same into `result`, whose storage is used again.
+    package func verify(
+        _ token: some Collection<UInt8>, into result: inout [UInt8]
+    ) throws(WireError) {
+        try token.withSpan { token throws(WireError) in try verify(token, into: &result) }
+    }
+
+    private func verify(_ token: Span<UInt8>, into result: inout [UInt8]) throws(WireError) {
         guard let (claims, signature) = parts(of: token) else { throw .tokenMalformed }
         let tag = hmac.tag(of: token.extracting(..<claims.upperBound))
         // Our tag is spelled out rather than theirs decoded: each has one spelling only.
@@ -26,7 +35,9 @@ package final class TokenVerifier {
         guard constantTimeEquals(token.extracting(signature), expected.span) else {
             throw .tokenSignatureMismatch
         }
-        do { return try Base64.decode(token.extracting(claims), alphabet: .url) } catch {
+        do {
+            try Base64.decode(token.extracting(claims), alphabet: .url, into: &result)
+        } catch {
             throw .tokenMalformed
         }
     }

@@ -34,7 +34,12 @@ enum JournalBody {
         var writer = JSONWriter(reservingCapacity: message.message.count + 512)
         writer.object { writer in
             writer.field("type", "message")
-            writer.field("at", message.receivedAt.rfc3339)
+            writer.key("at")
+            writer.raw {
+                $0.append(UInt8(ascii: "\""))
+                message.receivedAt.append(to: &$0)
+                $0.append(UInt8(ascii: "\""))
+            }
             writer.field("business", message.business.rawValue)
             writer.field("customer", message.customer.rawValue)
             writer.field("id", message.id.rawValue)

@@ -10,15 +10,14 @@ struct MessageKey: Hashable, Sendable {
     private let low: UInt64
 
     init(business: BusinessID, id: MessageID) {
-        var input: [UInt8] = []
-        input.reserveCapacity(business.rawValue.utf8.count + id.rawValue.utf8.count + 8)
         let length = UInt64(business.rawValue.utf8.count)
-        for shift in stride(from: UInt64(0), to: 64, by: 8) {
-            input.append(UInt8(truncatingIfNeeded: length >> shift))
-        }
-        input.append(contentsOf: business.rawValue.utf8)
-        input.append(contentsOf: id.rawValue.utf8)
-        let hash = SHA256.hash(input)
+        var prefix = InlineArray<8, UInt8>(repeating: 0)
+        for byte in prefix.indices { prefix[byte] = UInt8(truncatingIfNeeded: length >> (8 * byte)) }
+        var hasher = SHA256()
+        hasher.update(prefix.span)
+        hasher.update(business.rawValue.utf8Span.span)
+        hasher.update(id.rawValue.utf8Span.span)
+        let hash = hasher.finish()
         var high: UInt64 = 0
         var low: UInt64 = 0
         for position in 0..<8 {

@@ -59,7 +59,7 @@ package final class RunningServer: Sendable {
             files: deliveries.attachments.files, retention: configuration.attachments.retention,
             logger: logger)
         let webhook = WebhookRoute.make(
-            configuration, registry: registry, store: store, observer: observer)
+            configuration, isServed: { registry.contains($0) }, store: store, observer: observer)
         let health = HealthRoutes.make(store: store) { isDraining.isSet }
         http = try HTTPServer(
             listeners: [

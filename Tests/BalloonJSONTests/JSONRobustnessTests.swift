@@ -19,6 +19,25 @@ struct JSONRobustnessTests {
         }
     }
 
+    @Test func `a document outlives the next one that uses its memory`() throws {
+        var memory = JSONMemory()
+        let texts =
+            Samples.all + [String(repeating: " ", count: 200_000) + "[1,[2,{\"a\":[]}]]"] + Samples.all
+        var kept: [(JSONDocument, [UInt8])] = []
+        for (position, text) in texts.enumerated() {
+            let bytes = Array(text.utf8)
+            #expect(throws: JSONError.self) { try JSONDocument([0x7B], reusing: &memory) }
+            let document = try JSONDocument(bytes, reusing: &memory)
+            try expectCoherent(document)
+            if position.isMultiple(of: 3) { kept.append((document, bytes)) }
+        }
+        for (document, bytes) in kept {
+            #expect(document.bytes == bytes)
+            try expectCoherent(document)
+            #expect(document.root.text == (try JSONDocument(bytes)).root.text)
+        }
+    }
+
     @Test(arguments: Fixture.names(in: "messages"))
     func `no truncation of a message is accepted, and the whole holds together`(name: String) throws {
         let bytes = Fixture.bytes("messages/" + name)

@@ -1,5 +1,6 @@
-import BalloonWire
 import Testing
+
+@testable import BalloonWire
 
 @Suite struct ChecksumTests {
     @Test func `CRC-32 has its check value`() {
@@ -26,5 +27,38 @@ import Testing
     ])
     func `SHA-256 has the values of its standard`(text: String, hash: String) {
         #expect(Hex.encode(SHA256.hash(text.utf8)) == hash)
+    }
+
+    @Test func `SHA-256 of parts is that of the whole`() {
+        let bytes = Array((0..<200).map { UInt8($0) })
+        for split in 0...bytes.count {
+            let (first, second) = (Array(bytes[..<split]), Array(bytes[split...]))
+            var hash = SHA256()
+            hash.update(first.span)
+            hash.update(second.span)
+            let digest = hash.finish()
+            #expect(digest.indices.map { digest[$0] } == SHA256.hash(bytes))
+        }
+    }
+
+    // RFC 4231 §4.3 and §4.7: a short key, and one that is longer than a block.
+    @Test(
+        arguments: [
+            (
+                Array("Jefe".utf8), "what do ya want for nothing?",
+                "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+            ),
+            (
+                [UInt8](repeating: 0xAA, count: 131),
+                "Test Using Larger Than Block-Size Key - Hash Key First",
+                "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+            ),
+        ] as [([UInt8], String, String)])
+    func `HMAC-SHA-256 has the values of its standard`(key: [UInt8], text: String, tag: String) throws {
+        let hmac = HMACSHA256(key: try Secret(key))
+        for _ in 1...2 {
+            let bytes = hmac.tag(of: text.utf8.span)
+            #expect(Hex.encode(bytes.indices.map { bytes[$0] }) == tag)
+        }
     }
 }

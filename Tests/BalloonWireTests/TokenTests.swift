@@ -41,6 +41,12 @@ private struct TokenVectors: Decodable {
         }
     }
 
+    @Test func `claims replace what was in their place`() throws {
+        var claims = [UInt8](repeating: 0x20, count: 1000)
+        try verifier.verify(vectors.inbound.token.utf8, into: &claims)
+        #expect(String(decoding: claims, as: UTF8.self) == (try self.claims(vectors.inbound.token)))
+    }
+
     @Test func `the signer writes the token of the fixture`() {
         let claims = #"{"iss":"11111111-2222-3333-4444-555555555555","iat":1700000000}"#
         #expect(TokenSigner(secret: secret).sign(claims.utf8) == vectors.outbound.token)

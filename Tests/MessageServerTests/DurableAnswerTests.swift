@@ -82,11 +82,7 @@ private struct Webhook {
         let business = ServerUnderTest.business
         let route = WebhookRoute.make(
             ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: []),
-            registry: HandlerRegistry([
-                BusinessHandler(
-                    business: business, slug: "one", life: nil, concurrency: 1, deadline: .seconds(1),
-                    logger: LogCollector().logger)
-            ]), store: store, observer: StageCollector())
+            isServed: { $0 == business }, store: store, observer: StageCollector())
         http = try HTTPServer(
             listeners: [
                 HTTPListener(

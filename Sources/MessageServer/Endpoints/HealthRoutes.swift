@@ -1,13 +1,15 @@
-import BalloonHTTP
-import ConversationStore
+package import BalloonHTTP
+package import ConversationStore
 import Synchronization
 
 /// `GET /livez` and `GET /readyz`: is the process alive, and may it be sent messages.
-enum HealthRoutes {
+package enum HealthRoutes {
     /// Live means that the shard that answers runs; ready, that it does not drain and the journal's last sync succeeded.
     ///
     /// A handler that is down does not make the server unready: its business's events wait in the journal.
-    static func make(store: ConversationStore, isDraining: @escaping @Sendable () -> Bool) -> [HTTPRoute] {
+    package static func make(store: ConversationStore, isDraining: @escaping @Sendable () -> Bool)
+        -> [HTTPRoute]
+    {
         let ok = HTTPResponse(.ok, text: "ok\n")
         let draining = HTTPResponse(.serviceUnavailable, text: "draining\n")
         let notDurable = HTTPResponse(.serviceUnavailable, text: "the journal cannot be written\n")

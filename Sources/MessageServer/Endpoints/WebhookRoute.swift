@@ -1,14 +1,16 @@
-import BalloonHTTP
+package import BalloonHTTP
 import BalloonWire
-import BusinessMessages
-import ConversationStore
+package import BusinessMessages
+package import ConversationStore
 
 /// `POST /message`: where Apple posts every message of every business of the MSP.
 ///
 /// Apple appends `/message` to the address that is registered in Apple Business Register.
-enum WebhookRoute {
-    static func make(
-        _ configuration: ServerConfiguration, registry: HandlerRegistry, store: ConversationStore,
+package enum WebhookRoute {
+    /// Makes the route; each shard has a pipeline of its own, and messages for businesses that are not served are refused.
+    package static func make(
+        _ configuration: ServerConfiguration, isServed: @escaping @Sendable (BusinessID) -> Bool,
+        store: ConversationStore,
         observer: any StageObserver
     ) -> HTTPRoute {
         let limits = configuration.limits
@@ -19,7 +21,7 @@ enum WebhookRoute {
             let pipeline = InboundPipeline(
                 authenticator: WebhookAuthenticator(
                     secret: configuration.secret, mspID: configuration.mspID, window: limits.tokenAge),
-                limits: inboundLimits, registry: registry, store: store, observer: observer,
+                limits: inboundLimits, isServed: isServed, store: store, observer: observer,
                 references: ReferenceSequence())
             return { request, responder in pipeline.receive(request, responder) }
         }

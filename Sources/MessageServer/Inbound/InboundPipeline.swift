@@ -10,22 +10,24 @@ final class InboundPipeline {
     private let authenticator: WebhookAuthenticator
     private let decompressor = GzipDecompressor()
     private let limits: InboundLimits
-    private let registry: HandlerRegistry
+    private let isServed: @Sendable (BusinessID) -> Bool
     private let store: ConversationStore
     private let observer: any StageObserver
     private var references: ReferenceSequence
     /// The inflated body; its storage serves every request of the shard.
     private var inflated: [UInt8] = []
+    private var index = JSONMemory()
 
     private static let maximumKeptBytes = 256 << 10
 
     init(
-        authenticator: WebhookAuthenticator, limits: InboundLimits, registry: HandlerRegistry,
+        authenticator: WebhookAuthenticator, limits: InboundLimits,
+        isServed: @escaping @Sendable (BusinessID) -> Bool,
         store: ConversationStore, observer: any StageObserver, references: ReferenceSequence
     ) {
         self.authenticator = authenticator
         self.limits = limits
-        self.registry = registry
+        self.isServed = isServed
         self.store = store
         self.observer = observer
         self.references = references
@@ -78,7 +80,7 @@ final class InboundPipeline {
         clock.begin(.envelope)
         let document: JSONDocument
         do throws(JSONError) {
-            document = try JSONDocument(inflated)
+            document = try JSONDocument(inflated, reusing: &index)
         } catch {
             throw .badJSON(reason: error.reason, offset: error.offset)
         }
@@ -88,7 +90,7 @@ final class InboundPipeline {
         } catch {
             throw .badEnvelope(error)
         }
-        guard registry.contains(envelope.business) else { throw .unknownBusiness }
+        guard isServed(envelope.business) else { throw .unknownBusiness }
         observe(clock, envelope)
         return (envelope, document)
     }
@@ -166,7 +168,10 @@ extension StageEvent.Result {
 extension ReceivedAttributes {
     /// What came in headers, and in the body, which says more where both do.
     fileprivate init(_ document: JSONDocument, _ headers: EnvelopeHeaders) {
-        let read = MessageAttributes.read(document: document, headers: headers)
+        // Kept as it was spelled; taking it apart is the delivery's.
+        var others = headers
+        others.capabilityList = nil
+        let read = MessageAttributes.read(document: document, headers: others)
         self.init(
             capabilityList: headers.capabilityList.map { String(decoding: $0, as: UTF8.self) },
             locale: read.locale, intent: read.intent, group: read.group)

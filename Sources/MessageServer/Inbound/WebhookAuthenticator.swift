@@ -10,6 +10,9 @@ final class WebhookAuthenticator {
     private let verifier: TokenVerifier
     private let mspID: String
     private let windowSeconds: Int
+    /// The claims and their index; their storage serves every request of the shard.
+    private var claims: [UInt8] = []
+    private var index = JSONMemory()
 
     init(secret: Secret, mspID: String, window: Duration) {
         verifier = TokenVerifier(secret: secret)
@@ -20,16 +23,17 @@ final class WebhookAuthenticator {
     /// Throws unless `authorization`, the header's value, is a bearer token for us; `now` in seconds since 1970.
     func authenticate(_ authorization: ArraySlice<UInt8>?, now: Int) throws(InboundRefusal) {
         guard let authorization, let token = bearerToken(authorization) else { throw .missingBearer }
-        let bytes: [UInt8]
-        do throws(WireError) { bytes = try verifier.verify(token) } catch { throw InboundRefusal(error) }
+        do throws(WireError) { try verifier.verify(token, into: &claims) } catch {
+            throw InboundRefusal(error)
+        }
         // Signed by the secret and still not JSON: which byte is wrong tells nobody anything.
-        guard let claims = try? JSONDocument(bytes) else { throw .badClaims }
+        guard let claims = try? JSONDocument(claims, reusing: &index) else { throw .badClaims }
         guard let audience = claims.root["aud"], let issuedAt = claims.root["iat"]?.double else {
             throw .badClaims
         }
         let isForUs =
             audience.kind == .array
-            ? audience.elements.contains { $0.string == mspID } : audience.string == mspID
+            ? audience.elements.contains { $0.equals(mspID) } : audience.equals(mspID)
         guard isForUs else { throw .wrongAudience }
         guard abs(Double(now) - issuedAt) <= Double(windowSeconds) else { throw .staleToken }
         // Apple sends no `exp`; a token that has one keeps its word (RFC 7519 §4.1.4).
