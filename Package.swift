@@ -110,6 +110,14 @@ let package = Package(
             dependencies: ["MessageServer", "HandlerKit", "BusinessMessages"],
             path: "Tests/CrashTestServer",
             swiftSettings: testSettings),
+        .executableTarget(
+            name: "BenchServer",
+            dependencies: [
+                "MessageServer", "ConversationStore", "HandlerKit", "BalloonHTTP", "BalloonPOSIX",
+                "BusinessMessages", logging,
+            ],
+            path: "scripts/bench.d/server",
+            swiftSettings: testSettings),
         testTarget("BalloonPOSIXTests", ["BalloonPOSIX"]),
         testTarget("BalloonJSONTests", ["BalloonJSON"]),
         testTarget("BalloonWireTests", ["BalloonWire", "BalloonJSON"]),

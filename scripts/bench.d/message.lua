@@ -1,19 +1,27 @@
--- Posts one gzipped message under ever new ids, from a thousand customers in turn.
--- Arguments: the file with the gzipped body, the token, the business, a word that makes this run's ids its own.
+-- Posts gzipped messages under ever new ids, from a thousand customers in turn.
+-- Arguments: the folder with the gzipped bodies 1.gz, 2.gz, ..., which a customer sends one after the other so that none is
+-- taken for a repetition of the last; the token, the business, a word that makes this run's ids its own.
 local count = 0
+local bodies = {}
 
 function init(args)
-    local file = assert(io.open(args[1], "rb"))
-    local body = file:read("*a")
-    file:close()
+    local number = 1
+    local file = assert(io.open(args[1] .. "/1.gz", "rb"))
+    while file do
+        local body = file:read("*a")
+        file:close()
+        bodies[number] = "\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body
+        number = number + 1
+        file = io.open(args[1] .. "/" .. number .. ".gz", "rb")
+    end
     before = "POST /message HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " .. args[2]
-        .. "\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: " .. #body
-        .. "\r\ndestination-id: " .. args[3] .. "\r\nsource-id: urn:mbid:bench-"
+        .. "\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\ndestination-id: " .. args[3]
+        .. "\r\nsource-id: urn:mbid:bench-"
     middle = "\r\nid: " .. args[4] .. "-"
-    after = "\r\n\r\n" .. body
 end
 
 function request()
     count = count + 1
-    return before .. count % 1000 .. middle .. count .. after
+    local customer = count % 1000
+    return before .. customer .. middle .. count .. bodies[(count - customer) / 1000 % #bodies + 1]
 end

@@ -1,0 +1,482 @@
+# Measures everything that the bars are about and writes the table; sourced by scripts/bench, which has the options.
+# shellcheck shell=bash disable=SC2154,SC2034
+
+results=scripts/bench.d/RESULTS.md
+few=$rounds
+table=$work/table
+declare -A process port bars
+tools=$work/tools
+mkdir "$tools"
+for tool in floor idle first-answer paced; do
+    clang -O2 -pthread -o "$tools/$tool" "scripts/bench.d/$tool.c"
+done
+clang -O2 -shared -fPIC -o "$tools/allocations.so" scripts/bench.d/allocations.c
+
+note() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
+
+build=(swift build --configuration release --product BenchServer --static-swift-stdlib)
+"${build[@]}" >&2
+bench_server=$("${build[@]}" --show-bin-path)/BenchServer
+
+# The peers are built outside the tree, once: it takes ten minutes and a gigabyte.
+peers_build=${BALLOON_BENCH_PEERS:-/var/tmp/balloon-peers}
+note "building the peers in $peers_build"
+swift build --configuration release --static-swift-stdlib --package-path scripts/bench.d/peers \
+    --scratch-path "$peers_build" >"$work/peers.log" 2>&1 || tail -n 20 "$work/peers.log" >&2
+has_peer() { [ -x "$peers_build/release/$1" ]; }
+missing=()
+for peer in raw-nio hummingbird flyingfox; do has_peer "$peer" || missing+=("$peer"); done
+
+# The configurations: one for each way in which our server is run.
+msp=00000000-0000-4000-8000-000000000001
+mkdir -p "$work/peers/businesses"
+cat >"$work/peers/businesses/bench.json" <<JSON
+{ "businessID": "$business", "name": "Bench", "handler": { "builtin": "trivial" } }
+JSON
+# configure NAME SHARDS [FOLDER]: a configuration, for BenchServer, with a data directory of its own.
+configure() {
+    cat >"${3-$work/peers}/$1.json" <<JSON
+{
+    "mspID": "$msp", "secret": { "file": "$work/secret" }, "publicURL": "https://bench.example",
+    "listen": "127.0.0.1:0", "dataDirectory": "$work/data-$1", "gateway": { "url": "https://bench.example/v1" },
+    "limits": { "shards": $2 }
+}
+JSON
+}
+gzip -dc "$work/bodies/1.gz" >"$work/body.json"
+cores=$(nproc)
+
+# start NAME COMMAND...: waits for its line `listening on HOST:PORT`; false when it does not come.
+start() {
+    local name=$1 try
+    shift
+    # Nobody waits for what reads our log, so that it may as well go nowhere.
+    local errors=$work/$name.err
+    if [ -n "${is_quiet-}" ]; then errors=/dev/null; fi
+    "$@" >"$work/$name.out" 2>"$errors" &
+    process[$name]=$!
+    servers+=("$!")
+    for try in $(seq 600); do
+        port[$name]=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' "$work/$name.out" | head -n 1)
+        [ -z "${port[$name]}" ] || return 0
+        kill -0 "${process[$name]}" 2>/dev/null || break
+        read -rt 0.05 <> <(:) || true
+    done
+    note "$name does not start: $(tail -n 3 "$work/$name.err")"
+    unset "process[$name]" "port[$name]"
+    return 1
+}
+
+# stop NAME...: ends them, by force after five seconds.
+stop() {
+    local name try
+    for name in "$@"; do
+        [ -n "${process[$name]-}" ] || continue
+        kill "${process[$name]}" 2>/dev/null || true
+        for try in $(seq 100); do
+            kill -0 "${process[$name]}" 2>/dev/null || break
+            read -rt 0.05 <> <(:) || true
+        done
+        kill -KILL "${process[$name]}" 2>/dev/null || true
+        wait "${process[$name]}" 2>/dev/null || true
+        unset "process[$name]" "port[$name]"
+    done
+}
+
+# The servers by name; the log of ours goes where nothing waits for it.
+start_ours() {
+    configure ours "$1" "$work/config"
+    is_quiet=1 start ours "${@:2}" "$binary" serve --config "$work/config/ours.json"
+}
+start_bench() {
+    local name=$1 mode=$2 shards=$3
+    shift 3
+    rm -rf "$work/data-$name"
+    configure "$name" "$shards"
+    is_quiet=1 start "$name" "$@" "$bench_server" "$mode" "$work/peers/$name.json"
+}
+start_peer_nginx() {
+    local workers=$1
+    shift
+    start_nginx nginx-peer "$workers" "$@"
+    process[nginx]=$nginx_pid port[nginx]=$nginx_port
+}
+start_peer() {
+    local name=$1 program=$2
+    shift 2
+    has_peer "$program" || return 1
+    start "$name" "${pin[@]}" "$peers_build/release/$program" "$@"
+}
+# Hummingbird with a store: NAME, its kind.
+start_stack() {
+    rm -rf "$work/data-$1"
+    mkdir "$work/data-$1"
+    start_peer "$1" hummingbird "$cores" "$work/secret" "$msp" "$2" "$work/data-$1"
+}
+
+median_of() { cut -d' ' -f"$2" "$1" | median; }
+
+# row LABEL SERVER FILE OURS-FILE BARS: one line of the table; BARS are like "rate>=0.95 cpu<=1.0 p99<=1.1".
+row() {
+    local file=$3 ours=$4
+    awk -v label="$1" -v server="$2" -v bars="$5" -v isOurs="$([ "$file" = "$ours" ] && echo 1 || echo 0)" \
+        -v rate="$(median_of "$file" 1)" -v cpu="$(median_of "$file" 2)" -v p50="$(median_of "$file" 3)" \
+        -v p99="$(median_of "$file" 4)" -v errors="$(awk '{ sum += $5 } END { print sum }' "$file")" \
+        -v oursRate="$(median_of "$ours" 1)" -v oursCPU="$(median_of "$ours" 2)" -v oursP50="$(median_of "$ours" 3)" \
+        -v oursP99="$(median_of "$ours" 4)" '
+        function over(a, b) { return b > 0 ? sprintf("%.2f", a / b) : "" }
+        BEGIN {
+            value["rate"] = over(oursRate, rate); value["cpu"] = over(oursCPU, cpu)
+            value["p50"] = over(oursP50, p50); value["p99"] = over(oursP99, p99)
+            verdict = ""
+            for (i = split(bars, bar, " "); i > 0; i--) {
+                match(bar[i], /[<>]=/)
+                name = substr(bar[i], 1, RSTART - 1); limit = substr(bar[i], RSTART + 2) + 0
+                isMet = substr(bar[i], RSTART, 1) == "<" ? value[name] + 0 <= limit : value[name] + 0 >= limit
+                sign = substr(bar[i], RSTART, 1) == "<" ? "at most" : "at least"
+                if (value[name] == "") isMet = 0
+                verdict = sprintf("%s %s %s: %s", name, sign, limit, isMet ? "met" : "**missed**") \
+                    (verdict == "" ? "" : "; " verdict)
+            }
+            printf "| %s | %s | %d | %.2f | %.2f | %.2f | %s | %s | %s | %s | %s |%s\n", label, server, rate, cpu,
+                p50 / 1000, p99 / 1000, isOurs ? "" : value["rate"], isOurs ? "" : value["cpu"],
+                isOurs ? "" : value["p50"], isOurs ? "" : value["p99"], verdict,
+                (errors ? " " errors " errors" : "")
+        }' | tee -a "$table"
+}
+
+# absent LABEL SERVER: a line that says so.
+absent() {
+    printf '| %s | %s | not built, or does not run: %s | | | | | | | | |\n' "$1" "${names[$2]-$2}" \
+        "$(grep -m 1 -hE 'error:' "$work/peers.log" "$work/$2.err" 2>/dev/null | cut -c1-120 | tr '|' '/' || true)" \
+        | tee -a "$table"
+}
+
+# turns LABEL SECONDS MEASURE SERVER...: measures the servers in turn, MEASURE SERVER FILE ROUND; the first is ours.
+# bars[SERVER] is what is asked of ours against it.
+turns() {
+    local label=$1 measure=$2 round server
+    shift 2
+    note "$label"
+    for server in "$@"; do : >"$work/turn-$server"; done
+    for round in $(seq "$rounds"); do
+        for server in "$@"; do
+            [ -z "${port[$server]-}" ] || "$measure" "$server" "$work/turn-$server" "$round" || true
+        done
+    done
+    for server in "$@"; do
+        if [ -s "$work/turn-$server" ] && [ -s "$work/turn-$1" ]; then
+            row "$label" "${names[$server]-$server}" "$work/turn-$server" "$work/turn-$1" "${bars[$server]-}"
+        else
+            absent "$label" "$server"
+        fi
+    done
+    bars=()
+}
+
+connections=64 script=()
+gets() { measure "$2" "${process[$1]}" "http://127.0.0.1:${port[$1]}/livez" --connections "$connections" "${script[@]}"; }
+posts() {
+    measure "$2" "${process[$1]}" "http://127.0.0.1:${port[$1]}/message" --connections "$connections" \
+        --script scripts/bench.d/message.lua -- "$work/bodies" "$token" "$business" "bench-$1-$3-$RANDOM$RANDOM"
+}
+# At a fixed rate: what is told is what was reached, and when the question was due.
+rate=1000 body=()
+paced() {
+    local before after arguments=() answer
+    [ ${#body[@]} -eq 0 ] || arguments=("${body[@]}" "paced-$1-$3-$RANDOM$RANDOM")
+    before=$(cpu_ticks "${process[$1]}")
+    answer=$("${client[@]}" "$tools/paced" "${port[$1]}" "$connections" "$rate" "$seconds" "${arguments[@]}")
+    after=$(cpu_ticks "${process[$1]}")
+    awk -v answer="$answer" -v ticks=$((after - before)) -v hz="$(getconf CLK_TCK)" -v seconds="$seconds" 'BEGIN {
+        split(answer, a, " ")
+        printf "%d %.2f %d %d %d\n", a[1], ticks / hz * 1e6 / (a[1] * seconds), a[2], a[3], a[4] }' >>"$2"
+}
+half() { awk -v a="$1" -v b="${2:-$1}" 'BEGIN { printf "%d", (a < b ? a : b) / 2 }'; }
+
+# figure LABEL VALUE BAR IS-MET: one line of the second table; the last is an awk condition, or empty.
+figure() {
+    local verdict=
+    if [ -n "$4" ]; then verdict=$(awk "BEGIN { print ($4) ? \"met\" : \"**missed**\" }"); fi
+    printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$verdict" | tee -a "$work/figures"
+}
+
+declare -A names=(
+    [ours]="**Balloon**" [floor]="C epoll floor" [raw-nio]="raw SwiftNIO" [hummingbird]=Hummingbird [flyingfox]=FlyingFox
+    [stack]="Hummingbird, jwt-kit, JSONDecoder" [grdb]="the same and GRDB (WAL, synchronous=FULL)"
+    [fsync]="the same and append + fsync" [each]="Balloon, append + fdatasync for each request"
+    [delivery]="**Balloon with deliveries**" [many]="**Balloon, large store**" [empty]="Balloon, empty store")
+printf '| | server | requests/s | CPU us/request | p50 ms | p99 ms | ours ÷ it: requests/s | CPU | p50 | p99 | bar |\n' >"$table"
+printf '|---|---|---|---|---|---|---|---|---|---|---|\n' >>"$table"
+cat "$table"
+: >"$work/figures"
+
+web_servers() { # THREADS: everything that answers GET /livez
+    start_ours "$1" "${pin[@]}"
+    start_peer_nginx "$1" "${pin[@]}"
+    start floor "${pin[@]}" "$tools/floor" "$1"
+    start_peer raw-nio raw-nio "$1" || true
+    start_peer hummingbird hummingbird "$1" || true
+    start_peer flyingfox flyingfox || true
+}
+all_web=(ours nginx floor raw-nio hummingbird flyingfox)
+
+# wants PART: whether --only leaves it in.
+wants() { case ",${only:-$1}," in *",$1,"*) true ;; *) false ;; esac }
+
+get_pinned() {
+    pin=(taskset --cpu-list 0) client=(taskset --cpu-list 1)
+    web_servers 1
+    bars=([nginx]="rate>=0.95 cpu<=1.0" [raw-nio]="cpu<=0.45" [hummingbird]="cpu<=0.22")
+    turns "GET /livez, 64 connections, pinned" gets "${all_web[@]}"
+    peak=$(half "$(median_of "$work/turn-ours" 1)" "$(median_of "$work/turn-nginx" 1)")
+    script=(--script scripts/bench.d/pipeline.lua) bars=([nginx]="rate>=5")
+    turns "the same, 16 pipelined" gets ours nginx floor raw-nio hummingbird
+    script=() connections=1000 bars=([nginx]="rate>=0.95")
+    turns "GET /livez, 1,000 connections, pinned" gets ours nginx floor raw-nio hummingbird
+    connections=64
+    (
+        # Each server holds its own idle connections meanwhile.
+        holders=()
+        trap 'kill "${holders[@]}" 2>/dev/null || true' EXIT
+        for server in ours nginx floor raw-nio hummingbird; do
+            [ -n "${port[$server]-}" ] || continue
+            exec 6< <(exec "$tools/idle" "${port[$server]}" 10000)
+            holders+=("$!")
+            read -rt 20 -u 6 _ || note "$server does not take 10,000 connections"
+        done
+        turns "GET /livez, 64 connections beside 10,000 idle ones, pinned" gets ours nginx floor raw-nio hummingbird
+    )
+    rate=$peak rounds=5 bars=([nginx]="p99<=1.1")
+    turns "GET /livez at half of the peak rate ($peak/s), pinned" paced ours nginx
+    rounds=$few
+    stop "${all_web[@]}"
+}
+
+get_unpinned() {
+    pin=() client=(env)
+    web_servers "$cores"
+    turns "GET /livez, 64 connections, unpinned" gets "${all_web[@]}"
+    stop "${all_web[@]}"
+}
+
+# A token serves all of the run: it is good for an hour.
+configure ours "$cores" "$work/config"
+token=$("$binary" token sign --config "$work/config/ours.json")
+
+# POST /message through stage 5, not waiting for the disk: bars name the ratio of the issue.
+ingest() { # THREADS LABEL HUMMINGBIRD-BAR
+    start_bench unsynced unsynced "$1" "${pin[@]}"
+    start_peer_nginx "$1" "${pin[@]}"
+    start_peer stack hummingbird "$1" "$work/secret" "$msp" || true
+    bars=([nginx]="$4" [stack]="rate>=$3")
+    turns "POST /message through stage 5, journal unsynced, 64 connections, $2" posts unsynced nginx stack
+}
+post_unsynced() {
+    pin=() client=(env)
+    ingest "$cores" unpinned 8 "rate>=0.85"
+    stop unsynced nginx stack
+    pin=(taskset --cpu-list 0) client=(taskset --cpu-list 1)
+    ingest 1 pinned 12 ""
+    rate=$(half "$(median_of "$work/turn-unsynced" 1)" "$(median_of "$work/turn-nginx" 1)")
+    rounds=5 body=("$work/bodies/1.gz" "$token" "$business") bars=([nginx]="p99<=1.1")
+    turns "the same at half of the peak rate ($rate/s), pinned" paced unsynced nginx
+    rounds=$few body=()
+    stop unsynced nginx stack
+}
+
+# The disk by itself, as a server among the others: one write of 4 KiB and one fdatasync after the other.
+port[disk]=0
+disk() {
+    fio --name=sync --directory="$work" --rw=write --bs=4k --size=64m --fdatasync=1 --time_based \
+        --runtime="$seconds" --output-format=json >"$work/fio.json" 2>/dev/null || return 0
+    # The first block of "sync" is fdatasync's; times are nanoseconds.
+    awk '/"sync" : \{/ { inside = 1 }
+        /"total_ios"/ && $3 + 0 > total { total = $3 + 0 }
+        inside && /"50.000000"/ && !p50 { p50 = $3 / 1000 }
+        inside && /"99.000000"/ && !p99 { p99 = $3 / 1000 }
+        /"runtime" :/ && $3 + 0 > runtime { runtime = $3 + 0 }
+        END { if (runtime) printf "%.0f 0 %.0f %.0f 0\n", total / runtime * 1000, p50, p99 }' "$work/fio.json" >>"$1"
+    rm -f "$work"/sync.0.0
+}
+durable() { if [ "$1" = disk ]; then disk "$2"; else posts "$@"; fi; }
+durable_paced() { if [ "$1" = disk ]; then disk "$2"; else paced "$@"; fi; }
+names[disk]="the disk: fio, 4 KiB and fdatasync" names[durable]="**Balloon, ingest alone**"
+
+post_durable() {
+    pin=() client=(env) connections=64
+    start_bench durable durable "$cores"
+    start_bench each each "$cores"
+    start_peer_nginx auto
+    start_stack grdb grdb || true
+    start_stack fsync fsync || true
+    bars=([grdb]="rate>=6" [each]="rate>=6" [nginx]="rate>=0.45")
+    turns "POST /message, durable, 64 connections, unpinned" durable durable nginx each grdb fsync disk
+    durable_peak=$(median_of "$work/turn-durable" 1)
+    connections=1000 bars=([grdb]="rate>=7")
+    turns "the same, 1,000 connections" posts durable nginx grdb
+    connections=1 bars=([grdb]="p50<=0.75")
+    turns "the same, 1 connection" posts durable nginx grdb
+    connections=64 rate=$(half "$durable_peak") rounds=5 body=("$work/bodies/1.gz" "$token" "$business") bars=([disk]="p99<=3")
+    turns "durable at half of the peak rate ($rate/s)" durable_paced durable disk
+    rounds=$few body=()
+    stop durable each nginx grdb fsync
+}
+
+# With deliveries behind it: what is handled counts, and what waits at the end is told.
+resident() { awk '/^VmRSS/ { print $2 }' "/proc/${process[$1]}/status"; }
+# counts NAME: "accepted handled" of a BenchServer in mode delivery.
+counts() {
+    local before try
+    before=$(wc -l <"$work/$1.out")
+    kill -USR1 "${process[$1]}"
+    for try in $(seq 100); do
+        [ "$(wc -l <"$work/$1.out")" -gt "$before" ] && break
+        read -rt 0.02 <> <(:) || true
+    done
+    tail -n 1 "$work/$1.out" | awk '{ print $2, $4 }'
+}
+deliveries() {
+    note "with deliveries, $sustained s"
+    pin=() client=(env) connections=64
+    start_bench delivery delivery "$cores"
+    rss_before=$(resident delivery)
+    : >"$work/turn-delivery"
+    (seconds=$sustained && posts delivery "$work/turn-delivery" 1) &
+    load=$!
+    read -rt "$((sustained / 3))" <> <(:) || true
+    read -r accepted_third handled_third <<<"$(counts delivery)"
+    wait "$load"
+    read -r accepted handled <<<"$(counts delivery)"
+    rss_after=$(resident delivery)
+    began=$SECONDS
+    while [ "$handled" -lt "$accepted" ] && [ $((SECONDS - began)) -lt 30 ]; do
+        read -rt 0.2 <> <(:) || true
+        read -r accepted handled_late <<<"$(counts delivery)"
+        [ "$handled_late" -lt "$accepted" ] || break
+    done
+    drained=$((SECONDS - began))
+    awk -v handled="$handled" -v seconds="$sustained" '{ $1 = int(handled / seconds); print }' "$work/turn-delivery" \
+        >"$work/turn-handled"
+    row "durable with conversations and deliveries, $sustained s: handled" "${names[delivery]}" "$work/turn-handled" \
+        "$work/turn-handled" ""
+    figure "handled with deliveries behind ÷ ingest alone" \
+        "$(awk -v a="$handled" -v s="$sustained" -v b="${durable_peak:-1e9}" 'BEGIN { printf "%.2f", a / s / b }')" "at least 0.6" \
+        "$handled / $sustained / ${durable_peak:-1e9} >= 0.6"
+    figure "messages accepted and not handled after a third and at the end of $sustained s; drained after" \
+        "$((accepted_third - handled_third)), $((accepted - handled)); $drained s" "not growing" \
+        "($accepted - $handled) - ($accepted_third - $handled_third) <= 0.01 * ($accepted - $accepted_third)"
+    figure "resident memory before and after $accepted messages with deliveries; bytes for each" \
+        "$rss_before, $rss_after KiB; $(((rss_after - rss_before) * 1024 / accepted))" "flat but for the index (64)" \
+        "($rss_after - $rss_before) * 1024 / $accepted <= 64"
+    stop delivery
+    rm -rf "$work/data-delivery" "$work"/data-{durable,each,grdb,fsync,unsynced}
+}
+
+first_answers() { # COMMAND...: medians of "microseconds Rss Pss" over seven starts
+    local try
+    : >"$work/first"
+    for try in 1 2 3 4 5 6 7; do
+        rm -rf "$work/data-ours"
+        "$tools/first-answer" "$@" 2>/dev/null >>"$work/first" || return 0
+    done
+    awk -v start="$(median_of "$work/first" 1)" -v rss="$(median_of "$work/first" 2)" 'BEGIN {
+        printf "%.1f ms, %.1f MiB", start / 1000, rss / 1024 }'
+}
+
+# counted NAME PATH COMMAND...: allocations for each request of a second, once everything is warm.
+counted() {
+    local name=$1 what=$2 round
+    shift 2
+    start "$name" env LD_PRELOAD="$tools/allocations.so" "$@" || return 0
+    for round in 1 2 3; do
+        : >"$work/count"
+        (seconds=1 && "$what" "$name" "$work/count" "$round")
+        read -rt 0.5 <> <(:) || true
+        kill -USR2 "${process[$name]}"
+        read -rt 0.2 <> <(:) || true
+        awk '/requests in/ { print $1 }' "$work/wrk" >"$work/requests"
+    done
+    { sed -nE 's/^allocations ([0-9]+)$/\1/p' "$work/$name.err" | tail -n 2; cat "$work/requests"; } \
+        | awk '{ v[NR] = $1 } END { printf "%.1f", (v[2] - v[1]) / v[3] }'
+    stop "$name"
+}
+
+# Start and memory.
+single_figures() {
+    note "start, memory, allocations"
+    ours_start=$(first_answers "$binary" serve --config "$work/config/ours.json")
+    figure "Balloon: start to first answer (median of 7), idle resident memory a second later" "$ours_start" \
+        "at most 20 ms, 16 MiB" "$(awk -v t="$ours_start" 'BEGIN { split(t, a, " "); print (a[1] <= 20 && a[3] <= 16) }')"
+    for peer in "raw-nio $cores" "hummingbird $cores" flyingfox; do
+        if has_peer "${peer% *}"; then
+            # shellcheck disable=SC2086
+            figure "${peer% *}: the same" "$(first_answers "$peers_build/release/"$peer)" "" ""
+        fi
+    done
+
+    livez_count=$(counted livez gets "$binary" serve --config "$work/config/ours.json")
+    configure counted-ingest 1
+    configure counted-delivery 1
+    ingest_count=$(counted counted-ingest posts "$bench_server" unsynced "$work/peers/counted-ingest.json")
+    delivery_count=$(counted counted-delivery posts "$bench_server" delivery "$work/peers/counted-delivery.json")
+    figure "allocations for each GET /livez" "$livez_count" "" ""
+    figure "allocations for each POST /message on the ingest path" "$ingest_count" "at most 8" "$ingest_count <= 8"
+    figure "allocations for each POST /message with its delivery" "$delivery_count" "" ""
+    rm -rf "$work"/data-counted-*
+}
+
+# A large store: as many messages, each in its own conversation, a thousandth of them undelivered.
+large_store() {
+    pin=() client=(env) connections=64
+    note "a store of $messages messages"
+    left=$((messages / 1000))
+    configure many "$cores"
+    configure empty "$cores"
+    "$bench_server" fill "$work/peers/many.json" "$messages" "$left" "$work/body.json" 2>/dev/null >"$work/filled"
+    note "$(cat "$work/filled")"
+    "$bench_server" fill "$work/peers/empty.json" 1 0 "$work/body.json" >/dev/null 2>&1
+    read -r start_many rss_many _ <<<"$("$tools/first-answer" "$bench_server" durable "$work/peers/many.json" 2>/dev/null)"
+    figure "start to first answer with $messages journalled messages, $left undelivered, warm cache; resident memory" \
+        "$(awk -v t="$start_many" -v r="$rss_many" 'BEGIN { printf "%.1f s, %d MiB", t / 1e6, r / 1024 }')" "at most 5 s" \
+        "$start_many <= 5e6"
+    sync
+    if { echo 3 >/proc/sys/vm/drop_caches; } 2>/dev/null; then
+        read -r start_cold _ <<<"$("$tools/first-answer" "$bench_server" durable "$work/peers/many.json" 2>/dev/null)"
+        figure "the same with a cold cache" "$(awk -v t="$start_cold" 'BEGIN { printf "%.1f s", t / 1e6 }')" "" ""
+    fi
+    read_of() { for try in 1 2 3; do "$bench_server" read "$work/peers/$1.json" "$2" 2>/dev/null; done | cut -d' ' -f2 | median; }
+    read_many=$(read_of many "$((messages - left))") read_one=$(read_of empty 1)
+    figure "reading one conversation among $messages, and the only one (us)" "$read_many, $read_one" "the same" ""
+    for name in many empty; do
+        is_quiet=1 start "$name" "$bench_server" durable "$work/peers/$name.json" || true
+    done
+    bars=([empty]="rate>=0.9")
+    turns "POST /message, durable, 64 connections: $messages conversations on disk" posts many empty
+    stop many empty
+}
+
+for part in get_pinned get_unpinned post_unsynced post_durable deliveries single_figures large_store; do
+    if wants "$part"; then "$part"; fi
+done
+
+{
+    printf '# The last full run of `scripts/bench --peers`\n\n'
+    printf '%s, %s processors (%s), %s, %s s x %s rounds in turn, medians; %s, commit %s.\n' "$(uname -sr)" "$cores" \
+        "$(sed -nE 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nginx -v 2>&1 | sed 's/.*: //')" "$seconds" \
+        "$rounds" "$(date -u +%Y-%m-%dT%H:%MZ)" "$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+    cat <<'TEXT'
+
+Pinned means: the server on one core, the client on the other. Each ratio is ours divided by the line's own figure. Balloon
+runs as shipped, with its dedupe index, limits, timeouts and one log line for each message (to /dev/null); `unsynced` and
+`ingest alone` are the same code without the wait for the disk, and without the deliveries, in a program that only the
+benchmark has. nginx answers every post with a constant. Times at a fixed rate count from when a request was due.
+
+TEXT
+    cat "$table"
+    printf '\n| | measured | bar | |\n|---|---|---|---|\n'
+    cat "$work/figures"
+    if [ ${#missing[@]} -gt 0 ]; then printf '\nNot built: %s.\n' "${missing[*]}"; fi
+} >"$work/results"
+cp "$work/results" "${output:-$results}"
+note "written to ${output:-$results} in $SECONDS s"

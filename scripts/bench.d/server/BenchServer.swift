@@ -1,0 +1,81 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+import Glibc
+import HandlerKit
+import Logging
+import MessageServer
+
+/// The server with a part exchanged, for the benchmark only: `BenchServer MODE CONFIGURATION`.
+///
+/// `unsynced`, `durable` and `each` are stages 1 to 5 alone: without waiting for the disk, as shipped, and with a sync
+/// for every record. `delivery` is the whole server with a handler that does nothing. `fill` makes
+/// a large data directory and `read` reads conversations of it: see ``DataFiller``.
+@main struct BenchServer {
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count >= 2 else { exit(64) }
+        LoggingSystem.bootstrap { _ in JSONLogHandler(level: .info) }
+        let configuration = try ConfigurationLoader.load(
+            file: arguments[1], environment: [:], handlers: [TrivialFactory()])
+        switch arguments[0] {
+        case "unsynced": try await ingest(configuration, disk: UnsyncedDisk())
+        case "durable": try await ingest(configuration, disk: SystemDisk())
+        case "each": try await ingest(configuration, disk: EachRecordDisk())
+        case "delivery": try await deliver(configuration)
+        case "fill":
+            guard arguments.count >= 5, let count = Int(arguments[2]), let left = Int(arguments[3]) else {
+                exit(64)
+            }
+            try await DataFiller.fill(
+                configuration, count: count, undelivered: left,
+                body: File(arguments[4], for: .reading).readAll())
+        case "read":
+            guard arguments.count >= 3, let count = Int(arguments[2]) else { exit(64) }
+            try DataFiller.read(configuration, count: count)
+        default: exit(64)
+        }
+    }
+
+    /// Stages 1 to 5 with everything that belongs to them, and nothing behind them.
+    private static func ingest(_ configuration: ServerConfiguration, disk: any JournalDisk) async throws {
+        _ = OpenFileLimit.raise()
+        let logger = Logger(label: "bench")
+        var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)
+        storeConfiguration.disk = disk
+        let store = try ConversationStore.open(storeConfiguration, logger: logger)
+        let businesses = Set(configuration.businesses.map(\.businessID))
+        let webhook = WebhookRoute.make(
+            configuration, isServed: { businesses.contains($0) }, store: store,
+            observer: JSONStageLog(level: .info))
+        let health = HealthRoutes.make(store: store) { false }
+        let server = try HTTPServer(
+            listeners: [HTTPListener(configuration.listen, routes: [webhook] + health)],
+            shards: configuration.limits.shards, logger: logger)
+        announce(try await server.start())
+        await stopped()
+        await server.stop(within: .seconds(1))
+        await store.close()
+    }
+
+    private static func deliver(_ configuration: ServerConfiguration) async throws {
+        let reporter = HandledCount.reportOnSignal()
+        try await Server.run(
+            configuration, handlers: [TrivialFactory()], logger: Logger(label: "bench"),
+            observer: CountingObserver()
+        ) { announce($0) }
+        withExtendedLifetime(reporter) {}
+    }
+
+    private static func announce(_ addresses: [SocketAddress]) {
+        for address in addresses { StandardStream.output.write("listening on \(address)\n") }
+    }
+
+    private static func stopped() async {
+        let (signals, continuation) = AsyncStream<Void>.makeStream()
+        let termination = TerminationSignals { continuation.yield() }
+        for await _ in signals { break }
+        withExtendedLifetime(termination) {}
+    }
+}
