@@ -42,6 +42,7 @@ let package = Package(
         .executable(name: "balloon", targets: ["balloon"]),
         .library(name: "BusinessMessages", targets: ["BusinessMessages"]),
         .library(name: "HandlerKit", targets: ["HandlerKit"]),
+        .library(name: "HandlerTestKit", targets: ["HandlerTestKit"]),
         .library(name: "MessageServer", targets: ["MessageServer"]),
         .library(name: "StdioHandler", targets: ["StdioHandler"]),
     ],
@@ -62,6 +63,7 @@ let package = Package(
         target("BalloonTransport", ["BalloonPOSIX", "CCurl"], [logging]),
         target("BusinessMessages", ["BalloonJSON"]),
         target("HandlerKit", ["BusinessMessages"], [logging]),
+        target("HandlerTestKit", ["HandlerKit"], [logging]),
         target("HandlerProtocol", ["HandlerKit", "BalloonJSON"], [logging]),
         target("StdioHandler", ["HandlerProtocol", "HandlerKit", "BalloonJSON", "BalloonPOSIX"], [logging]),
         target(
@@ -126,6 +128,7 @@ let package = Package(
         testTarget("BalloonTransportTests", ["BalloonTransport", "BalloonHTTP", "BalloonPOSIX"]),
         testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
+        testTarget("HandlerTestKitTests", ["HandlerTestKit", "HandlerKit"]),
         testTarget("HandlerProtocolTests", ["HandlerProtocol", "HandlerKit", "BalloonJSON"]),
         // The package in config/handlers/swift, built here too, so that the tests run it.
         .executableTarget(

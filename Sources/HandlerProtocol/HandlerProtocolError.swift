@@ -12,7 +12,7 @@ package enum HandlerProtocolError: Error, Hashable, Sendable {
     case unusableReply(Int)
     /// An answer has more than ``ProtocolVersion/maximumReplies``.
     case tooManyReplies
-    /// A state has more bytes than ``ConversationState/maximumBytes``.
+    /// A state has more bytes than `ConversationState.maximumBytes`.
     case stateTooLarge
 }
 

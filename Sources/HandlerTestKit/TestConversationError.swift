@@ -1,0 +1,13 @@
+public import HandlerKit
+
+/// Why a handler's answer would not have reached a customer; its author corrects it.
+public enum TestConversationError: Error, Hashable, Sendable {
+    /// The handler does not conform to the protocol of the message's kind.
+    case notSubscribed
+    /// The handler gave another outcome than replies.
+    case notHandled(Outcome)
+    /// Apple would refuse a reply, or the customer's device cannot show it: all that is wrong with it.
+    case unusableReply(index: Int, problems: [MessageProblem])
+    /// What the handler wants to remember has more than `ConversationState.maximumBytes`.
+    case stateTooLarge
+}

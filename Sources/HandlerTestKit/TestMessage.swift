@@ -1,0 +1,168 @@
+import HandlerKit
+
+/// What a customer sends in a test, as Apple brings it.
+public struct TestMessage: Sendable {
+    let json: [UInt8]
+
+    /// A message in JSON of one's own.
+    public init(json: String) { self.json = Array(json.utf8) }
+
+    private init(type: String, _ members: (inout JSONWriter) -> Void = { _ in }) {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("type", type)
+            members(&writer)
+        }
+        json = writer.finish()
+    }
+
+    /// An answer to one of Apple's interactive types: `data` writes the member of its kind.
+    private init(data: @escaping (inout JSONWriter) -> Void) {
+        self.init(type: "interactive") { writer in
+            writer.key("interactiveData")
+            writer.object { writer in
+                writer.field(
+                    "bid",
+                    "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"
+                )
+                writer.field("sessionIdentifier", MessageID.random().rawValue)
+                writer.key("data")
+                writer.object { writer in
+                    writer.field("version", "1.0")
+                    writer.field("requestIdentifier", MessageID.random().rawValue)
+                    data(&writer)
+                }
+            }
+        }
+    }
+
+    /// A text.
+    public static func text(_ text: String) -> TestMessage {
+        TestMessage(type: "text") { $0.field("body", text) }
+    }
+
+    /// A choice in a quick reply.
+    public static func quickReply(_ identifier: String, title: String? = nil) -> TestMessage {
+        TestMessage { writer in
+            writer.key("quick-reply")
+            writer.object { writer in
+                writer.field("summaryText", "Which?")
+                writer.field("selectedIdentifier", identifier)
+                writer.field("selectedIndex", 0)
+                writer.key("items")
+                writer.array { $0.item(identifier, title) }
+            }
+        }
+    }
+
+    /// Items chosen in a list picker, by identifier.
+    public static func listPicker(_ identifiers: String...) -> TestMessage {
+        TestMessage { writer in
+            writer.key("listPicker")
+            writer.object { writer in
+                writer.key("sections")
+                writer.array { writer in
+                    writer.object { writer in
+                        writer.field("title", "You Selected")
+                        writer.field("order", 0)
+                        writer.field("multipleSelection", identifiers.count > 1)
+                        writer.key("items")
+                        writer.array { writer in
+                            for (order, identifier) in identifiers.enumerated() {
+                                writer.item(identifier, nil, order: order)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A time slot; `startTime` is as Apple writes it: `2026-12-10T17:00+0000`.
+    public static func timePicker(_ identifier: String, startTime: String = "2030-01-01T12:00+0000")
+        -> TestMessage
+    {
+        TestMessage { writer in
+            writer.key("event")
+            writer.object { writer in
+                writer.field("identifier", "event")
+                writer.field("title", "When?")
+                writer.key("timeslots")
+                writer.array { writer in
+                    writer.object { writer in
+                        writer.field("identifier", identifier)
+                        writer.field("startTime", startTime)
+                        writer.field("duration", 3600)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The answers of a form: each page's identifier and the values given there.
+    public static func form(_ answers: KeyValuePairs<String, [String]>) -> TestMessage {
+        TestMessage { writer in
+            writer.key("dynamic")
+            writer.object { writer in
+                writer.field("template", "messageForms")
+                writer.field("version", "1.2")
+                writer.key("selections")
+                writer.array { writer in
+                    for (page, values) in answers { writer.page(page, values) }
+                }
+            }
+        }
+    }
+
+    /// The end of a sign-in.
+    public static func authentication(isSuccess: Bool = true) -> TestMessage {
+        TestMessage { writer in
+            writer.key("authenticate")
+            writer.object { $0.field("status", isSuccess ? "success" : "failure") }
+        }
+    }
+
+    /// The end of a payment.
+    public static func applePay(isSuccess: Bool = true) -> TestMessage {
+        TestMessage { writer in
+            writer.key("payment")
+            writer.object { $0.field("status", isSuccess ? "STATUS_SUCCESS" : "STATUS_FAILURE") }
+        }
+    }
+
+    /// The customer begins to write.
+    public static let typingStart = TestMessage(type: "typing_start")
+    /// The customer stops writing.
+    public static let typingEnd = TestMessage(type: "typing_end")
+    /// The customer closes the conversation.
+    public static let close = TestMessage(type: "close")
+}
+
+extension JSONWriter {
+    fileprivate mutating func item(_ identifier: String, _ title: String?, order: Int? = nil) {
+        object { writer in
+            writer.field("identifier", identifier)
+            writer.field("title", title ?? identifier)
+            writer.field("order", order)
+        }
+    }
+
+    fileprivate mutating func page(_ identifier: String, _ values: [String]) {
+        object { writer in
+            writer.field("pageIdentifier", identifier)
+            writer.field("title", identifier)
+            writer.field("subtitle", "")
+            writer.key("items")
+            writer.array { writer in
+                for value in values {
+                    writer.object { writer in
+                        writer.field("identifier", value)
+                        writer.field("type", "select")
+                        writer.field("title", value)
+                        writer.field("value", value)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import Glibc
+import Simulator
+import TestSupport
+import Testing
+
+/// The manuals for other languages: what stands there is what runs here.
+struct ManualTests {
+    private static let pages = [
+        ("InPython", "python", "cake.py"), ("InNode", "js", "cake.mjs"), ("InShell", "bash", "cake.sh"),
+    ]
+
+    @Test(arguments: pages)
+    func `the program of the manual takes an order`(_ page: String, _ language: String, _ name: String)
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        let folder = Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count)
+        let text = String(
+            decoding: try File(
+                folder + "Sources/HandlerProtocol/HandlerProtocol.docc/\(page).md", for: .reading
+            ).readAll(), as: UTF8.self)
+        let start = try #require(text.firstRange(of: "```\(language)\n")?.upperBound)
+        let end = try #require(text[start...].firstRange(of: "```")?.lowerBound)
+        try AtomicFile.write(Array(text[start..<end].utf8), to: directory.file(name))
+        #expect(chmod(directory.file(name), 0o755) == 0)
+        let server = try await BridgedServer([#"{"exec": ["./\#(name)"]}"#], directory: directory)
+        let customer = server.customer()
+        let answers = [
+            ("Hello", "We bake cakes. Ask for a size."), ("Which size is there?", "Small, or large?"),
+            ("large", "One cake: large. Thank you!"), ("large", "We bake cakes. Ask for a size."),
+        ]
+        for (count, (said, answer)) in answers.enumerated() {
+            let message = #"{"type": "text", "body": "\#(said)"}"#
+            #expect(try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
+            let replies = await server.gateway.waitForMessages(count: count + 1, customer: customer.id)
+            #expect(replies.last?.message.root["body"]?.string == answer)
+        }
+        await server.stop()
+    }
+}

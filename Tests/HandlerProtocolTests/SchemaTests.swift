@@ -1,0 +1,186 @@
+import BalloonJSON
+import Glibc
+import HandlerKit
+import HandlerProtocol
+import TestSupport
+import Testing
+
+/// Whether there is a public validator to compare with; `scripts/test` installs it where it can.
+private let hasValidator = system("python3 -c 'import jsonschema' >/dev/null 2>&1") == 0
+
+/// `config/schemas/handler.schema.json` and the code say the same.
+@Suite(
+    .enabled(
+        if: hasValidator, "python3 with the package jsonschema is not here, so the schema was not compared")
+)
+struct SchemaTests {
+    /// What is different, as the validator found it; each line has what is expected, a tab and a line of the protocol.
+    private func differences(_ lines: [String]) throws -> String {
+        let directory = TemporaryDirectory()
+        let root = String(Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count))
+        let (input, output) = (directory.path + "/lines", directory.path + "/differences")
+        let file = try #require(fopen(input, "w"))
+        fputs(lines.map { $0 + "\n" }.joined(), file)
+        fclose(file)
+        let status = system(
+            "timeout 60 python3 '\(Fixture.directory)/schemas/compare.py'"
+                + " '\(root)config/schemas/handler.schema.json' '\(input)' >'\(output)' 2>&1")
+        #expect(status == 0)
+        let found = try #require(fopen(output, "r"))
+        defer { fclose(found) }
+        var text = [CChar](repeating: 0, count: 4000)
+        let count = fread(&text, 1, text.count, found)
+        return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private func expected(_ name: String, _ line: [UInt8]) -> String {
+        "=\(name)\t" + String(decoding: line.dropLast(), as: UTF8.self)
+    }
+
+    @Test func `what the server writes is what the schema says`() throws {
+        let initialization = Initialization(
+            business: BusinessID("b"), slug: "demo", configuration: nil, maximumInFlight: 16,
+            deadline: .seconds(30))
+        var lines = [
+            expected(
+                "initialize",
+                RPCLine.request(id: 1, method: Method.initialize) { initialization.write(to: &$0) }),
+            expected("ping", RPCLine.request(id: 2, method: Method.ping)),
+            expected("shutdown", RPCLine.request(id: 3, method: Method.shutdown)),
+            expected(
+                "cancel", RPCLine.notification(method: Method.cancel) { $0.field("deliveryId", "1") }),
+            expected(
+                "replyResult",
+                RPCLine.result(id: try JSONDocument(Array(#""r1""#.utf8)).root) { $0.field("messageId", "m") }
+            ),
+            expected(
+                "refusal",
+                RPCLine.failure(
+                    id: try JSONDocument([0x31]).root,
+                    RPCFailure(code: RPCFailure.Code.busy, message: "busy", retryAfter: .seconds(1)))),
+        ]
+        for kind in Kind.allCases {
+            for path in [nil, "/there"] {
+                let context = try context(kind)
+                lines.append(
+                    expected(
+                        "event",
+                        RPCLine.request(id: 4, method: Method.event) {
+                            EventCall.write(context, messagePath: path, to: &$0)
+                        }))
+            }
+        }
+        let found = try differences(lines)
+        #expect(found == "")
+    }
+
+    private static let introductions = [
+        #"{"protocolVersion":"1","events":"*"}"#,
+        #"{"protocolVersion":"1","handler":{"name":"a"},"events":["text"],"maxInFlight":4}"#,
+        #"{"protocolVersion":"2","events":"*"}"#, #"{"events":"*"}"#, #"{"protocolVersion":"1"}"#,
+        #"{"protocolVersion":1,"events":"*"}"#, #"{"protocolVersion":"1","events":["speech"]}"#,
+        #"{"protocolVersion":"1","events":"text"}"#, #"{"protocolVersion":"1","events":[1]}"#,
+        #"{"protocolVersion":"1","events":null}"#, #"{"protocolVersion":"1","events":[],"maxInFlight":0}"#,
+        #"{"protocolVersion":"1","events":[],"maxInFlight":1.5}"#,
+        #"{"protocolVersion":"1","events":[],"maxInFlight":"4"}"#,
+        #"{"protocolVersion":"1","events":[],"maxInFlight":null}"#,
+    ]
+
+    private static let answers = [
+        "{}", #"{"outcome":"handled"}"#, #"{"replies":["Hi"]}"#, #"{"replies":[]}"#, #"{"replies":null}"#,
+        #"{"replies":[{"type":"text","body":"Hi"},"Hi"],"state":{"a":[1]}}"#, #"{"state":null}"#,
+        #"{"outcome":"retry"}"#, #"{"outcome":"retry","retryAfterMs":0}"#,
+        #"{"outcome":"retry","retryAfterMs":null}"#, #"{"outcome":"reject","reason":"no"}"#,
+        #"{"outcome":"handoff","state":{}}"#, #"{"unknown":1}"#, "[]", #""handled""#, #"{"outcome":"maybe"}"#,
+        #"{"outcome":null}"#, #"{"outcome":1}"#, #"{"replies":"Hi"}"#, #"{"replies":[""]}"#,
+        #"{"replies":[1]}"#, #"{"replies":{}}"#, #"{"outcome":"retry","retryAfterMs":-1}"#,
+        #"{"outcome":"retry","retryAfterMs":"1"}"#, #"{"outcome":"retry","retryAfterMs":1.5}"#,
+        #"{"state":1}"#, #"{"state":[]}"#, #"{"outcome":"reject","state":"a"}"#,
+        #"{"replies":["# + String(repeating: #""a","#, count: 31) + #""a"]}"#,
+        #"{"replies":["# + String(repeating: #""a","#, count: 32) + #""a"]}"#,
+    ]
+
+    private static let replies = [
+        #"{"customer":"c","key":"k","message":"Hi"}"#,
+        #"{"customer":"c","key":"k","message":{"type":"text","body":"Hi"}}"#, #"{"key":"k","message":"Hi"}"#,
+        #"{"customer":"c","message":"Hi"}"#, #"{"customer":"c","key":"k"}"#,
+        #"{"customer":1,"key":"k","message":"Hi"}"#, #"{"customer":"c","key":1,"message":"Hi"}"#,
+        #"{"customer":"c","key":"k","message":""}"#, #"{"customer":"c","key":"k","message":["Hi"]}"#,
+    ]
+
+    @Test func `what a handler may write is what the code takes`() throws {
+        func isTaken(_ json: String, _ read: (JSONValue) throws -> Void) throws -> Bool {
+            let value = try JSONDocument(Array(json.utf8)).root
+            do {
+                try read(value)
+                return true
+            } catch {
+                return false
+            }
+        }
+        var lines: [String] = []
+        var taken = 0
+        func add(_ name: String, _ json: String, _ line: String, _ read: (JSONValue) throws -> Void) throws {
+            let isTaken = try isTaken(json, read)
+            taken += isTaken ? 1 : 0
+            // What is no introduction may still be an answer to something else.
+            lines.append((isTaken ? "=\(name)\t" : "~\(name == "introduction" ? "answer" : "none")\t") + line)
+        }
+        for json in Self.introductions {
+            try add("introduction", json, #"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#) {
+                _ = try Introduction($0)
+            }
+        }
+        for json in Self.answers {
+            try add("answer", json, #"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#) {
+                _ = try EventAnswer.outcome($0, changing: ConversationState())
+            }
+        }
+        for json in Self.replies {
+            try add("reply", json, #"{"jsonrpc":"2.0","id":"r","method":"reply","params":\#(json)}"#) {
+                _ = try ReplyCall($0)
+            }
+        }
+        #expect(taken == 18)
+        let found = try differences(lines)
+        #expect(found == "")
+    }
+
+    @Test func `what a handler in Swift writes is what the schema says`() throws {
+        let id = try JSONDocument([0x31]).root
+        let introduction = Introduction(name: "a", version: "2", kinds: [.text, .form], maximumInFlight: 4)
+        let context = try context(.text)
+        var lines = [expected("introduction", RPCLine.result(id: id) { introduction.write(to: &$0) })]
+        context.state["step"] = "one"
+        for outcome in [
+            Outcome.handled, .reply("Hi"), .retry, .retry(after: .seconds(1)), .reject(reason: "a"),
+            .handoff(reason: "b"),
+        ] {
+            lines.append(
+                expected("answer", RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) }))
+        }
+        let call = ReplyCall(customer: CustomerID("c"), key: "k", message: .text("Hi"))
+        lines.append(
+            expected(
+                "reply",
+                RPCLine.request(id: 7, method: Method.reply) { call.write(from: BusinessID("b"), to: &$0) }))
+        let found = try differences(lines)
+        #expect(found == "")
+        let read = try ReplyCall(try written { call.write(from: BusinessID("b"), to: &$0) })
+        #expect(read.customer == call.customer)
+        #expect(read.key == call.key)
+    }
+
+    private func context(_ kind: Kind) throws -> Context {
+        let document = try JSONDocument(Fixture.bytes("messages/\(kind.rawValue).json"))
+        let entry = Conversation.Entry(
+            seq: 3, at: "2026-07-10T17:00:00.000Z", direction: .inbound, kind: .text, id: MessageID("m"),
+            message: document.root)
+        return Context(
+            event: .decode(message: document, attributes: MessageAttributes.read(document: document)),
+            conversation: Conversation(entries: [entry]),
+            state: ConversationState(try JSONDocument(Array(#"{"a":1}"#.utf8)).root),
+            deliveryID: DeliveryID("1"), attempt: 2, isAfterGap: true, deadline: .now + .seconds(30),
+            logger: LogCollector().logger)
+    }
+}
