@@ -9,12 +9,18 @@ struct ConversationPool: Sendable {
     private var newDirectories: Set<String> = []
     private var isClosed = false
     private(set) var quarantine: ConversationQuarantine
+    /// What an earlier life may not have brought to disk.
+    private var unsettled = UnsettledRecords()
 
+    private let disk: any StoreDisk
     private let maximumOpenFiles: Int
     /// From this many dirty files on one sync of the whole file system is cheaper.
     private static let maximumSingleSyncs = 64
 
-    init(directory: String, quarantine: ConversationQuarantine, maximumOpenFiles: Int) {
+    init(
+        directory: String, quarantine: ConversationQuarantine, disk: any StoreDisk, maximumOpenFiles: Int
+    ) {
+        self.disk = disk
         self.directory = directory
         self.quarantine = quarantine
         self.maximumOpenFiles = max(1, maximumOpenFiles)
@@ -29,7 +35,8 @@ struct ConversationPool: Sendable {
     @discardableResult
     mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
         do throws(StoreError) {
-            return try quarantining(entry.conversation) { pool throws(StoreError) in
+            let mended = mightBeThere ? [entry] : []
+            return try quarantining(entry.conversation, adding: mended) { pool throws(StoreError) in
                 try pool.write(entry, mightBeThere: mightBeThere)
             }
         } catch {
@@ -44,6 +51,21 @@ struct ConversationPool: Sendable {
         try quarantining(key) { pool throws(StoreError) in
             try pool.makeOpen(key, creates: false)
             return try pool.open[key]?.lines(maximum: maximum) ?? []
+        }
+    }
+
+    /// Notes which lines an earlier life may not have brought to disk.
+    mutating func begin(behind unsettled: UnsettledRecords) { self.unsettled = unsettled }
+
+    /// Writes the lines of a conversation that a power cut may have taken, in their order, unless they are there.
+    mutating func restore(_ entries: [ConversationEntry], of key: ConversationKey) throws(StoreError) {
+        do throws(StoreError) {
+            try quarantining(key, adding: entries) { pool throws(StoreError) in
+                for entry in entries { _ = try pool.write(entry, mightBeThere: true) }
+            }
+        } catch {
+            // The journal has them until it is rebuilt.
+            guard case .quarantinedConversation = error else { throw error }
         }
     }
 
@@ -70,15 +92,33 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Sets a conversation aside that turns out to be damaged, so that nothing is read from it or written behind it.
+    /// Sets a conversation aside that turns out to be damaged, so that nothing is read from it or written behind it;
+    /// mends it when the damage is what a power cut leaves.
     private mutating func quarantining<Result>(
-        _ key: ConversationKey, _ body: (inout ConversationPool) throws(StoreError) -> Result
+        _ key: ConversationKey, adding entries: [ConversationEntry] = [],
+        _ body: (inout ConversationPool) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         do throws(StoreError) { return try body(&self) } catch {
             guard case .damaged = error else { throw error }
             open[key] = nil
             dirty.remove(key)
-            throw try quarantine.add(key, from: directory, error)
+            if try !mend(key, adding: entries) { throw try quarantine.add(key, from: directory, error) }
+        }
+        return try body(&self)
+    }
+
+    /// Puts a conversation together again in which nothing is damaged but lines that were never synced; false when more
+    /// is.
+    private func mend(_ key: ConversationKey, adding entries: [ConversationEntry]) throws(StoreError) -> Bool
+    {
+        let path = directory + "/" + ConversationPath.file(key)
+        do throws(SystemError) {
+            let repair = ConversationRepair(try File(path, for: .reading).readAll(), adding: entries)
+            guard unsettled.explain(repair) else { return false }
+            try AtomicFile.write(repair.bytes, to: path)
+            return true
+        } catch {
+            throw .unavailable(path: path, error)
         }
     }
 
@@ -86,10 +126,10 @@ struct ConversationPool: Sendable {
     mutating func synchronize() throws(StoreError) {
         do throws(SystemError) {
             if dirty.count > Self.maximumSingleSyncs {
-                try Directory.synchronizeFileSystem(of: directory)
+                try disk.synchronizeFileSystem(of: directory)
             } else {
                 for key in dirty { try synchronize(key) }
-                for path in newDirectories { try Directory.synchronize(path) }
+                for path in newDirectories { try disk.synchronizeDirectory(path) }
             }
         } catch {
             throw .unavailable(path: directory, error)
@@ -100,7 +140,7 @@ struct ConversationPool: Sendable {
 
     private func synchronize(_ key: ConversationKey) throws(SystemError) {
         if let conversation = open[key] { return try conversation.synchronize() }
-        try File(directory + "/" + ConversationPath.file(key), for: .reading).synchronizeData()
+        try disk.synchronize(disk.open(directory + "/" + ConversationPath.file(key)))
     }
 
     /// Takes nothing more: the directory is someone else's from now on.
@@ -129,16 +169,16 @@ struct ConversationPool: Sendable {
 
     /// Most conversations have a folder already, so it is made only when that turns out to be missing.
     private mutating func openFile(_ path: String) throws(StoreError) -> OpenConversation {
-        do throws(StoreError) { return try OpenConversation(path) } catch {
+        do throws(StoreError) { return try OpenConversation(path, on: disk) } catch {
             let folder = Directory.parent(of: path)
             if Directory.isDirectory(folder) { throw error }
             do throws(SystemError) {
-                try Directory.make(folder)
+                try disk.makeDirectory(folder)
             } catch {
                 throw .unavailable(path: folder, error)
             }
             newDirectories.formUnion([directory, Directory.parent(of: folder)])
-            return try OpenConversation(path)
+            return try OpenConversation(path, on: disk)
         }
     }
 

@@ -12,6 +12,10 @@ struct ConversationRepair: Sendable {
     private(set) var restored = 0
     /// How many lines could not be had.
     private(set) var lost = 0
+    /// How many pieces of the file are no lines.
+    private(set) var broken = 0
+    /// The records of the good lines behind the first that is damaged or missing.
+    private(set) var behindDamage: [UInt64] = []
 
     /// A line that is to be written.
     private struct Part {
@@ -23,15 +27,18 @@ struct ConversationRepair: Sendable {
     init(_ damaged: [UInt8], adding entries: [ConversationEntry]) {
         var parts: [Part] = []
         var known: Set<LineIdentity> = []
-        var broken = 0
         for piece in damaged.split(separator: UInt8(ascii: "\n")) {
-            let text = Array(piece)
+            // A block that never reached the disk reads as zeros; the line behind it may be whole.
+            let text = Array(piece.drop { $0 == 0 })
             guard let line = ConversationLine(text), let comma = text.firstIndex(of: UInt8(ascii: ",")) else {
                 broken += 1
                 continue
             }
             // One that stands twice is kept once.
             guard known.insert(line.identity).inserted else { continue }
+            if broken > 0 || !behindDamage.isEmpty || line.sequence != parts.count + 1 {
+                behindDamage.append(line.record)
+            }
             parts.append(Part(record: line.record, text: Array(text[comma...])))
         }
         for entry in entries where known.insert(entry.identity).inserted {

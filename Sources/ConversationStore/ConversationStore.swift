@@ -43,8 +43,7 @@ package final class ConversationStore: Sendable {
             accounts.settle(entries, result)
             intake.settle(entries, result)
         }
-        conversations = try ConversationWriter(
-            directory, maximumOpenFiles: configuration.maximumOpenConversations, logger: logger)
+        conversations = try ConversationWriter(directory, configuration, logger: logger)
         states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
             configuration.checkpointInterval, conversations: conversations, journal: journal, logger: logger)
@@ -56,7 +55,7 @@ package final class ConversationStore: Sendable {
         self.intake = intake
         self.logger = logger
         self.lock = Mutex(lock)
-        writeMissingLines(recovered.unwritten)
+        writeMissingLines(recovered)
         scheduler.add(recovered.deliveries)
         retention.arm()
     }
@@ -114,16 +113,18 @@ package final class ConversationStore: Sendable {
     }
 
     /// Writes the conversation lines that a power cut may have taken.
-    private func writeMissingLines(_ messages: [RecoveredJournal.Recovered]) {
-        for message in messages {
-            guard let kind = message.kind else { continue }
+    private func writeMissingLines(_ recovered: RecoveredJournal) {
+        let unwritten = recovered.unwritten
+        let records = Set(recovered.deliveries.map(\.pending.record)).union(unwritten.map(\.pending.record))
+        let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
+        // Nothing can fail before a line is written.
+        try? conversations.now { pool throws(StoreError) in pool.begin(behind: unsettled) }
+        for messages in Dictionary(grouping: unwritten, by: \.conversation).values {
             do throws(StoreError) {
-                let records = try DeliveryRecords(message.pending, from: reader)
-                let entries = records.entries(
-                    record: message.pending.record, kind: kind, conversation: message.conversation,
-                    repeating: message.original)
+                var entries: [ConversationEntry] = []
+                for message in messages { entries.append(contentsOf: try message.entries(from: reader)) }
                 try conversations.now { pool throws(StoreError) in
-                    for entry in entries { try pool.append(entry, mightBeThere: true) }
+                    if let key = messages.first?.conversation { try pool.restore(entries, of: key) }
                 }
                 checkpointer.noteWrite()
             } catch {

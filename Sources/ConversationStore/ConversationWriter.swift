@@ -7,12 +7,12 @@ final class ConversationWriter: Sendable {
     private let queue = DispatchQueue(label: "balloon.conversations")
     private let pool: Mutex<ConversationPool>
 
-    init(_ directory: DataDirectory, maximumOpenFiles: Int, logger: Logger) throws(StoreError) {
+    init(_ directory: DataDirectory, _ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
         let quarantine = try ConversationQuarantine(directory, logger: logger)
         pool = Mutex(
             ConversationPool(
-                directory: directory.conversations, quarantine: quarantine,
-                maximumOpenFiles: maximumOpenFiles))
+                directory: directory.conversations, quarantine: quarantine, disk: configuration.disk,
+                maximumOpenFiles: configuration.maximumOpenConversations))
     }
 
     /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.

@@ -49,18 +49,10 @@ struct JournalRecovery {
         abandoned.insert(fromStartOf: start)
     }
 
-    /// How many segments are read at once.
-    private static let width = min(4, ProcessorCount.available())
-
     private mutating func readAll(_ segments: [UInt64]) throws(StoreError) {
-        var rest = segments.prefix(try cutLast(segments[...]))
-        while !rest.isEmpty {
-            let next = rest.prefix(Self.width)
-            rest = rest.dropFirst(Self.width)
-            for records in try SegmentRecords.read(next, in: directory, abandoned: abandoned) {
-                try apply(records)
-            }
-        }
+        let reading = SegmentReading(
+            segments.prefix(try cutLast(segments[...])), in: directory, abandoned: abandoned)
+        try reading.forEach { records throws(StoreError) in try apply(records) }
         // Numbers that were given up are not given out again.
         for range in abandoned.ranges { state.skip(to: range.upperBound + 1) }
     }

@@ -6,7 +6,7 @@ import BalloonPOSIX
 /// next one begins by abandoning the records that were in the failed batch.
 struct JournalWriter: Sendable {
     private let directory: String
-    private let disk: any JournalDisk
+    private let disk: any StoreDisk
     private let maximumSegmentBytes: Int
     private let maximumSegmentAge: Duration
     private let reader: SegmentReader
@@ -101,11 +101,11 @@ struct JournalWriter: Sendable {
         segment = nil
         // The abandoned record makes up for what cannot be taken back here.
         if failed.syncedBytes > 0 {
-            try? failed.file.truncate(to: failed.syncedBytes)
+            try? disk.truncate(failed.file, to: failed.syncedBytes)
         } else {
             reader.remove(firstRecord: failed.firstRecord)
-            try? failed.file.truncate(to: 0)
-            try? Directory.remove(directory + "/" + SegmentName.text(firstRecord: failed.firstRecord))
+            try? disk.truncate(failed.file, to: 0)
+            try? disk.remove(directory + "/" + SegmentName.text(firstRecord: failed.firstRecord))
         }
     }
 }

@@ -6,6 +6,7 @@ struct OpenConversation: Sendable {
     /// Whether the file was made by this opening.
     let isNew: Bool
     private let file: File
+    private let disk: any StoreDisk
     private var sizeBytes: Int
     private(set) var lastSequence: Int
     /// The lines in the file; read only when a line might be there already.
@@ -14,12 +15,13 @@ struct OpenConversation: Sendable {
     var lastUse: UInt64 = 0
 
     /// Opens or makes the file; cuts an unfinished last line.
-    init(_ path: String) throws(StoreError) {
+    init(_ path: String, on disk: any StoreDisk) throws(StoreError) {
+        self.disk = disk
         do throws(SystemError) {
-            file = try File(path, for: .appending)
+            file = try disk.open(path)
             let (lines, completeBytes) = try ConversationTail.lines(of: file, maximum: 1)
             let foundBytes = try file.sizeBytes()
-            if completeBytes < foundBytes { try file.truncate(to: completeBytes) }
+            if completeBytes < foundBytes { try disk.truncate(file, to: completeBytes) }
             isNew = foundBytes == 0
             sizeBytes = completeBytes
             lastSequence = 0
@@ -37,10 +39,10 @@ struct OpenConversation: Sendable {
         if mightBeThere, try identities().contains(entry.identity) { return false }
         let line = entry.line(sequence: lastSequence + 1)
         do throws(SystemError) {
-            try file.append(line)
+            try disk.append(line, to: file)
         } catch {
             // Without the cut the next opening makes it; until then the file must not be appended to.
-            try? file.truncate(to: sizeBytes)
+            try? disk.truncate(file, to: sizeBytes)
             throw .unavailable(path: path, error)
         }
         sizeBytes += line.count
@@ -60,7 +62,7 @@ struct OpenConversation: Sendable {
     }
 
     /// Waits until the lines are on disk.
-    func synchronize() throws(SystemError) { try file.synchronizeData() }
+    func synchronize() throws(SystemError) { try disk.synchronize(file) }
 
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
         if let known { return known }

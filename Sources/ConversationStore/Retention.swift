@@ -19,6 +19,7 @@ final class Retention: Sendable {
     private let window: Duration
     private let interval: Duration
     private let directory: String
+    private let disk: any StoreDisk
     private let accounts: SegmentAccounts
     private let files: JournalFiles
     private let reader: SegmentReader
@@ -35,6 +36,7 @@ final class Retention: Sendable {
         window = configuration.deduplicationWindow
         interval = configuration.retentionInterval
         self.directory = directory
+        disk = configuration.disk
         self.accounts = accounts
         self.files = files
         self.reader = reader
@@ -132,8 +134,8 @@ final class Retention: Sendable {
         let path = directory + "/" + SegmentName.text(firstRecord: segment)
         reader.remove(firstRecord: segment)
         do throws(SystemError) {
-            try Directory.remove(path)
-            try Directory.synchronize(directory)
+            try disk.remove(path)
+            try disk.synchronizeDirectory(directory)
         } catch {
             throw .unavailable(path: path, error)
         }

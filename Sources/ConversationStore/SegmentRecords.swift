@@ -1,6 +1,4 @@
 import BalloonPOSIX
-import Dispatch
-import Synchronization
 
 /// The records of one segment, read from its file.
 struct SegmentRecords: Sendable {
@@ -27,27 +25,5 @@ struct SegmentRecords: Sendable {
             entries.append((record, line.record, lines.location(of: line, in: segment)))
         }
         scan = lines.scan
-    }
-
-    /// Reads several segments at once, one on each core.
-    static func read(
-        _ segments: ArraySlice<UInt64>, in directory: String, abandoned: AbandonedRecords
-    ) throws(StoreError) -> [SegmentRecords] {
-        let names = Array(segments)
-        let results = Mutex<[UInt64: Result<SegmentRecords, StoreError>]>([:])
-        DispatchQueue.concurrentPerform(iterations: names.count) { index in
-            let path = directory + "/" + SegmentName.text(firstRecord: names[index])
-            let result: Result<SegmentRecords, StoreError>
-            do throws(SystemError) {
-                result = .success(try SegmentRecords(path, segment: names[index], abandoned: abandoned))
-            } catch {
-                result = .failure(.unavailable(path: path, error))
-            }
-            results.withLock { $0[names[index]] = result }
-        }
-        let read = results.withLock { $0 }
-        var records: [SegmentRecords] = []
-        for name in names { if let result = read[name] { records.append(try result.get()) } }
-        return records
     }
 }

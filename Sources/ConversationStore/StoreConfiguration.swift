@@ -22,8 +22,8 @@ package struct StoreConfiguration: Sendable {
     package var lazyDelay = Duration.milliseconds(50)
     /// How long after a failed sync the store tries by itself whether the disk is well again.
     package var probeInterval = Duration.seconds(1)
-    /// The disk that the journal is written to.
-    package var disk: any JournalDisk = SystemDisk()
+    /// The disk that is written to.
+    package var disk: any StoreDisk = SystemDisk()
 
     /// The defaults, for a data directory.
     package init(directory: String) { self.directory = directory }

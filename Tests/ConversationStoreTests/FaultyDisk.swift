@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 
 /// A disk that writes for real until it is told to misbehave.
-final class FaultyDisk: JournalDisk {
+final class FaultyDisk: StoreDisk {
     enum Fault: Sendable, CaseIterable {
         /// No file can be made.
         case create

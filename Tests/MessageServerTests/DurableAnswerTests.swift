@@ -73,7 +73,7 @@ private struct Webhook {
     private let address: String
     private let transport: CurlTransport
 
-    init(disk: any JournalDisk) async throws {
+    init(disk: any StoreDisk) async throws {
         let secret = Secret.random(byteCount: 32)
         var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
         storeConfiguration.disk = disk
@@ -109,7 +109,7 @@ private struct Webhook {
 }
 
 /// A disk whose first sync of a message waits until the test lets it go, well or badly.
-private final class HeldDisk: JournalDisk {
+private final class HeldDisk: StoreDisk {
     private let system = SystemDisk()
     private let isHolding = Atomic(true)
     private let isFailing = Atomic(false)

@@ -39,7 +39,7 @@ import MessageServer
     }
 
     /// Stages 1 to 5 with everything that belongs to them, and nothing behind them.
-    private static func ingest(_ configuration: ServerConfiguration, disk: any JournalDisk) async throws {
+    private static func ingest(_ configuration: ServerConfiguration, disk: any StoreDisk) async throws {
         _ = OpenFileLimit.raise()
         let logger = Logger(label: "bench")
         var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)

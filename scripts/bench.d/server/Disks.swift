@@ -2,7 +2,7 @@ import BalloonPOSIX
 import ConversationStore
 
 /// A disk that is never waited for.
-struct UnsyncedDisk: JournalDisk {
+struct UnsyncedDisk: StoreDisk {
     private let disk = SystemDisk()
 
     func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
@@ -11,7 +11,7 @@ struct UnsyncedDisk: JournalDisk {
 }
 
 /// A disk that is waited for once for every record, as a server without group commit would.
-struct EachRecordDisk: JournalDisk {
+struct EachRecordDisk: StoreDisk {
     private let disk = SystemDisk()
 
     func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }

@@ -1,0 +1,64 @@
+import BalloonPOSIX
+import Dispatch
+import Synchronization
+
+/// Reads segments ahead of who takes them, one on each core, and gives them back in their order.
+final class SegmentReading: Sendable {
+    private struct State {
+        /// The next that nobody reads.
+        var next = 0
+        var read: [Int: Result<SegmentRecords, StoreError>] = [:]
+    }
+
+    private let segments: [UInt64]
+    private let directory: String
+    private let abandoned: AbandonedRecords
+    private let state = Mutex(State())
+    private let hasRead = DispatchSemaphore(value: 0)
+    private let queue = DispatchQueue(label: "balloon.recovery", attributes: .concurrent)
+    /// Each holds the records of some 64 MiB.
+    private static let maximumAhead = 4
+
+    /// Begins to read.
+    init(_ segments: ArraySlice<UInt64>, in directory: String, abandoned: AbandonedRecords) {
+        self.segments = Array(segments)
+        self.directory = directory
+        self.abandoned = abandoned
+        for _ in 0..<min(Self.maximumAhead, ProcessorCount.available() + 1) { readNext() }
+    }
+
+    /// Gives each segment to `body`, in their order; throws what reading one or `body` throws.
+    func forEach(_ body: (SegmentRecords) throws(StoreError) -> Void) throws(StoreError) {
+        for index in segments.indices {
+            var result: Result<SegmentRecords, StoreError>?
+            while result == nil {
+                result = state.withLock { $0.read.removeValue(forKey: index) }
+                if result == nil { hasRead.wait() }
+            }
+            readNext()
+            if let result { try body(result.get()) }
+        }
+    }
+
+    private func readNext() {
+        let index = state.withLock { state in
+            defer { state.next += 1 }
+            return state.next
+        }
+        guard index < segments.count else { return }
+        queue.async {
+            let result = self.records(of: self.segments[index])
+            self.state.withLock { $0.read[index] = result }
+            self.hasRead.signal()
+        }
+    }
+
+    private func records(of segment: UInt64) -> Result<SegmentRecords, StoreError> {
+        let path = directory + "/" + SegmentName.text(firstRecord: segment)
+        do throws(SystemError) {
+            return .success(try SegmentRecords(path, segment: segment, abandoned: abandoned))
+        } catch {
+            return .failure(.unavailable(path: path, error))
+        }
+    }
+}

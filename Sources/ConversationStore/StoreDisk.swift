@@ -1,0 +1,70 @@
+package import BalloonPOSIX
+
+/// The disk as a store uses it while it runs: what may be lost in a power cut goes through here.
+///
+/// Every call blocks, and is made on a queue of the store's.
+package protocol StoreDisk: Sendable {
+    /// Makes a file that does not exist and waits until its name is on disk.
+    func create(_ path: String) throws(SystemError) -> File
+    /// Appends `bytes`; when it throws, any part of them may be in the file.
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError)
+    /// Waits until what was appended is on disk.
+    func synchronize(_ file: File) throws(SystemError)
+    /// Opens a file for appending, made if absent; its name is not waited for.
+    func open(_ path: String) throws(SystemError) -> File
+    /// Cuts a file.
+    func truncate(_ file: File, to sizeBytes: Int) throws(SystemError)
+    /// Removes a file's name.
+    func remove(_ path: String) throws(SystemError)
+    /// Makes a directory and what is missing above it.
+    func makeDirectory(_ path: String) throws(SystemError)
+    /// Waits until the names in a directory are on disk.
+    func synchronizeDirectory(_ path: String) throws(SystemError)
+    /// Waits until everything in the file system that holds `path` is on disk.
+    func synchronizeFileSystem(of path: String) throws(SystemError)
+}
+
+extension StoreDisk {
+    /// Opens with `open`.
+    package func open(_ path: String) throws(SystemError) -> File { try File(path, for: .appending) }
+
+    /// Cuts with `ftruncate`.
+    package func truncate(_ file: File, to sizeBytes: Int) throws(SystemError) {
+        try file.truncate(to: sizeBytes)
+    }
+
+    /// Removes with `unlink`.
+    package func remove(_ path: String) throws(SystemError) { try Directory.remove(path) }
+
+    /// Makes with `mkdir`.
+    package func makeDirectory(_ path: String) throws(SystemError) { try Directory.make(path) }
+
+    /// Waits with `fsync`.
+    package func synchronizeDirectory(_ path: String) throws(SystemError) {
+        try Directory.synchronize(path)
+    }
+
+    /// Waits with `syncfs`.
+    package func synchronizeFileSystem(of path: String) throws(SystemError) {
+        try Directory.synchronizeFileSystem(of: path)
+    }
+}
+
+/// The disk of the operating system.
+package struct SystemDisk: StoreDisk {
+    /// The one there is.
+    package init() {}
+
+    /// Makes the file and syncs its directory.
+    package func create(_ path: String) throws(SystemError) -> File {
+        let file = try File(path, for: .creating)
+        try Directory.synchronize(Directory.parent(of: path))
+        return file
+    }
+
+    /// Appends with `write`.
+    package func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try file.append(bytes) }
+
+    /// Waits with `fdatasync`.
+    package func synchronize(_ file: File) throws(SystemError) { try file.synchronizeData() }
+}
