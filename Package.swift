@@ -125,7 +125,7 @@ let package = Package(
         testTarget("BalloonWireTests", ["BalloonWire", "BalloonJSON"]),
         testTarget("BalloonTLSTests", ["BalloonTLS"]),
         testTarget("BalloonHTTPTests", ["BalloonHTTP", "BalloonTLS", "BalloonPOSIX", "COpenSSL"]),
-        testTarget("BalloonTransportTests", ["BalloonTransport", "BalloonHTTP", "BalloonPOSIX"]),
+        testTarget("BalloonTransportTests", ["BalloonTransport", "BalloonHTTP", "BalloonPOSIX", "COpenSSL"]),
         testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerTestKitTests", ["HandlerTestKit", "HandlerKit"]),

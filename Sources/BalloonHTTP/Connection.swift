@@ -50,6 +50,8 @@ final class Connection {
     var isHeadRequest = false
     var minorVersion: UInt8 = 1
     var isPersistent = true
+    /// Whether the pieces of the answer that is streamed are chunks.
+    var isChunked = false
     /// The header's bytes and the decoded body of a chunked or pulled request.
     var headBytes: [UInt8] = []
     var body: [UInt8] = []

@@ -8,6 +8,9 @@ package struct HTTPResponder: Sendable {
         shard.post(.answer(exchange, response))
     }
 
+    /// Closes the connection without an answer, or in the middle of one that was begun.
+    package func abort() { shard.post(.abort(exchange)) }
+
     /// Starts an answer whose body is written piece by piece.
     package func stream(_ head: HTTPStreamHead) -> HTTPBodyWriter {
         shard.post(.streamHead(exchange, head))
@@ -15,7 +18,8 @@ package struct HTTPResponder: Sendable {
     }
 }
 
-/// Writes the body of a streamed answer; HTTP/1.1 clients get chunks, HTTP/1.0 clients the end of the connection.
+/// Writes the body of a streamed answer; without a length HTTP/1.1 clients get chunks, HTTP/1.0 clients the end of the
+/// connection.
 package struct HTTPBodyWriter: Sendable {
     let shard: Shard
     let exchange: ExchangeID

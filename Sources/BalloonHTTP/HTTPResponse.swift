@@ -34,10 +34,18 @@ package struct HTTPResponse: Sendable {
 /// The start of an answer whose body follows piece by piece, as it is written.
 package struct HTTPStreamHead: Sendable {
     let header: [UInt8]
+    let hasLength: Bool
 
     /// Makes the start of an answer; `fields` as for ``HTTPResponse``.
-    package init(_ status: HTTPStatus, contentType: String, fields: [(name: String, value: String)] = []) {
-        header = renderHeader(status, fields + [("Content-Type", contentType)])
+    ///
+    /// With a length exactly so many bytes must be written, and none of them is wrapped.
+    package init(
+        _ status: HTTPStatus, contentType: String, contentLength: Int? = nil,
+        fields: [(name: String, value: String)] = []
+    ) {
+        let length = contentLength.map { [(name: "Content-Length", value: "\($0)")] } ?? []
+        header = renderHeader(status, fields + [("Content-Type", contentType)] + length)
+        hasLength = contentLength != nil
     }
 }
 

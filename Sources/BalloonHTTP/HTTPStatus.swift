@@ -10,6 +10,12 @@ package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// A status without a phrase, of any three digits; nil for another number.
+    package init?(code: Int) {
+        guard (100...599).contains(code) else { return nil }
+        self.init(code, "-")
+    }
+
     /// `200 OK`.
     package var description: String { "\(code) \(reason)" }
 

@@ -10,6 +10,7 @@ final class Mailbox: Sendable {
         case streamHead(ExchangeID, HTTPStreamHead)
         case chunk(ExchangeID, [UInt8], CheckedContinuation<Void, any Error>)
         case streamEnd(ExchangeID)
+        case abort(ExchangeID)
         case pull(ExchangeID, CheckedContinuation<[UInt8]?, any Error>)
         case drain(within: Duration, CheckedContinuation<Void, Never>)
     }

@@ -157,13 +157,20 @@ extension Shard {
         guard let connection = answering(exchange) else { return }
         out += head.header
         // RFC 9112 §6.1: never a coding towards HTTP/1.0; there the end of the connection ends the body.
-        if connection.minorVersion == 0 { connection.isPersistent = false }
+        connection.isChunked = connection.minorVersion == 1 && !head.hasLength
+        if !connection.isChunked, !head.hasLength { connection.isPersistent = false }
         if let pull = connection.pull, !pull.isFinished { connection.isPersistent = false }
         appendConnectionFields(connection)
-        if connection.minorVersion == 1 { out += transferEncodingChunked }
+        if connection.isChunked { out += transferEncodingChunked }
         out += crlf
         connection.phase = .streaming
         settle(connection)
+    }
+
+    /// Closes the connection of a request that is answered or begun to be.
+    func abort(_ exchange: ExchangeID) {
+        guard let connection = answering(exchange) ?? streaming(exchange) else { return }
+        close(connection)
     }
 
     private func streaming(_ exchange: ExchangeID) -> Connection? {
@@ -187,7 +194,7 @@ extension Shard {
     }
 
     private func appendPiece(_ bytes: [UInt8], _ connection: Connection) {
-        guard connection.minorVersion == 1 else { return out += bytes }
+        guard connection.isChunked else { return out += bytes }
         out += String(bytes.count, radix: 16).utf8
         out += crlf
         out += bytes
@@ -196,7 +203,7 @@ extension Shard {
 
     func endStream(_ exchange: ExchangeID) {
         guard let connection = streaming(exchange) else { return }
-        if connection.minorVersion == 1, !connection.isHeadRequest { out += "0\r\n\r\n".utf8 }
+        if connection.isChunked, !connection.isHeadRequest { out += "0\r\n\r\n".utf8 }
         endExchange(connection)
         processInput(connection)
         settle(connection)

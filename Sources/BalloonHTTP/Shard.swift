@@ -119,6 +119,7 @@ actor Shard {
         case .streamHead(let exchange, let head): startStream(exchange, head)
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
         case .streamEnd(let exchange): endStream(exchange)
+        case .abort(let exchange): abort(exchange)
         case .pull(let exchange, let reader): pull(exchange, reader)
         case .drain(let grace, let continuation): stop(within: grace, continuation)
         }
@@ -133,7 +134,7 @@ actor Shard {
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
         case .drain(_, let continuation): continuation.resume()
-        case .answer, .streamHead, .streamEnd: break
+        case .answer, .streamHead, .streamEnd, .abort: break
         }
     }
 }

@@ -21,6 +21,9 @@ internal import CCurl
         keep(unsafe balloon_curl_set_string(easy, option, value))
     }
 
+    /// Takes away the default of an option that is a string.
+    mutating func clear(_ option: CURLoption) { keep(unsafe balloon_curl_set_string(easy, option, nil)) }
+
     /// Sets the method and the content, which libcurl copies.
     mutating func set(method: String, body: [UInt8]) {
         guard method != "HEAD" else { return set(CURLOPT_NOBODY, 1) }

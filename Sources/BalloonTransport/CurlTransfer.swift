@@ -73,6 +73,15 @@ internal import CCurl
         // What we must not connect to is not reached past the proxy either, whatever `no_proxy` says.
         if request.needsPublicAddress, hasSecureProxy { options.set(CURLOPT_NOPROXY, "") }
         if let gate { unsafe options.set(gate: gate.pointer) }
+        if let certificate = request.clientCertificate {
+            options.set(CURLOPT_SSLCERT, certificate.certificateFile)
+            options.set(CURLOPT_SSLKEY, certificate.keyFile)
+        }
+        if let file = request.authoritiesFile {
+            options.set(CURLOPT_CAINFO, file)
+            // Not beside the system's.
+            options.clear(CURLOPT_CAPATH)
+        }
         if let path = request.unixSocket { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
         options.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         options.set(CURLOPT_FOLLOWLOCATION, 0)

@@ -38,6 +38,12 @@ package struct TransportRequest: Sendable {
     /// Where the environment names a proxy, all such requests go through it, and which addresses it reaches is its rule.
     package var needsPublicAddress: Bool
 
+    /// The certificate to show to a peer that asks for one; none when nil.
+    package var clientCertificate: ClientCertificate?
+
+    /// A PEM file of the authorities that may have signed the peer's certificate, instead of the system's.
+    package var authoritiesFile: String?
+
     /// The path of a unix socket to connect to, whatever the URL's host; with plain HTTP only.
     package var unixSocket: String?
 

@@ -73,8 +73,14 @@ package final class FakeGateway: Sendable {
 
     /// Does the next `times` requests of `endpoint` wrong, after those that were asked for before.
     package func misbehave(at endpoint: GatewayEndpoint, _ misbehaviour: Misbehaviour, times: Int = 1) {
-        memory.add(misbehaviour, at: endpoint, times: times)
+        memory.add(MisbehaviourRule(endpoint, misbehaviour, times: times))
     }
+
+    /// Does wrong what the rule says, from now on; of several for an endpoint the first that is not used up counts.
+    package func misbehave(_ rule: MisbehaviourRule) { memory.add(rule) }
+
+    /// Does everything right again.
+    package func behave() { memory.removeRules() }
 
     /// How many requests `endpoint` has had, the refused ones too.
     package func requestCount(_ endpoint: GatewayEndpoint) -> Int { memory.requestCount(endpoint) }

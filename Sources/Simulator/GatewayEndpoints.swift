@@ -20,13 +20,24 @@ struct GatewayEndpoints: Sendable {
             route(.post, "/v1/message", .message, Self.maximumMessageBytes, message),
             route(.post, "/v1/authenticate", .authenticate, Self.maximumMessageBytes, message),
             route(.get, "/v1/preUpload", .preUpload, 0, preUpload),
-            route(.post, "/upload/*", .upload, Self.maximumFileBytes, needsToken: false, upload),
             route(.post, "/v1/encodePayload", .encodePayload, Self.maximumPayloadBytes, encodePayload),
             route(.post, "/v1/constructPayload", .constructPayload, 65_536, constructPayload),
             route(.get, "/v1/preDownload", .preDownload, 0, preDownload),
             route(.post, "/v1/decodePayload", .decodePayload, Self.maximumPayloadBytes, decodePayload),
+            HTTPRoute(
+                .post, "/upload/*", body: .pulled(maximumBytes: Self.maximumFileBytes), handler: upload),
             // Whoever knows the address may download: the name is as long as a key.
-            route(.get, "/blob/*", .blob, 0, needsToken: false, blob),
+            HTTPRoute(.get, "/blob/*") { request, responder in
+                let misbehaviour = memory.begin(.blob)
+                if let wrong = misbehaviour?.answer { return wrong }
+                return blob(request).send(to: responder, misbehaviour, jobs)
+            },
+        ] + simulatorRoutes
+    }
+
+    /// What is no part of Apple's.
+    private var simulatorRoutes: [HTTPRoute] {
+        [
             HTTPRoute(.get, "/_simulator/messages") { request, responder in
                 answerLater(responder, question: MessagesQuestion(query: request.query))
                 return nil
@@ -34,40 +45,37 @@ struct GatewayEndpoints: Sendable {
             HTTPRoute(
                 .post, "/_simulator/payloads", body: .collected(maximumBytes: Self.maximumPayloadBytes)
             ) { request, _ in keepPayload(request) },
+            HTTPRoute(.post, "/_simulator/places") { request, _ in preUpload(request) },
+            HTTPRoute(.post, "/_simulator/misbehaviour", body: .collected(maximumBytes: 4096)) { request, _ in
+                misbehave(String(decoding: request.body, as: UTF8.self))
+            },
         ]
     }
 
     /// A route that counts, misbehaves when told to, and asks for a token before it answers.
     private func route(
         _ method: HTTPMethod, _ path: String, _ endpoint: GatewayEndpoint, _ maximumBytes: Int,
-        needsToken: Bool = true, _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+        _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
     ) -> HTTPRoute {
         HTTPRoute(method, path, body: .collected(maximumBytes: maximumBytes)) { _ in
             let bearer = BearerCheck(mspID: mspID, secret: secret)
             return { request, responder in
                 let misbehaviour = memory.begin(endpoint)
                 if let wrong = misbehaviour?.answer { return wrong }
-                let refusal = needsToken ? bearer.refusal(of: request) : nil
-                return send(refusal ?? answer(request), to: responder, misbehaviour)
+                let response = bearer.refusal(of: request) ?? answer(request)
+                return GatewayAnswer.whole(response).send(to: responder, misbehaviour, jobs)
             }
         }
     }
 
-    /// Returns the answer that is due now, nil when it comes later or never.
-    private func send(
-        _ response: HTTPResponse, to responder: HTTPResponder, _ misbehaviour: Misbehaviour?
-    ) -> HTTPResponse? {
-        switch misbehaviour {
-        case .delay(let delay):
-            jobs.yield {
-                // Cancelled when the gateway stops: then it is answered at once.
-                try? await Task.sleep(for: delay)
-                responder.respond(response)
-            }
-            return nil
-        case .silence: return nil
-        case .answer, .body, nil: return response
-        }
+    /// One rule in each line; nothing ends all misbehaviour.
+    private func misbehave(_ text: String) -> HTTPResponse {
+        let lines = text.split(whereSeparator: \.isWhitespace)
+        let rules = lines.compactMap { MisbehaviourRule(String($0)) }
+        guard rules.count == lines.count else { return badRequest("no rule") }
+        if rules.isEmpty { memory.removeRules() }
+        for rule in rules { memory.add(rule) }
+        return HTTPResponse(.ok)
     }
 
     private func message(_ request: HTTPRequest) -> HTTPResponse {
@@ -125,18 +133,40 @@ struct GatewayEndpoints: Sendable {
         return HTTPResponse(.ok, json: writer.finish())
     }
 
-    private func upload(_ request: HTTPRequest) -> HTTPResponse {
+    /// Takes a file piece by piece, and answers when all of it is there.
+    private func upload(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
+        let misbehaviour = memory.begin(.upload)
         let name = String(decoding: request.path.dropFirst("/upload/".utf8.count), as: UTF8.self)
+        guard let reader = request.bodyReader else { return HTTPResponse(.internalServerError) }
+        jobs.yield {
+            var content = StoredContentWriter()
+            do {
+                while let piece = try await reader.next() { try content.append(piece) }
+            } catch {
+                // The client left, or the disk is full; neither is Apple's to explain.
+                return responder.abort()
+            }
+            let (stored, checksum) = content.finish()
+            if let wrong = misbehaviour?.answer { return responder.respond(wrong) }
+            let answer = uploaded(stored, checksum, name: name)
+            if let due = GatewayAnswer.whole(answer).send(to: responder, misbehaviour, jobs) {
+                responder.respond(due)
+            }
+        }
+        return nil
+    }
+
+    private func uploaded(_ content: StoredContent, _ checksum: MMCSChecksum, name: String) -> HTTPResponse {
         guard let place = memory.place(named: name) else { return HTTPResponse(.notFound) }
-        guard request.body.count == place.sizeBytes else { return badRequest("another size was announced") }
-        let file = StoredPayload(uploaded: Array(request.body), as: place)
+        guard content.sizeBytes == place.sizeBytes else { return badRequest("another size was announced") }
+        let file = StoredPayload(uploaded: content, checksum, as: place)
         memory.store(file)
         var writer = JSONWriter()
         writer.object { writer in
             writer.key("singleFile")
             writer.object { writer in
                 writer.field("fileChecksum", file.reference.signatureBase64)
-                writer.field("size", file.ciphertext.count)
+                writer.field("size", content.sizeBytes)
                 writer.field("receipt", name)
             }
         }
@@ -182,10 +212,10 @@ struct GatewayEndpoints: Sendable {
         return HTTPResponse(.ok, json: writer.finish())
     }
 
-    private func blob(_ request: HTTPRequest) -> HTTPResponse {
+    private func blob(_ request: HTTPRequest) -> GatewayAnswer {
         let name = String(decoding: request.path.dropFirst("/blob/".utf8.count), as: UTF8.self)
-        guard let payload = memory.payload(named: name) else { return HTTPResponse(.notFound) }
-        return HTTPResponse(.ok, contentType: "application/octet-stream", body: payload.ciphertext)
+        guard let payload = memory.payload(named: name) else { return .whole(HTTPResponse(.notFound)) }
+        return .content(payload.content)
     }
 
     private func decodePayload(_ request: HTTPRequest) -> HTTPResponse {
@@ -234,7 +264,7 @@ extension Misbehaviour {
                 status, body: Array("\(status) : as told\n".utf8),
                 fields: seconds.map { [(name: "Retry-After", value: "\($0)")] } ?? [])
         case .body(let body): HTTPResponse(.ok, contentType: "application/octet-stream", body: body)
-        case .delay, .silence: nil
+        case .delay, .silence, .drop, .truncate, .resize, .garble, .trickle, .endless: nil
         }
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 final class GatewayMemory: Sendable {
     private static let maximumMessages = 10_000
     private static let maximumMessageBytes = 256 << 20
-    private static let maximumPayloadBytes = 256 << 20
+    private static let maximumPayloadBytes = 512 << 20
 
     private static let maximumPlaces = 10_000
 
@@ -21,7 +21,7 @@ final class GatewayMemory: Sendable {
         var payloadOrder: [String] = []
         var payloadBytes = 0
         var places: [String: UploadPlace] = [:]
-        var misbehaviours: [GatewayEndpoint: [Misbehaviour]] = [:]
+        var rules: [MisbehaviourRule] = []
         var requestCounts: [GatewayEndpoint: Int] = [:]
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var lastWaiter = 0
@@ -35,17 +35,16 @@ final class GatewayMemory: Sendable {
     func begin(_ endpoint: GatewayEndpoint) -> Misbehaviour? {
         state.withLock { state in
             state.requestCounts[endpoint, default: 0] += 1
-            guard let next = state.misbehaviours[endpoint]?.first else { return nil }
-            state.misbehaviours[endpoint]?.removeFirst()
-            return next
+            let due = state.rules.firstIndex { $0.endpoint == endpoint && $0.isLeft }
+            guard let due, state.rules[due].isDue() else { return nil }
+            defer { state.rules.removeAll { !$0.isLeft } }
+            return state.rules[due].misbehaviour
         }
     }
 
-    func add(_ misbehaviour: Misbehaviour, at endpoint: GatewayEndpoint, times: Int) {
-        state.withLock {
-            $0.misbehaviours[endpoint, default: []] += repeatElement(misbehaviour, count: times)
-        }
-    }
+    func add(_ rule: MisbehaviourRule) { state.withLock { $0.rules.append(rule) } }
+
+    func removeRules() { state.withLock { $0.rules = [] } }
 
     func requestCount(_ endpoint: GatewayEndpoint) -> Int {
         state.withLock { $0.requestCounts[endpoint] ?? 0 }
@@ -143,10 +142,10 @@ final class GatewayMemory: Sendable {
         state.withLock { state in
             state.payloads[payload.name] = payload
             state.payloadOrder.append(payload.name)
-            state.payloadBytes += payload.ciphertext.count
+            state.payloadBytes += payload.content.sizeBytes
             while state.payloadBytes > Self.maximumPayloadBytes {
                 let oldest = state.payloads.removeValue(forKey: state.payloadOrder.removeFirst())
-                state.payloadBytes -= oldest?.ciphertext.count ?? 0
+                state.payloadBytes -= oldest?.content.sizeBytes ?? 0
             }
         }
     }

@@ -7,6 +7,8 @@ import BalloonWire
 struct MMCSChecksum: Sendable, Equatable {
     let bytes: [UInt8]
 
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
     init(of file: [UInt8]) {
         bytes = [0x81] + sha1(Array("com.apple.XattrObjectSalt\0com.apple.DataObjectSalt\0".utf8) + file)
     }

@@ -110,6 +110,67 @@ package struct SimulatedCustomer: Sendable {
         return PayloadMove.replace(in: body, by: try await upload(stored), inline: inline)
     }
 
+    /// Encrypts a file as a device does, gives it into the gateway's keeping, and returns the attachment, a JSON object.
+    ///
+    /// Read piece by piece, so that 100 MB are no matter.
+    package func attach(_ path: String, name: String, mimeType: String) async throws -> [UInt8] {
+        guard let gateway else { throw SimulatorError.gatewayMissing }
+        let file = try File(path, for: .reading)
+        let (sizeBytes, key) = (try file.sizeBytes(), AttachmentKey())
+        let fields = [
+            (name: "source-id", value: business.rawValue), (name: "MMCS-Size", value: "\(sizeBytes)"),
+        ]
+        let place = try await document(
+            TransportRequest(
+                method: "POST", url: "\(gateway)/_simulator/places", headers: fields, allowsPlainHTTP: true))
+        var upload = TransportRequest(
+            method: "POST", url: place["upload-url"]?.string ?? "", timeout: .seconds(600),
+            allowsPlainHTTP: true)
+        upload.source = ContentSource(sizeBytes: sizeBytes) {
+            let cipher = FileCipher(try AES256CTR(key: key.secret))
+            var position = 0
+            return { maximumBytes in
+                var piece = try file.read(at: position, count: maximumBytes)
+                position += piece.count
+                cipher.apply(to: &piece)
+                return piece
+            }
+        }
+        let checksum = try await document(upload)["singleFile"]?["fileChecksum"]?.string ?? ""
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("name", name)
+            writer.field("mimeType", mimeType)
+            writer.field("size", sizeBytes)
+            writer.field("key", key.field.uppercased())
+            writer.field("signature", (try? Base64.decode(checksum)).map { Hex.encode($0).uppercased() })
+            writer.field("signature-base64", checksum)
+            writer.field("url", place["mmcs-url"]?.string)
+            writer.field("owner", place["mmcs-owner"]?.string)
+        }
+        return writer.finish()
+    }
+
+    /// Adds attachments to a text: each has its U+FFFC in the body.
+    package func message(_ message: [UInt8], with attachments: [[UInt8]]) throws(SimulatorError) -> [UInt8] {
+        if attachments.isEmpty { return message }
+        let body = try root(of: message)
+        var list = JSONWriter()
+        list.array { writer in for attachment in attachments { writer.raw(attachment) } }
+        let marks = String(repeating: "\u{FFFC}", count: attachments.count)
+        return body.replacing(members: [
+            "body": quoted((body["body"]?.string ?? "") + marks), "attachments": list.finish(),
+        ])
+    }
+
+    private func document(_ request: TransportRequest) async throws -> JSONValue {
+        let answer = try await transport.send(request)
+        guard answer.status == 200, let document = try? JSONDocument(answer.body) else {
+            throw SimulatorError.gatewayRefused(status: answer.status)
+        }
+        return document.root
+    }
+
     /// What the business has sent to this customer since number `number`; waits at most 60 seconds for the first.
     package func replies(after number: Int = 0, within wait: Duration = .zero) async throws
         -> [DeliveredMessage]
@@ -133,15 +194,11 @@ package struct SimulatedCustomer: Sendable {
     /// Asks the simulator, not Apple's part of it.
     private func ask(_ path: String, body: [UInt8]? = nil, timeout: Duration) async throws -> JSONValue {
         guard let gateway else { throw SimulatorError.gatewayMissing }
-        let answer = try await transport.send(
+        // What is no JSON was not answered by the simulator either.
+        return try await document(
             TransportRequest(
                 method: body == nil ? "GET" : "POST", url: "\(gateway)/_simulator/\(path)", body: body ?? [],
                 timeout: timeout, maximumResponseBytes: 64 << 20, allowsPlainHTTP: true))
-        // What is no JSON was not answered by the simulator either.
-        guard answer.status == 200, let document = try? JSONDocument(answer.body) else {
-            throw SimulatorError.gatewayRefused(status: answer.status)
-        }
-        return document.root
     }
 
     private func root(of message: [UInt8]) throws(SimulatorError) -> JSONValue {
@@ -156,4 +213,13 @@ package struct SimulatedCustomer: Sendable {
         writer.string(text)
         return writer.finish()
     }
+}
+
+/// A cipher that a closure can keep.
+private final class FileCipher {
+    private var cipher: AES256CTR
+
+    init(_ cipher: consuming AES256CTR) { self.cipher = cipher }
+
+    func apply(to piece: inout [UInt8]) { cipher.apply(to: &piece) }
 }

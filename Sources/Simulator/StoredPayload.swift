@@ -8,17 +8,16 @@ struct StoredPayload: Sendable {
     let name: String
     let reference: SimulatedReference
     let business: BusinessID
-    let ciphertext: [UInt8]
+    let content: StoredContent
 
-    /// Keeps what a business has encrypted itself; its key is not known here.
-    init(uploaded ciphertext: [UInt8], as place: UploadPlace) {
-        self.ciphertext = ciphertext
+    /// Keeps what somebody has encrypted; its key is not known here.
+    init(uploaded content: StoredContent, _ checksum: MMCSChecksum, as place: UploadPlace) {
+        self.content = content
         business = place.business
         name = place.name
-        let checksum = MMCSChecksum(of: ciphertext)
         reference = SimulatedReference(
             bid: "", url: place.url, owner: place.owner, key: "", signature: checksum.hex,
-            signatureBase64: checksum.base64, sizeBytes: ciphertext.count, title: nil)
+            signatureBase64: checksum.base64, sizeBytes: content.sizeBytes, title: nil)
     }
 
     /// Encrypts a payload with a key of its own.
@@ -27,7 +26,7 @@ struct StoredPayload: Sendable {
         var bytes = payload.encode()
         var cipher = try AES256CTR(key: key.secret)
         cipher.apply(to: &bytes)
-        ciphertext = bytes
+        content = StoredContent(bytes)
         business = payload.business
         name = Hex.encode(randomBytes(24)).uppercased()
         let interactiveData = payload.interactiveData

@@ -10,7 +10,15 @@ struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server with a demo business and a simulated gateway.",
         discussion:
-            "Prints three commands to try. Other commands find it by the file dev.json in its data directory."
+            """
+            Prints three commands to try. Other commands find it by the file dev.json in its data directory.
+
+            With --misbehave the gateway does wrong what a rule says: message, authenticate, preUpload, upload, \
+            encodePayload, constructPayload, preDownload, blob or decodePayload, and then =503 or another status (=429/7 with \
+            Retry-After), =delay/250 (milliseconds), =silence, =drop, =expired, =truncate/100, =longer/1, =shorter/1, \
+            =garble, =slow/1000 (bytes a second) or =endless; ,times=N for the next N requests only, ,every=N for each \
+            N-th. While it runs, POST the rules to /_simulator/misbehaviour of the gateway; an empty body ends them.
+            """
     )
 
     static let defaultDirectory = "data"
@@ -27,6 +35,12 @@ struct Dev: AsyncParsableCommand {
             valueName: "program"))
     var handler: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "What the simulated gateway does wrong: ENDPOINT=WHAT[,times=N][,every=N]; may be repeated.",
+            valueName: "rule"))
+    var misbehave: [MisbehaviourRule] = []
+
     @OptionGroup var log: LogOptions
 
     func validate() throws {
@@ -37,6 +51,7 @@ struct Dev: AsyncParsableCommand {
         let logger = try log.start().logger
         var known = try DevelopmentServer.read(in: data) ?? .random()
         let gateway = FakeGateway(mspID: known.mspID, secret: known.secret, logger: logger)
+        for rule in misbehave { gateway.misbehave(rule) }
         let address = try await gateway.start()
         known.gateway = "http://\(address)"
         do {
@@ -69,4 +84,9 @@ struct Dev: AsyncParsableCommand {
             StandardStream.output.write(DevelopmentGreeting(server: known, directory: data).text)
         }
     }
+}
+
+/// `ENDPOINT=WHAT[,times=N][,every=N]`.
+extension MisbehaviourRule: ExpressibleByArgument {
+    init?(argument: String) { self.init(argument) }
 }

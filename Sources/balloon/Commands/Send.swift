@@ -159,15 +159,15 @@ struct SendContent: ParsableArguments {
             do throws(SystemError) { _ = try File(whole, for: .reading) } catch {
                 throw CommandFailure.unreadable(path: path, error)
             }
-            return OutboundFile(path: whole, mimeType: mediaType(of: path))
+            return OutboundFile(path: whole, mimeType: Self.mediaType(of: path))
         }
     }
-}
 
-/// What the ending of a name says; Apple refuses no type.
-private func mediaType(of path: String) -> String {
-    let ending = path.split(separator: ".").last?.lowercased() ?? ""
-    return mediaTypes[ending] ?? "application/octet-stream"
+    /// What the ending of a name says; Apple refuses no type.
+    static func mediaType(of path: String) -> String {
+        let ending = path.split(separator: ".").last?.lowercased() ?? ""
+        return mediaTypes[ending] ?? "application/octet-stream"
+    }
 }
 
 private let mediaTypes = [

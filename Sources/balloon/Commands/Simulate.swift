@@ -34,6 +34,16 @@ struct Simulate: AsyncParsableCommand {
     @Flag(help: "Put interactive data behind a reference, however small it is.")
     var large = false
 
+    @Option(help: ArgumentHelp("A file that goes with each text; may be repeated.", valueName: "file"))
+    var attach: [String] = []
+
+    @Option(
+        name: .customLong("repeat"), help: ArgumentHelp("Post each message so often.", valueName: "times"))
+    var repetitions = 1
+
+    @Flag(help: "Post the messages, and their repetitions, in any order.")
+    var shuffle = false
+
     @Flag(help: "Wait for the business's replies, and print them.")
     var wait = false
 
@@ -44,6 +54,7 @@ struct Simulate: AsyncParsableCommand {
 
     func validate() throws {
         guard !messages.isEmpty else { throw ValidationError("Name a kind or a file.") }
+        guard (1...1000).contains(repetitions) else { throw ValidationError("--repeat takes 1 to 1000.") }
         guard (1...512).contains(customer.utf8.count) else {
             throw ValidationError("A customer's identifier has 1 to 512 bytes.")
         }
@@ -60,11 +71,28 @@ struct Simulate: AsyncParsableCommand {
             id: CustomerID(customer), business: try server.business(business), server: url,
             mspID: server.mspID, secret: server.secret, gateway: server.gateway,
             transport: try CurlTransport())
-        for input in inputs { try await send(input, as: customer, to: url) }
+        var messages: [[UInt8]] = []
+        for input in inputs {
+            let message = try await message(input, of: customer)
+            messages += repeatElement(message, count: repetitions)
+        }
+        if shuffle { messages.shuffle() }
+        for message in messages { try await send(message, as: customer, to: url) }
     }
 
-    private func send(_ input: SimulatedInput, as customer: SimulatedCustomer, to url: String) async throws {
+    private func message(_ input: SimulatedInput, of customer: SimulatedCustomer) async throws -> [UInt8] {
         let message = try input.message(of: customer)
+        guard case .kind(.text) = input else { return message }
+        var attachments: [[UInt8]] = []
+        for path in attach {
+            let name = path.split(separator: "/").last.map(String.init) ?? path
+            attachments.append(
+                try await customer.attach(path, name: name, mimeType: SendContent.mediaType(of: path)))
+        }
+        return try customer.message(message, with: attachments)
+    }
+
+    private func send(_ message: [UInt8], as customer: SimulatedCustomer, to url: String) async throws {
         // Replies are told from those to earlier messages by their number.
         let before = wait ? try await customer.replies().last?.number ?? 0 : 0
         let answer: TransportResponse

@@ -1,0 +1,98 @@
+import BalloonHTTP
+import BalloonPOSIX
+
+/// What the gateway has to say to one request: a whole answer, or content that it keeps.
+enum GatewayAnswer: Sendable {
+    case whole(HTTPResponse)
+    case content(StoredContent)
+
+    private static let pieceBytes = 64 << 10
+
+    /// Sends it, well or badly; returns an answer that is due at once.
+    ///
+    /// What takes time is done by a job.
+    func send(
+        to responder: HTTPResponder, _ misbehaviour: Misbehaviour?,
+        _ jobs: AsyncStream<GatewayJob>.Continuation
+    ) -> HTTPResponse? {
+        switch misbehaviour {
+        case .silence: return nil
+        case .drop:
+            responder.abort()
+            return nil
+        case nil, .answer, .body:
+            if case .whole(let response) = self { return response }
+            jobs.yield { await write(to: responder, rate: nil) }
+        case .delay(let delay):
+            jobs.yield {
+                // Cancelled when the gateway stops: then it is answered at once.
+                try? await Task.sleep(for: delay)
+                await write(to: responder, rate: nil)
+            }
+        case .trickle(let rate): jobs.yield { await write(to: responder, rate: rate) }
+        case .truncate(let bytes): jobs.yield { await cut(after: bytes, responder) }
+        case .endless: jobs.yield { await writeForEver(to: responder) }
+        case .resize(let difference):
+            return changed { bytes in
+                difference < 0
+                    ? Array(bytes.dropLast(-difference)) : bytes + [UInt8](repeating: 0, count: difference)
+            }
+        case .garble: return changed { $0.map { ~$0 } }
+        }
+        return nil
+    }
+
+    private var kept: StoredContent {
+        switch self {
+        case .whole(let response): StoredContent(response.body)
+        case .content(let content): content
+        }
+    }
+
+    private func changed(_ change: ([UInt8]) -> [UInt8]) -> HTTPResponse {
+        // What cannot be read back is as good as something else.
+        HTTPResponse(
+            .ok, contentType: "application/octet-stream", body: change((try? kept.readAll()) ?? []))
+    }
+
+    private func write(to responder: HTTPResponder, rate: Int?) async {
+        if rate == nil, case .whole(let response) = self { return responder.respond(response) }
+        let content = kept
+        let writer = responder.stream(head(content))
+        // A second has ten pieces.
+        let pieceBytes = rate.map { max(1, $0 / 10) } ?? Self.pieceBytes
+        var position = 0
+        while position < content.sizeBytes {
+            guard let piece = try? content.read(at: position, count: pieceBytes), !piece.isEmpty,
+                // The client left, or the gateway stops.
+                (try? await writer.write(piece)) != nil
+            else { return responder.abort() }
+            position += piece.count
+            if rate != nil, (try? await Task.sleep(for: .milliseconds(100))) == nil {
+                return responder.abort()
+            }
+        }
+        writer.finish()
+    }
+
+    private func cut(after bytes: Int, _ responder: HTTPResponder) async {
+        let content = kept
+        let writer = responder.stream(head(content))
+        // Whether it arrives is the client's matter.
+        if let piece = try? content.read(at: 0, count: min(bytes, content.sizeBytes)) {
+            try? await writer.write(piece)
+        }
+        responder.abort()
+    }
+
+    private func writeForEver(to responder: HTTPResponder) async {
+        let writer = responder.stream(HTTPStreamHead(.ok, contentType: "application/octet-stream"))
+        let piece = [UInt8](repeating: 0, count: 16 << 10)
+        while !Task.isCancelled, (try? await writer.write(piece)) != nil {}
+        responder.abort()
+    }
+
+    private func head(_ content: StoredContent) -> HTTPStreamHead {
+        HTTPStreamHead(.ok, contentType: "application/octet-stream", contentLength: content.sizeBytes)
+    }
+}
