@@ -20,7 +20,7 @@ package struct HTTPLimits: Sendable, Equatable {
     /// wait; over it 503 for a request that holds more than ``freeBytesPerConnection`` and grows.
     ///
     /// What comes whole with one read is never held, so small requests are served however full it is.
-    package var maximumBufferedBytes = 64 << 20
+    package var maximumBufferedBytes = 32 << 20
     /// Bytes of answers that wait for a slow reader before its next pipelined request is looked at.
     package var maximumPendingOutputBytes = 65536
 

@@ -80,6 +80,19 @@ import Testing
         }
     }
 
+    @Test func `a client that goes on sending gets its refusal, and no reset`() async throws {
+        try await withServer(sampleRoutes) { server in
+            let answer = try await server.withConnection { connection in
+                try connection.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n")
+                // Far more than the kernel keeps: the server must take it, and throw it away.
+                try connection.send(String(repeating: "x", count: 20_000_000))
+                return try connection.rest()
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 413 "))
+            #expect(answer.ranges(of: "HTTP/1.1").count == 1)
+        }
+    }
+
     @Test func `a refusal after HEAD has its body`() async throws {
         try await withServer(sampleRoutes) { server in
             let answers = try await server.exchange(

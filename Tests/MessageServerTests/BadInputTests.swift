@@ -94,6 +94,19 @@ import Testing
         await server.stop()
     }
 
+    @Test func `what is refused while it is read has a reference, too`() async throws {
+        let server = try await ServerUnderTest()
+        let target = "/s3cret" + String(repeating: "x", count: 9000)
+        let answer = try await server.transport.send(
+            TransportRequest(url: server.url + target, allowsPlainHTTP: true))
+        #expect(answer.status == 414)
+        let body = String(decoding: answer.body, as: UTF8.self)
+        let reference = try #require(body.split(separator: "reference ").last).prefix(16)
+        #expect(server.log.lines.contains { $0.contains(reference) && $0.contains("requestLineTooLong") })
+        #expect(!body.contains("s3cret") && server.log.lines.allSatisfy { !$0.contains("s3cret") })
+        await server.stop()
+    }
+
     @Test func `an id given twice counts once, the last one`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)

@@ -217,6 +217,13 @@ measure("200 pipeliners that never read") {
     for client in clients { client.send(pipeline) }
 }
 
+let megabyte = [UInt8](repeating: 0x61, count: 1 << 20)
+measure("200 large bodies that do not end") {
+    open(200, isBlocking: false, postHead + "Content-Length: 10000000\r\n\r\n")
+} attack: { clients in
+    for client in clients { client.send(megabyte) }
+}
+
 measure("half-closed connections") {
     []
 } attack: { _ in
