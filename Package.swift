@@ -54,7 +54,7 @@ let package = Package(
         cTarget("CLinux"),
         cTarget("CZlib", ["z"]),
         cTarget("COpenSSL", ["ssl", "crypto"]),
-        cTarget("CCurl", ["curl"]),
+        cTarget("CCurl"),
         target("BalloonPOSIX", ["CLinux"]),
         target("BalloonJSON"),
         target("BalloonWire", ["COpenSSL", "CZlib"]),

@@ -2,7 +2,8 @@ internal import CCurl
 
 /// libcurl's multi handle and the transfers in it; belongs to one isolation domain.
 @safe final class CurlEngine {
-    private let multi: UnsafeMutableRawPointer
+    /// Nil until the first request: libcurl is loaded with that.
+    private var multi: UnsafeMutableRawPointer?
     // libcurl's callbacks write to it, so that it must not move.
     private let events: UnsafeMutablePointer<balloon_curl_events>
     /// By the address of the easy handle.
@@ -10,24 +11,17 @@ internal import CCurl
 
     /// Throws `TransportError.failed` when there are no descriptors left.
     init() throws(TransportError) {
-        guard isCurlReady, let multi = unsafe curl_multi_init() else {
-            throw TransportError(CURLE_FAILED_INIT)
-        }
-        unsafe self.multi = multi
         unsafe events = .allocate(capacity: 1)
         unsafe events.initialize(to: balloon_curl_events(epoll: -1, timer: -1))
-        guard unsafe balloon_curl_events_open(events, multi) == 0 else {
+        guard unsafe balloon_curl_events_open(events) == 0 else {
             throw TransportError(CURLE_FAILED_INIT)
         }
     }
 
     deinit {
-        for transfer in transfers.values {
-            unsafe curl_multi_remove_handle(multi, transfer.easy)
-            transfer.cancel()
-        }
+        for transfer in transfers.values { cancel(transfer) }
         // The connections that it closes are still taken out of the set of events.
-        unsafe curl_multi_cleanup(multi)
+        if let multi = unsafe multi { unsafe balloon_curl_multi_cleanup(multi) }
         unsafe balloon_curl_events_close(events)
         unsafe events.deallocate()
     }
@@ -39,8 +33,9 @@ internal import CCurl
     func start(_ request: TransportRequest, ticket: TransferTicket, continuation: CurlTransfer.Continuation) {
         do throws(TransportError) {
             guard !ticket.isCancelled else { throw .cancelled }
+            let multi = try unsafe loadedMulti()
             let transfer = try CurlTransfer(request, ticket: ticket, continuation: continuation)
-            guard unsafe curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
+            guard unsafe balloon_curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
                 throw TransportError(CURLE_OUT_OF_MEMORY)
             }
             transfers[transfer.address] = transfer
@@ -53,15 +48,31 @@ internal import CCurl
     /// Ends the transfer of `ticket`, if it is still under way, and closes its connection or stream.
     func cancel(_ ticket: TransferTicket) {
         guard let transfer = transfers.values.first(where: { $0.ticket === ticket }) else { return }
+        cancel(transfer)
+    }
+
+    private func cancel(_ transfer: CurlTransfer) {
         remove(transfer)
         transfer.cancel()
     }
 
+    /// Loads libcurl and makes its handle, where that has not been done.
+    private func loadedMulti() throws(TransportError) -> UnsafeMutableRawPointer {
+        if let multi = unsafe multi { return unsafe multi }
+        guard balloon_curl_load() == 1, let multi = unsafe balloon_curl_multi_init() else {
+            throw TransportError(CURLE_FAILED_INIT)
+        }
+        unsafe balloon_curl_events_attach(events, multi)
+        unsafe self.multi = multi
+        return unsafe multi
+    }
+
     /// Does what can be done without waiting, and resumes the senders of what is done.
     func run() {
+        guard let multi = unsafe multi else { return }
         unsafe balloon_curl_events_run(events, multi)
         var left: Int32 = 0
-        while let message = unsafe curl_multi_info_read(multi, &left) {
+        while let message = unsafe balloon_curl_multi_info_read(multi, &left) {
             // The message is only valid until the handle is removed.
             let code = unsafe message.pointee.data.result
             guard unsafe message.pointee.msg == CURLMSG_DONE,
@@ -73,7 +84,7 @@ internal import CCurl
     }
 
     private func remove(_ transfer: CurlTransfer) {
-        unsafe curl_multi_remove_handle(multi, transfer.easy)
+        if let multi = unsafe multi { unsafe balloon_curl_multi_remove_handle(multi, transfer.easy) }
         transfers[transfer.address] = nil
     }
 }
@@ -81,6 +92,3 @@ internal import CCurl
 extension CurlTransfer {
     fileprivate var address: UInt { unsafe UInt(bitPattern: easy) }
 }
-
-/// libcurl's own state, once per process.
-private let isCurlReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK

@@ -19,11 +19,11 @@ internal import CCurl
         }
     }
 
-    deinit { unsafe curl_slist_free_all(list) }
+    deinit { unsafe balloon_curl_slist_free_all(list) }
 
     private mutating func append(_ line: String) {
         // curl_slist_append copies the string, and returns NULL only without memory.
-        let longer = unsafe curl_slist_append(list, line)
+        let longer = unsafe balloon_curl_slist_append(list, line)
         precondition(unsafe longer != nil, "out of memory")
         unsafe list = longer
     }

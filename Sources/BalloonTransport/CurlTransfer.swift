@@ -20,7 +20,7 @@ internal import CCurl
         // A NUL would end what libcurl sees.
         guard isToken(request.method), isFieldValue(request.url) else { throw .requestInvalid }
         headers = try CurlHeaders(request)
-        guard let easy = unsafe curl_easy_init() else { throw TransportError(CURLE_OUT_OF_MEMORY) }
+        guard let easy = unsafe balloon_curl_easy_init() else { throw TransportError(CURLE_OUT_OF_MEMORY) }
         unsafe self.easy = easy
         self.ticket = ticket
         self.continuation = continuation
@@ -30,7 +30,7 @@ internal import CCurl
         try setOptions(request)
     }
 
-    deinit { unsafe curl_easy_cleanup(easy) }
+    deinit { unsafe balloon_curl_easy_cleanup(easy) }
 
     /// Resumes the sender with what the transfer brought; called once, and not after `cancel`.
     func finish(_ code: CURLcode) {

@@ -1,14 +1,124 @@
 #include "CCurl.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+
+// libcurl's functions, once it is loaded. Not under their own names: libcurl calls itself by those.
+static struct {
+    __typeof__(curl_global_init) *global_init;
+    __typeof__(curl_easy_init) *easy_init;
+    __typeof__(curl_easy_cleanup) *easy_cleanup;
+    __typeof__(curl_easy_setopt) *easy_setopt;
+    __typeof__(curl_easy_getinfo) *easy_getinfo;
+    __typeof__(curl_multi_init) *multi_init;
+    __typeof__(curl_multi_cleanup) *multi_cleanup;
+    __typeof__(curl_multi_setopt) *multi_setopt;
+    __typeof__(curl_multi_add_handle) *multi_add_handle;
+    __typeof__(curl_multi_remove_handle) *multi_remove_handle;
+    __typeof__(curl_multi_info_read) *multi_info_read;
+    __typeof__(curl_multi_socket_action) *multi_socket_action;
+    __typeof__(curl_slist_append) *slist_append;
+    __typeof__(curl_slist_free_all) *slist_free_all;
+    int is_loaded;
+} library;
+
+static void load(void) {
+    void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) return;
+    int is_complete = 1;
+#define FIND(name) is_complete &= (*(void **)&library.name = dlsym(handle, "curl_" #name)) != NULL
+    FIND(global_init);
+    FIND(easy_init);
+    FIND(easy_cleanup);
+    FIND(easy_setopt);
+    FIND(easy_getinfo);
+    FIND(multi_init);
+    FIND(multi_cleanup);
+    FIND(multi_setopt);
+    FIND(multi_add_handle);
+    FIND(multi_remove_handle);
+    FIND(multi_info_read);
+    FIND(multi_socket_action);
+    FIND(slist_append);
+    FIND(slist_free_all);
+#undef FIND
+    library.is_loaded = is_complete && library.global_init(CURL_GLOBAL_ALL) == CURLE_OK;
+}
+
+int balloon_curl_load(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return library.is_loaded;
+}
+
+CURL *balloon_curl_easy_init(void) { return library.easy_init(); }
+
+void balloon_curl_easy_cleanup(CURL *easy) { library.easy_cleanup(easy); }
+
+CURLM *balloon_curl_multi_init(void) { return library.multi_init(); }
+
+CURLMcode balloon_curl_multi_cleanup(CURLM *multi) { return library.multi_cleanup(multi); }
+
+CURLMcode balloon_curl_multi_add_handle(CURLM *multi, CURL *easy) {
+    return library.multi_add_handle(multi, easy);
+}
+
+CURLMcode balloon_curl_multi_remove_handle(CURLM *multi, CURL *easy) {
+    return library.multi_remove_handle(multi, easy);
+}
+
+CURLMsg *balloon_curl_multi_info_read(CURLM *multi, int *left) {
+    return library.multi_info_read(multi, left);
+}
+
+struct curl_slist *balloon_curl_slist_append(struct curl_slist *list, const char *line) {
+    return library.slist_append(list, line);
+}
+
+void balloon_curl_slist_free_all(struct curl_slist *list) {
+    if (list != NULL) library.slist_free_all(list);
+}
+
+CURLcode balloon_curl_set_number(CURL *easy, CURLoption option, long value) {
+    return library.easy_setopt(easy, option, value);
+}
+
+CURLcode balloon_curl_set_size(CURL *easy, CURLoption option, curl_off_t value) {
+    return library.easy_setopt(easy, option, value);
+}
+
+CURLcode balloon_curl_set_string(CURL *easy, CURLoption option, const char *value) {
+    return library.easy_setopt(easy, option, value);
+}
+
+CURLcode balloon_curl_set_bytes(CURL *easy, CURLoption option, const void *value) {
+    return library.easy_setopt(easy, option, value);
+}
+
+CURLcode balloon_curl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return library.easy_setopt(easy, option, value);
+}
+
+CURLcode balloon_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return library.easy_setopt(easy, option, value);
+}
+
+CURLcode balloon_curl_set_callback(CURL *easy, CURLoption option, curl_write_callback value) {
+    return library.easy_setopt(easy, option, value);
+}
+
+CURLcode balloon_curl_get_number(CURL *easy, CURLINFO info, long *value) {
+    return library.easy_getinfo(easy, info, value);
+}
 
 // A CURLMOPT_SOCKETFUNCTION; 0 is the only answer that does not break the transfers.
 static int watch(CURL *easy, curl_socket_t socket, int what, void *user, void *private) {
@@ -41,7 +151,7 @@ static int arm(CURLM *multi, long milliseconds, void *user) {
     return 0;
 }
 
-int balloon_curl_events_open(balloon_curl_events *events, CURLM *multi) {
+int balloon_curl_events_open(balloon_curl_events *events) {
     events->timer = -1;
     events->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (events->epoll >= 0) events->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -51,13 +161,16 @@ int balloon_curl_events_open(balloon_curl_events *events, CURLM *multi) {
         balloon_curl_events_close(events);
         return error;
     }
-    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
-    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, events);
-    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, arm);
-    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, events);
-    // By default the number of idle connections that are kept follows the number of transfers under way.
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 64L);
     return 0;
+}
+
+void balloon_curl_events_attach(balloon_curl_events *events, CURLM *multi) {
+    library.multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
+    library.multi_setopt(multi, CURLMOPT_SOCKETDATA, events);
+    library.multi_setopt(multi, CURLMOPT_TIMERFUNCTION, arm);
+    library.multi_setopt(multi, CURLMOPT_TIMERDATA, events);
+    // By default the number of idle connections that are kept follows the number of transfers under way.
+    library.multi_setopt(multi, CURLMOPT_MAXCONNECTS, 64L);
 }
 
 void balloon_curl_events_close(balloon_curl_events *events) {
@@ -75,7 +188,7 @@ void balloon_curl_events_run(balloon_curl_events *events, CURLM *multi) {
         if (descriptor == events->timer) {
             uint64_t expirations;
             if (read(events->timer, &expirations, sizeof expirations) > 0)
-                curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+                library.multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
             continue;
         }
         int what = 0;
@@ -83,7 +196,7 @@ void balloon_curl_events_run(balloon_curl_events *events, CURLM *multi) {
         if (ready[index].events & EPOLLOUT) what |= CURL_CSELECT_OUT;
         if (ready[index].events & (EPOLLERR | EPOLLHUP)) what |= CURL_CSELECT_ERR;
         // libcurl ignores a socket that an event before this one made it close.
-        curl_multi_socket_action(multi, descriptor, what, &running);
+        library.multi_socket_action(multi, descriptor, what, &running);
     }
 }
 
@@ -122,9 +235,9 @@ static int use_allowed(void *user, char *peer, char *local, int peer_port, int l
 }
 
 CURLcode balloon_curl_set_gate(CURL *easy, balloon_curl_gate *gate) {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_allowed);
-    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, gate);
-    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, use_allowed);
-    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, gate);
+    CURLcode code = library.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_allowed);
+    if (code == CURLE_OK) code = library.easy_setopt(easy, CURLOPT_OPENSOCKETDATA, gate);
+    if (code == CURLE_OK) code = library.easy_setopt(easy, CURLOPT_PREREQFUNCTION, use_allowed);
+    if (code == CURLE_OK) code = library.easy_setopt(easy, CURLOPT_PREREQDATA, gate);
     return code;
 }

@@ -4,37 +4,30 @@
 
 #include <curl/curl.h>
 
-static inline CURLcode balloon_curl_set_number(CURL *easy, CURLoption option, long value) {
-    return curl_easy_setopt(easy, option, value);
-}
+// libcurl and the thirty libraries that it needs are most of what the process would load at its start, so it is loaded
+// with its first use, once: 1 when it is there. Nothing else of this header may be called before.
+int balloon_curl_load(void);
 
-static inline CURLcode balloon_curl_set_size(CURL *easy, CURLoption option, curl_off_t value) {
-    return curl_easy_setopt(easy, option, value);
-}
+// libcurl's functions of these names.
+CURL *balloon_curl_easy_init(void);
+void balloon_curl_easy_cleanup(CURL *easy);
+CURLM *balloon_curl_multi_init(void);
+CURLMcode balloon_curl_multi_cleanup(CURLM *multi);
+CURLMcode balloon_curl_multi_add_handle(CURLM *multi, CURL *easy);
+CURLMcode balloon_curl_multi_remove_handle(CURLM *multi, CURL *easy);
+CURLMsg *balloon_curl_multi_info_read(CURLM *multi, int *left);
+struct curl_slist *balloon_curl_slist_append(struct curl_slist *list, const char *line);
+void balloon_curl_slist_free_all(struct curl_slist *list);
 
-static inline CURLcode balloon_curl_set_string(CURL *easy, CURLoption option, const char *value) {
-    return curl_easy_setopt(easy, option, value);
-}
-
-static inline CURLcode balloon_curl_set_bytes(CURL *easy, CURLoption option, const void *value) {
-    return curl_easy_setopt(easy, option, value);
-}
-
-static inline CURLcode balloon_curl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
-    return curl_easy_setopt(easy, option, value);
-}
-
-static inline CURLcode balloon_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
-    return curl_easy_setopt(easy, option, value);
-}
-
-static inline CURLcode balloon_curl_set_callback(CURL *easy, CURLoption option, curl_write_callback value) {
-    return curl_easy_setopt(easy, option, value);
-}
-
-static inline CURLcode balloon_curl_get_number(CURL *easy, CURLINFO info, long *value) {
-    return curl_easy_getinfo(easy, info, value);
-}
+// curl_easy_setopt and curl_easy_getinfo, for one type each.
+CURLcode balloon_curl_set_number(CURL *easy, CURLoption option, long value);
+CURLcode balloon_curl_set_size(CURL *easy, CURLoption option, curl_off_t value);
+CURLcode balloon_curl_set_string(CURL *easy, CURLoption option, const char *value);
+CURLcode balloon_curl_set_bytes(CURL *easy, CURLoption option, const void *value);
+CURLcode balloon_curl_set_list(CURL *easy, CURLoption option, struct curl_slist *value);
+CURLcode balloon_curl_set_pointer(CURL *easy, CURLoption option, void *value);
+CURLcode balloon_curl_set_callback(CURL *easy, CURLoption option, curl_write_callback value);
+CURLcode balloon_curl_get_number(CURL *easy, CURLINFO info, long *value);
 
 // Which addresses a transfer may connect to; it must not move while the easy handle lives.
 typedef struct {
@@ -56,8 +49,11 @@ typedef struct {
     int timer;
 } balloon_curl_events;
 
-// Opens both descriptors and makes `multi` keep them up to date; 0 or errno.
-int balloon_curl_events_open(balloon_curl_events *events, CURLM *multi);
+// Opens both descriptors; 0 or errno. libcurl need not be loaded for it.
+int balloon_curl_events_open(balloon_curl_events *events);
+
+// Makes `multi` keep both up to date.
+void balloon_curl_events_attach(balloon_curl_events *events, CURLM *multi);
 
 // Closes both descriptors, after `multi` was cleaned up.
 void balloon_curl_events_close(balloon_curl_events *events);
