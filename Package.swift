@@ -120,6 +120,15 @@ let package = Package(
             ],
             path: "scripts/bench.d/server",
             swiftSettings: testSettings),
+        .executableTarget(
+            name: "HandlerBench",
+            dependencies: [
+                "MessageServer", "HandlerBridges", "StdioHandler", "Simulator", "HandlerKit", "BalloonHTTP",
+                "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX", "BusinessMessages", logging,
+            ],
+            path: "scripts/bench.d/handlers",
+            exclude: ["echo.py"],
+            swiftSettings: testSettings),
         testTarget("BalloonPOSIXTests", ["BalloonPOSIX"]),
         testTarget("BalloonJSONTests", ["BalloonJSON"]),
         testTarget("BalloonWireTests", ["BalloonWire", "BalloonJSON"]),
