@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonTransport
 import BusinessMessages
+import Dispatch
 import HandlerKit
 import Simulator
 import TestSupport
@@ -69,6 +70,40 @@ struct ReloadTests {
         await server.stop()
         // Nobody was interrupted: every event was handled at its first attempt.
         #expect(server.stages.events.allSatisfy { $0.attempt ?? 1 == 1 })
+    }
+
+    /// A handler in the process whose first call never returns, and whose others wait for its one slot.
+    private struct Stuck: TextHandler {
+        let release: DispatchSemaphore
+        func text(_ text: Text, _ context: Context) async -> Outcome {
+            await withCheckedContinuation { continuation in
+                release.wait()
+                continuation.resume()
+            }
+            return .handled
+        }
+    }
+
+    private struct StuckFactory: HandlerFactory {
+        let release: DispatchSemaphore
+        var name: String { "stuck" }
+        func make(configuration: JSONValue?) -> any Handler { Stuck(release: release) }
+    }
+
+    @Test func `a handler that never returns does not keep its successor out`() async throws {
+        let release = DispatchSemaphore(value: 0)
+        let stuck = #"{"handler": {"builtin": "stuck"}, "concurrency": 1, "deadlineSeconds": 1}"#
+        let server = try await BridgedServer([stuck], handlers: [StuckFactory(release: release)])
+        let customers = (0..<4).map { _ in server.customer() }
+        for customer in customers { #expect(try await customer.post(customer.message(.text)).status == 200) }
+        await server.stages.first { $0.stage == .route }
+        await server.reload([binding("who", #"{"name": "new"}"#)])
+        for customer in customers {
+            let replies = await server.gateway.waitForMessages(customer: customer.id)
+            #expect(replies.first?.message.root["body"]?.string?.hasPrefix("new") ?? false)
+        }
+        for _ in customers { release.signal() }
+        await server.stop()
     }
 
     @Test func `a business comes and goes, and its events wait for its return`() async throws {

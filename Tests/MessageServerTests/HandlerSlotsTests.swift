@@ -22,6 +22,22 @@ import Testing
         #expect(slots.stuckCount == 0)
     }
 
+    @Test func `who waits for a slot goes elsewhere when they close`() async throws {
+        let slots = HandlerSlots(label: "test", maximumCount: 1)
+        let release = DispatchSemaphore(value: 0)
+        async let first: Bool? = slots.run(within: .seconds(30)) {
+            waitBlocking(release)
+            return true
+        }
+        async let second: Bool? = slots.run(within: .seconds(30)) { true }
+        slots.close()
+        release.signal()
+        // Whichever had the slot, and nobody waits.
+        let answers = [try? await first, try? await second]
+        #expect(answers.count { $0 == true } <= 1)
+        await #expect(throws: HandlerSlots.Closed.self) { try await slots.run(within: .seconds(30)) { true } }
+    }
+
     @Test func `eight endlessly blocking calls leave the pool and other slots alone`() async throws {
         let blocked = HandlerSlots(label: "blocked", maximumCount: 8)
         let stop = StopFlag()

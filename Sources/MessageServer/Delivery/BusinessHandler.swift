@@ -150,10 +150,12 @@ final class BusinessHandler: Sendable {
 
     /// Takes no more events, waits for those under way, and ends the handlers.
     ///
-    /// Events that take longer than the deadline are interrupted and come again.
+    /// Who waits for a slot goes elsewhere. Events that take longer than the deadline are interrupted and come again.
     func retire() async {
         state.withLock { $0.isRetired = true }
         stopWaiting()
+        slots.close()
+        fallback?.slots.close()
         // Every event under way ends within the deadline: its slot answers for the handler then.
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in

@@ -145,13 +145,19 @@ struct DeliveryPipeline: Sendable {
         of delivery: Delivery, _ event: InboundEvent, _ lane: BusinessLane, _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
         if let decided = delivery.decided { return decided }
-        let (business, responder) = try await lane.responder(for: event.kind)
-        defer { business.leave() }
-        guard let handler = route(event, business, responder, &stages) else {
-            try await finish(delivery, .unhandled, &stages)
-            return nil
+        while true {
+            let (business, responder) = try await lane.responder(for: event.kind)
+            defer { business.leave() }
+            guard let handler = route(event, business, responder, &stages) else {
+                try await finish(delivery, .unhandled, &stages)
+                return nil
+            }
+            do {
+                return try await handle(delivery, event, handler, business, responder, &stages)
+            } catch is HandlerSlots.Closed {
+                // It waited for a slot of a handler that was replaced: no attempt was made.
+            }
         }
-        return try await handle(delivery, event, handler, business, responder, &stages)
     }
 
     private func route(

@@ -99,6 +99,7 @@ final class HandlerLife: Sendable {
                 try await handler.provision(host)
                 return ready()
             } catch {
+                if Task.isCancelled { return }
                 // Its text may hold a secret; its type does not.
                 let reason = (error as? any LoggableError)?.reason ?? "\(type(of: error))"
                 host.logger.error(

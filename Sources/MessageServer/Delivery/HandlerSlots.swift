@@ -7,6 +7,9 @@ import Synchronization
 /// call that overruns its deadline is answered for by the server, but its slot stays taken, counted and visible until
 /// the handler really returns.
 final class HandlerSlots: Sendable {
+    /// The slots are closed: another handler answers from now on.
+    struct Closed: Error {}
+
     private let label: String
     private let maximumCount: Int
     private let permits: Permits
@@ -23,17 +26,23 @@ final class HandlerSlots: Sendable {
     /// Lowers the number of slots to `count`, or raises it again, never above what it was at first.
     func limit(to count: Int) { permits.resize(to: min(count, maximumCount)) }
 
+    /// Lets no call begin any more; those under way go on.
+    func close() { permits.close() }
+
     /// Slots whose handler has overrun its deadline and not returned.
     var stuckCount: Int { stuck.load(ordering: .relaxed) }
 
     /// Runs `call` in a slot, waiting for one if need be, and returns its result, or nil when it has not returned
     /// within `time`.
     ///
-    /// Throws `CancellationError` when the task is cancelled before there is a slot.
+    /// Throws `CancellationError` when the task is cancelled before there is a slot, and ``Closed`` when there will be none.
     func run<Value: Sendable>(
         within time: Duration, _ call: @escaping @Sendable () async -> Value
     ) async throws -> Value? {
-        guard await permits.take() else { throw CancellationError() }
+        guard await permits.take() else {
+            if Task.isCancelled { throw CancellationError() }
+            throw Closed()
+        }
         let executor = idle.withLock { $0.popLast() } ?? QueueExecutor(label: label)
         let isDecided = FirstTime()
         return await withCheckedContinuation { continuation in

@@ -10,6 +10,7 @@ final class Permits: Sendable {
         /// Tickets in the order of asking; those of cancelled tasks are skipped.
         var order: [Int] = []
         var nextTicket = 0
+        var isClosed = false
 
         mutating func nextWaiting() -> CheckedContinuation<Bool, Never>? {
             while !order.isEmpty {
@@ -38,7 +39,17 @@ final class Permits: Sendable {
         for waiter in ready { waiter.resume(returning: true) }
     }
 
-    /// Takes a permit, waiting for one if need be; false when the task is cancelled first.
+    /// Gives no permit any more; who waits gets none.
+    func close() {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { (state.waiting, state.order) = ([:], []) }
+            return state.waiting.values
+        }
+        for waiter in waiting { waiter.resume(returning: false) }
+    }
+
+    /// Takes a permit, waiting for one if need be; false when the task is cancelled first, or there are none any more.
     func take() async -> Bool {
         let ticket = state.withLock { state in
             state.nextTicket += 1
@@ -47,7 +58,7 @@ final class Permits: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in
-                    if Task.isCancelled { return false }
+                    if Task.isCancelled || state.isClosed { return false }
                     if state.free > 0 {
                         state.free -= 1
                         return true
