@@ -4,6 +4,7 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 import HandlerKit
+import Logging
 import MessageServer
 import TestSupport
 import Testing
@@ -20,6 +21,11 @@ import Testing
         #expect(configuration.limits == ServerLimits())
         #expect(configuration.http == HTTPLimits())
         #expect(configuration.dataDirectory == "data")
+        let demo = try #require(configuration.businesses.first)
+        #expect(demo.fallback?.after == FallbackConfiguration(.text("")).after)
+        #expect(demo.concurrency == ServerLimits().handlerConcurrency)
+        #expect(demo.deadline == ServerLimits().handlerDeadline)
+        #expect(demo.logLevel?.rawValue == "info")
     }
 
     @Test func `what is not given has its default`() throws {
