@@ -12,7 +12,9 @@ final class GatewayMemory: Sendable {
     private static let maximumPlaces = 10_000
 
     private struct State {
+        /// Those from `firstKept` on are kept; the others go together now and then.
         var messages: [DeliveredMessage] = []
+        var firstKept = 0
         var messageBytes = 0
         var lastNumber = 0
         /// Which message an id was: its number.
@@ -65,11 +67,17 @@ final class GatewayMemory: Sendable {
                     number: state.lastNumber, at: .now(), id: id, customer: customer, business: business,
                     message: message))
             state.messageBytes += message.bytes.count
-            while state.messages.count > Self.maximumMessages || state.messageBytes > Self.maximumMessageBytes
+            while state.messages.count - state.firstKept > Self.maximumMessages
+                || state.messageBytes > Self.maximumMessageBytes
             {
-                let oldest = state.messages.removeFirst()
+                let oldest = state.messages[state.firstKept]
+                state.firstKept += 1
                 state.messageBytes -= oldest.message.bytes.count
                 state.numbers[oldest.id] = nil
+            }
+            if state.firstKept >= Self.maximumMessages {
+                state.messages.removeFirst(state.firstKept)
+                state.firstKept = 0
             }
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
@@ -82,9 +90,9 @@ final class GatewayMemory: Sendable {
         after number: Int, customer: CustomerID?
     ) -> (found: [DeliveredMessage], lastNumber: Int, isOpen: Bool) {
         state.withLock { state in
-            let found = state.messages.filter { message in
-                message.number > number && (customer == nil || customer == message.customer)
-            }
+            // Numbers have no gaps, so that those after one are found at once.
+            let wanted = max(state.firstKept, state.messages.count - max(0, state.lastNumber - number))
+            let found = state.messages[wanted...].filter { customer == nil || customer == $0.customer }
             return (found, state.lastNumber, state.isOpen)
         }
     }

@@ -1,0 +1,33 @@
+import BalloonJSON
+import BalloonPOSIX
+import TestSupport
+import Testing
+
+/// What `balloon dev` and `balloon simulate` do wrong when they are told to, and that it does no harm.
+@Suite struct MisbehaviourTests {
+    @Test func `a gateway that fails, duplicates, another order and files cost no message`() async throws {
+        let directory = TemporaryDirectory()
+        let shell = Shell(directory: directory.path)
+        let running = try shell.start(
+            "exec balloon dev --listen 127.0.0.1:0 --misbehave message=503,times=2 --misbehave blob=drop,times=1 2>log"
+        )
+        _ = try #require(await running.output(until: "conversations show"))
+        try AtomicFile.write(Array("a list".utf8), to: directory.file("list.txt"))
+        let sent = try await shell.run(
+            "balloon simulate text --attach list.txt --repeat 3 --shuffle --customer bob")
+        #expect(sent.status == 0, "\(sent.errors)")
+        #expect(sent.output.split(separator: "\n").count == 3)
+        #expect(try await shell.run("balloon simulate quickReply --wait --customer bob").status == 0)
+        // The same message three times is one; each of the two was answered.
+        let shown = try await shell.run("balloon conversations show bob")
+        #expect(shown.output.split(separator: "\n").count == 4, "\(shown.output)")
+        let list = try await shell.run("balloon attachments list --json")
+        let hash = try #require(try JSONDocument(Array(list.output.utf8)).root["sha256"]?.string)
+        #expect(try await shell.run("balloon attachments get \(hash)").output == "a list")
+        running.terminate()
+        #expect(await running.wait() == 0)
+        for wrong in ["message", "message=nonsense", "other=503"] {
+            #expect(try await shell.run("balloon dev --misbehave \(wrong)").status == 64)
+        }
+    }
+}
