@@ -90,6 +90,8 @@ import Testing
         _ = await server.gateway.waitForMessages(customer: customer.id)
         #expect(handler.seen.map(\.event.kind) == [.unrecognized])
         #expect(server.stages.events.contains { $0.stage == .resolve && $0.result != .done })
+        // Counted and said loudly: a choice is lost.
+        #expect(server.log.lines.contains { $0.hasPrefix("error") && $0.contains("expired=1") })
         await server.stop()
     }
 

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import ConversationStore
 import GatewayClient
 import Logging
@@ -17,7 +18,8 @@ extension DeliveryPipeline {
         let gateway = try GatewayClient(
             configuration: settings,
             uploads: KnownUploads(path: configuration.dataDirectory + "/uploads.jsonl"), logger: logger)
-        let files = AttachmentFiles(dataDirectory: configuration.dataDirectory)
+        // Handlers get these paths, and may have another working directory.
+        let files = AttachmentFiles(dataDirectory: absolute(configuration.dataDirectory))
         return DeliveryPipeline(
             store: store, gateway: gateway,
             attachments: AttachmentFetcher(
@@ -26,4 +28,9 @@ extension DeliveryPipeline {
                 gateway: gateway, files: files, maximumBytes: configuration.attachments.maximumBytes),
             observer: observer, logger: logger)
     }
+}
+
+private func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let directory = try? ProcessPaths.workingDirectory() else { return path }
+    return directory + "/" + path
 }

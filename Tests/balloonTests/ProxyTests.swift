@@ -1,0 +1,75 @@
+import BalloonPOSIX
+import Dispatch
+import Glibc
+import TestSupport
+import Testing
+
+@Suite struct ProxyTests {
+    @Test func `what goes to Apple goes through the proxy of the environment`() async throws {
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("businesses"))
+        let files = [
+            "server.json": #"""
+            {"mspID":"msp","secret":{"file":"secret"},"dataDirectory":"data",
+             "gateway":{"url":"https://gateway.example/v1"}}
+            """#,
+            "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
+            "businesses/shop.json": #"{"businessID":"b-1","name":"Shop","handler":{"builtin":"none"}}"#,
+        ]
+        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
+        let proxy = OneRequestProxy()
+        let sent = try await Shell(directory: directory.path).run(
+            "HTTPS_PROXY=http://127.0.0.1:\(proxy.port) balloon send --config server.json --to c --text x --wait 1"
+        )
+        // It refused, so that the message waits.
+        #expect(sent.status == 75, "\(sent.errors)")
+        var first: String?
+        for await line in proxy.requests {
+            first = line
+            break
+        }
+        #expect(first == "CONNECT gateway.example:443 HTTP/1.1")
+    }
+}
+
+/// A proxy that refuses every tunnel, and tells which was asked for.
+private final class OneRequestProxy: Sendable {
+    let port: UInt16
+    let requests: AsyncStream<String>
+    private let listener: Int32
+
+    init() {
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+        requests = stream
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = listener
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) | listen(descriptor, 16)
+                    | getsockname(descriptor, pointer, &length)
+            }
+        }
+        precondition(status == 0, "no loopback port")
+        port = UInt16(bigEndian: address.sin_port)
+        DispatchQueue(label: "proxy").async {
+            while true {
+                let connection = accept(descriptor, nil, nil)
+                guard connection >= 0 else { break }
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                let count = recv(connection, &buffer, buffer.count, 0)
+                let text = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+                if let line = text.split(separator: "\r\n").first { continuation.yield(String(line)) }
+                let answer = Array("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n".utf8)
+                _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
+                close(connection)
+            }
+            close(descriptor)
+        }
+    }
+
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+}
