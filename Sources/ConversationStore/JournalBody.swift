@@ -48,8 +48,9 @@ enum JournalBody {
             if message.act != .writes { writer.field("act", message.act.rawValue) }
             write(message.attributes, to: &writer)
             if message.hasPayloadReference { writer.field("reference", true) }
+            write(message: message.message, to: &writer)
         }
-        return adding(message: message.message, to: writer.finish())
+        return writer.finish()
     }
 
     /// The end of a payload reference.
@@ -58,11 +59,11 @@ enum JournalBody {
     static func resolved(of record: UInt64, _ resolution: Resolution, at: Timestamp) -> [UInt8] {
         switch resolution {
         case .resolved(let message):
-            let start = object("resolved") {
+            return object("resolved") {
                 $0.field("of", Int(record))
                 $0.field("at", at.rfc3339)
+                write(message: message, to: &$0)
             }
-            return adding(message: message, to: start)
         case .failed(let reason):
             return object("resolved") {
                 $0.field("of", Int(record))
@@ -195,7 +196,7 @@ enum JournalBody {
     /// `"attempts":7,"result":"failed","reason":"…","attributes":{…},"reference":true,"message":{…}}`; `of` stays its
     /// number, and `at` the time when it came in.
     static func carried(_ event: JournalEvent) -> [UInt8] {
-        let start = object("carried") { writer in
+        object("carried") { writer in
             writer.field("of", Int(clamping: event.record))
             writer.field("at", event.at.rfc3339)
             writer.field("business", event.business.rawValue)
@@ -209,8 +210,8 @@ enum JournalBody {
             writer.field("reason", event.reason)
             write(event.attributes, to: &writer)
             if event.hasReference { writer.field("reference", true) }
+            write(message: event.message.text, to: &writer)
         }
-        return adding(message: Array(event.message.text), to: start)
     }
 
     /// `{"type":"checkpoint","through":12,"at":"…"}`: how far conversations are on disk.
@@ -243,19 +244,14 @@ enum JournalBody {
         return writer.finish()
     }
 
-    private static let messageStart: [UInt8] = Array(",\"message\":".utf8)
-
     /// Adds the member `message` with a valid JSON text as its value, in one line.
-    private static func adding(message json: [UInt8], to object: consuming [UInt8]) -> [UInt8] {
-        var body = object
-        body.reserveCapacity(body.count + json.count + messageStart.count + 1)
-        body.removeLast()
-        body.append(contentsOf: messageStart)
-        let start = body.count
-        body.append(contentsOf: json)
-        makeOneLine(&body, from: start)
-        body.append(UInt8(ascii: "}"))
-        return body
+    private static func write(message json: some Collection<UInt8>, to writer: inout JSONWriter) {
+        writer.key("message")
+        writer.raw {
+            let start = $0.count
+            $0.append(contentsOf: json)
+            makeOneLine(&$0, from: start)
+        }
     }
 }
 

@@ -45,7 +45,7 @@ package struct JSONStageLog: StageObserver {
             writer.field("event", LogObserver.text(for: event))
             appendFacts(of: event, to: &writer)
         }
-        lines = writer.finish()
+        lines = (consume writer).finish()
         lines.append(UInt8(ascii: "\n"))
     }
 

@@ -12,6 +12,8 @@ package final class LogStream: Sendable {
 
     private struct State {
         var pending: [UInt8] = []
+        /// Storage for what collects while the rest is written.
+        var spare: [UInt8] = []
         var isWriting = false
         var dropped = 0
     }
@@ -61,18 +63,22 @@ package final class LogStream: Sendable {
     package func flush() { queue.sync {} }
 
     private func drain() {
-        var lines: [UInt8] = []
+        var lines = state.withLock { state in
+            var lines: [UInt8] = []
+            swap(&lines, &state.spare)
+            return lines
+        }
         while true {
-            // The storage of what was written serves what is collected next.
-            if lines.capacity > Self.maximumKeptBytes { lines = [] }
-            lines.removeAll(keepingCapacity: true)
             let isDone = state.withLock { state in
                 swap(&lines, &state.pending)
                 state.isWriting = !lines.isEmpty
-                return lines.isEmpty
+                if lines.isEmpty { swap(&lines, &state.spare) }
+                return !state.isWriting
             }
             if isDone { return }
             output(lines)
+            if lines.capacity > Self.maximumKeptBytes { lines = [] }
+            lines.removeAll(keepingCapacity: true)
         }
     }
 }
