@@ -21,19 +21,23 @@ package struct HTTPRoute: Sendable {
     let path: [UInt8]
     let isPrefix: Bool
     let body: Body
+    let endBurst: (@Sendable () -> Void)?
     let makeHandler: @Sendable (_ shard: Int) -> HTTPHandler
 
     /// Makes a route; `path` is compared as bytes, and stands for everything below it when it ends in `/*`.
     ///
-    /// `makeHandler` is called once for every shard. A GET route answers HEAD too.
+    /// `makeHandler` is called once for every shard. A GET route answers HEAD too. `endBurst` is called on the shard after
+    /// requests that arrived together were handled: what they began can go on in one go.
     package init(
         _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
+        endBurst: (@Sendable () -> Void)? = nil,
         makeHandler: @escaping @Sendable (_ shard: Int) -> HTTPHandler
     ) {
         self.method = method
         isPrefix = path.hasSuffix("/*")
         self.path = Array((isPrefix ? path.dropLast(1) : path[...]).utf8)
         self.body = body
+        self.endBurst = endBurst
         self.makeHandler = makeHandler
     }
 

@@ -16,6 +16,7 @@ actor Shard {
     let logger: Logger
     let describeRefusal: RefusalDescription
     let listeners: [ServedListener]
+    private let endBurst: [@Sendable () -> Void]
 
     var epoll: Epoll
     private var source: (any DispatchSourceRead)?
@@ -52,6 +53,7 @@ actor Shard {
         self.counters = counters
         self.logger = logger
         self.describeRefusal = describeRefusal
+        endBurst = listeners.flatMap { $0.routes.compactMap(\.endBurst) }
         executor = QueueExecutor(label: "balloon.shard.\(number)")
         mailbox = try Mailbox()
         epoll = try Epoll()
@@ -91,6 +93,7 @@ actor Shard {
                 let (token, events) = epoll.ready(index)
                 serve(token, events)
             }
+            for end in endBurst { end() }
         }
     }
 

@@ -76,10 +76,16 @@ package final class ConversationStore: Sendable {
     ///
     /// From any thread; never waits. The completion runs on the journal's queue and must be short, or at once
     /// on the caller's thread when the answer is known: a duplicate of something durable, too much waiting,
-    /// closed.
-    package func append(_ message: ReceivedMessage, completion: @escaping AppendCompletion) {
-        intake.append(message, to: journal, completion: completion)
+    /// closed. Who appends many in a row says that they are not prompt and calls ``beginWriting()`` after the last: the
+    /// writer is woken once for all of them.
+    package func append(
+        _ message: ReceivedMessage, isPrompt: Bool = true, completion: @escaping AppendCompletion
+    ) {
+        intake.append(message, to: journal, isPrompt: isPrompt, completion: completion)
     }
+
+    /// Begins to write what was appended and not promptly; quick when there is nothing.
+    package func beginWriting() { journal.begin() }
 
     /// Hands out no more deliveries and references: whoever waits for one gets nil; those that are out may be
     /// ended.

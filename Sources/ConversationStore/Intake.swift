@@ -14,7 +14,10 @@ final class Intake: Sendable {
     var count: Int { index.withLock { $0.count } }
 
     /// Hands a message to the journal unless it is known.
-    func append(_ message: ReceivedMessage, to journal: Journal, completion: @escaping AppendCompletion) {
+    func append(
+        _ message: ReceivedMessage, to journal: Journal, isPrompt: Bool,
+        completion: @escaping AppendCompletion
+    ) {
         let key = MessageKey(business: message.business, id: message.id)
         let body = JournalBody.message(message)
         let accepted = AcceptedMessage(
@@ -28,7 +31,7 @@ final class Intake: Sendable {
             case .waiting: return nil
             case .absent:
                 do throws(StoreError) {
-                    try journal.append(body, for: .sender(accepted, completion))
+                    try journal.append(body, for: .sender(accepted, completion), isPrompt: isPrompt)
                     return nil
                 } catch {
                     _ = index.forget(key)

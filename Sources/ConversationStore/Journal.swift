@@ -53,12 +53,29 @@ final class Journal: Sendable {
     /// Hands a record to the writer.
     ///
     /// Throws ``StoreError/overloaded`` when too much waits, which only a sender's message can cause, and
-    /// ``StoreError/closed``; then nobody is told anything else.
-    func append(_ body: [UInt8], for waiter: JournalEntry.Waiter) throws(StoreError) {
-        try append(JournalEntry(body: body, waiter: waiter))
+    /// ``StoreError/closed``; then nobody is told anything else. One that is not prompt may wait for ``begin()``.
+    func append(
+        _ body: [UInt8], for waiter: JournalEntry.Waiter, isPrompt: Bool = true
+    ) throws(StoreError) {
+        try append(JournalEntry(body: body, waiter: waiter), isPrompt: isPrompt)
     }
 
-    private func append(_ entry: JournalEntry, with others: [JournalEntry] = []) throws(StoreError) {
+    /// Begins to write what was appended and not promptly.
+    func begin() {
+        let schedules = waiting.withLock { waiting in
+            guard waiting.urgent > 0, !waiting.isScheduled else { return false }
+            waiting.isScheduled = true
+            return true
+        }
+        if schedules { queue.async { self.drain() } }
+    }
+
+    /// So many do not wait for more company.
+    private static let companyCount = 32
+
+    private func append(
+        _ entry: JournalEntry, with others: [JournalEntry] = [], isPrompt: Bool = true
+    ) throws(StoreError) {
         let limit = maximumWaitingBytes
         let (refusal, schedules, arms) = waiting.withLock { waiting -> (StoreError?, Bool, Bool) in
             if waiting.isClosed { return (.closed, false, false) }
@@ -73,8 +90,8 @@ final class Journal: Sendable {
                 if arms { waiting.isFlushArmed = true }
                 return (nil, false, arms)
             }
-            let schedules = !waiting.isScheduled
-            waiting.isScheduled = true
+            let schedules = !waiting.isScheduled && (isPrompt || waiting.urgent >= Self.companyCount)
+            if schedules { waiting.isScheduled = true }
             return (nil, schedules, false)
         }
         if let refusal { throw refusal }

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import BalloonHTTP
@@ -15,6 +16,30 @@ import Testing
                 #expect(try connection.answer()?.field("Connection") == "close")
                 #expect(try connection.rest() == "")
             }
+        }
+    }
+
+    @Test func `a route is told when all that arrived together was handled`() async throws {
+        let waiting = Mutex<[HTTPResponder]>([])
+        let route = HTTPRoute(
+            .get, "/together",
+            endBurst: {
+                let responders = waiting.withLock { waiting in
+                    defer { waiting = [] }
+                    return waiting
+                }
+                for responder in responders { responder.respond(HTTPResponse(.ok)) }
+            },
+            makeHandler: { _ in
+                { _, responder in
+                    waiting.withLock { $0.append(responder) }
+                    return nil
+                }
+            })
+        try await withServer([route]) { server in
+            let last = get("/together", "Connection: close\r\n")
+            let answers = try await server.exchange(String(repeating: get("/together"), count: 3) + last)
+            #expect(answers.ranges(of: "200 OK").count == 4)
         }
     }
 

@@ -17,7 +17,10 @@ package enum WebhookRoute {
         let inboundLimits = InboundLimits(
             maximumInflatedBytes: limits.maximumInflatedBytes,
             maximumInflationRatio: limits.maximumInflationRatio)
-        return HTTPRoute(.post, "/message", body: .collected(maximumBytes: limits.maximumBodyBytes)) { _ in
+        return HTTPRoute(
+            .post, "/message", body: .collected(maximumBytes: limits.maximumBodyBytes),
+            endBurst: { store.beginWriting() }
+        ) { _ in
             let pipeline = InboundPipeline(
                 authenticator: WebhookAuthenticator(
                     secret: configuration.secret, mspID: configuration.mspID, window: limits.tokenAge),

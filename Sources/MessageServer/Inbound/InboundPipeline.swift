@@ -106,7 +106,8 @@ final class InboundPipeline {
             hasPayloadReference: envelope.hasPayloadReference, act: ReceivedMessage.Act(type: envelope.type))
         let observer = observer
         let reference = references.next()
-        store.append(message) { result in
+        // The route begins the writing when all that has arrived together is here.
+        store.append(message, isPrompt: false) { result in
             var event = StageEvent(
                 stage: .journal, result: StageEvent.Result(result), nanoseconds: clock.sinceReceived,
                 business: envelope.business, message: envelope.id)
