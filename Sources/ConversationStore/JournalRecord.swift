@@ -58,6 +58,10 @@ enum JournalRecord: Sendable {
     /// Reads an intact line; nil when it is no JSON, which the checksum says it is.
     init?(_ line: ArraySlice<UInt8>) {
         guard let header = JournalLine.header(of: line) else { return nil }
+        if let record = Self.scan(line, header) {
+            self = record
+            return
+        }
         let head = JournalLine.withoutMessages(line, header)
         guard
             let root =
@@ -80,7 +84,8 @@ enum JournalRecord: Sendable {
         }
     }
 
-    private static func read(_ root: JSONValue) -> JournalRecord? {
+    /// Reads a record from its JSON; nil when it lacks what its type has, or this program does not know the type.
+    static func read(_ root: JSONValue) -> JournalRecord? {
         guard let type = root["type"] else { return nil }
         if type.equals("message") { return Message(root).map { .message($0) } }
         if type.equals("checkpoint") { return root.record("through").map { .checkpoint(through: $0) } }

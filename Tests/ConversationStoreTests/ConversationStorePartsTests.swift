@@ -1,3 +1,4 @@
+import BalloonJSON
 import BusinessMessages
 import Dispatch
 import Testing
@@ -76,6 +77,29 @@ struct ConversationStorePartsTests {
         ] {
             #expect(JournalLine.header(of: Array(text.utf8)[...]) == nil)
         }
+    }
+
+    @Test(arguments: [
+        messageMembers("m"), messageMembers("m") + #","new":true"#, messageMembers(#"m\"x"#),
+        messageMembers("\u{E9}"),
+        #""type":"message","at":"2026-11-21T10:00:00.123Z","business":"b","customer":"c","id":"m","replayOf":7,"#
+            + #""attributes":{"locale":"a,}","group":"\#u{1F600}"},"reference":true,"message":{"id":"other"}"#,
+        #""type":"message","at":"2026-11-21T10:00:00.123Z","business":"b","customer":"c","id":"m","outbound":"text","message":{}"#,
+        #""type":"message","at":"no time","business":"b","customer":"c","id":"m","message":{}"#,
+        #""type":"message","id":"m","message":{}"#, #""type":"messages","of":1"#,
+        #""type":"finished","of":12,"kind":"text","result":"handled","at":"2026-11-21T10:00:00.123Z""#,
+        #""type":"finished","of":12,"result":"failed","reason":"a \"reason\"","at":"2026-11-21T10:00:00.123Z""#,
+        #""type":"finished","of":12,"result":"repeated","original":"m","at":"2026-11-21T10:00:00.123Z""#,
+        #""type":"finished","of":12,"kind":"later","result":"later","at":"2026-11-21T10:00:00.123Z""#,
+        #""type":"finished","of":"x","result":"handled""#, #""type":"finished""#,
+        #""type":"attempt","of":3,"attempt":2,"parked":true,"next":"2026-11-21T10:00:00.123Z""#,
+    ])
+    func `a record that is scanned says the same as its JSON`(members: String) throws {
+        let line = journalLine(12, batch: 11, members).dropLast()
+        let root = try JSONDocument(Array(line)).root
+        let expected = JournalRecord.read(root) ?? .other
+        let record = try #require(JournalRecord(line))
+        #expect("\(record)" == "\(expected)")
     }
 
     @Test func `a duration becomes Dispatch's to the microsecond`() {

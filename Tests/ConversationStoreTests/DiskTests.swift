@@ -1,0 +1,144 @@
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+import Glibc
+import TestSupport
+import Testing
+
+/// Real file systems that are full, or cannot be written to: small ones in memory, which only root can mount.
+@Suite(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"), .serialized)
+struct DiskTests {
+    @Test func `a full disk refuses, loses nothing that it took, and goes on when there is room`()
+        async throws
+    {
+        let disk = try SmallDisk(bytes: 768 << 10)
+        let filler = try File(disk.path + "/filler", for: .appending)
+        try filler.append([UInt8](repeating: 1, count: 256 << 10))
+        var configuration = StoreConfiguration(directory: disk.path + "/data")
+        configuration.probeInterval = .milliseconds(10)
+        let log = LogCollector()
+        let store = try ConversationStore.open(configuration, logger: log.logger)
+        let long = String(repeating: "x", count: 20_000)
+        var taken: [String] = []
+        var refused: [String] = []
+        for number in 1...60 where refused.count < 5 {
+            let id = "m\(number)"
+            switch await store.append(message(id, text: long)) {
+            case .stored: taken.append(id)
+            case .failed(.notDurable(let error)):
+                #expect(error.code == ENOSPC)
+                refused.append(id)
+            case let other: Issue.record("\(other)")
+            }
+        }
+        #expect(taken.count > 10)
+        #expect(refused.count == 5)
+        #expect(store.statistics.lastSyncFailure?.code == ENOSPC)
+        #expect(store.statistics.waitingBytes < 1 << 20)
+        #expect(store.statistics.pendingDeliveries == taken.count)
+        try filler.truncate(to: 0)
+        let deadline = ContinuousClock.now + .seconds(30)
+        while store.statistics.lastSyncFailure != nil, ContinuousClock.now < deadline { await Task.yield() }
+        for id in refused { #expect(await store.append(message(id)) == .stored) }
+        for id in taken { #expect(await store.append(message(id)) == .duplicate) }
+        await store.close()
+        let restarted = try ConversationStore.open(configuration, logger: log.logger)
+        var delivered: [String] = []
+        for _ in taken + refused {
+            let delivery = try await restarted.lease()
+            delivered.append(delivery.id.rawValue)
+            try await restarted.finish(delivery, result: .handled)
+        }
+        #expect(delivered == taken + refused)
+        await restarted.close()
+    }
+
+    @Test func `a directory that cannot be written to is refused with the path and the reason`() throws {
+        let disk = try SmallDisk(bytes: 256 << 10)
+        try Directory.make(disk.path + "/data")
+        try disk.makeReadOnly()
+        let failure = #expect(throws: StoreError.self) {
+            try ConversationStore.open(
+                StoreConfiguration(directory: disk.path + "/data"), logger: LogCollector().logger)
+        }
+        guard case .unavailable(let path, let error) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(path.hasPrefix(disk.path + "/data"))
+        #expect(error.code == EROFS)
+    }
+}
+
+/// A file system in memory, unmounted when the value goes.
+private final class SmallDisk {
+    private let temporary = TemporaryDirectory()
+    let path: String
+
+    static let isAllowed: Bool = (try? SmallDisk(bytes: 64 << 10)) != nil
+
+    init(bytes: Int) throws {
+        path = temporary.file("disk")
+        try Directory.make(path)
+        guard mount("tmpfs", path, "tmpfs", 0, "size=\(bytes)") == 0 else { throw SystemError("mount") }
+    }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    func makeReadOnly() throws {
+        let flags = UInt(MS_REMOUNT) | UInt(MS_RDONLY)
+        guard mount("tmpfs", path, "tmpfs", flags, nil) == 0 else { throw SystemError("mount") }
+    }
+}
+
+/// A clock that somebody sets, as a restart sees it.
+struct ClockTests {
+    private let directory = StoreDirectory()
+
+    private func line(_ record: Int, batch: Int, _ id: String, at: String) -> [UInt8] {
+        journalLine(
+            record, batch: batch,
+            "\"type\":\"message\",\"at\":\"\(at)\",\"business\":\"b\",\"customer\":\"urn:mbid:c\","
+                + "\"id\":\"\(id)\",\"message\":{\"id\":\"\(id)\"}")
+    }
+
+    @Test(arguments: [
+        ["2026-11-21T10:00:00.000Z", "2036-11-21T10:00:00.000Z", "2026-11-21T10:00:01.000Z"],
+        ["2026-11-21T10:00:00.000Z", "1970-01-01T00:00:00.000Z", "2026-11-21T10:00:01.000Z"],
+        ["2036-11-21T10:00:00.000Z", "1970-01-01T00:00:00.000Z", "2036-11-21T10:00:00.000Z"],
+    ])
+    func `however the clock jumped, all is known, in order and delivered once`(times: [String]) async throws {
+        try directory.prepare()
+        var bytes = journalLine(1, batch: 1, segmentMembers)
+        for (index, time) in times.enumerated() {
+            bytes += line(index + 2, batch: index + 2, "m\(index)", at: time)
+        }
+        try directory.write(bytes, to: "000000000001.jsonl")
+        let store = try directory.open { $0.retentionInterval = .milliseconds(1) }
+        for index in times.indices { #expect(await store.append(message("m\(index)")) == .duplicate) }
+        for index in times.indices {
+            let delivery = try await store.lease()
+            #expect(delivery.id == MessageID("m\(index)"))
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+            try await store.finish(delivery, result: .handled)
+        }
+        await store.close()
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        #expect(lines.map(\.id.rawValue) == times.indices.map { "m\($0)" })
+    }
+
+    @Test func `a parked delivery whose time is years away by a clock that jumped comes within a day`()
+        async throws
+    {
+        try directory.prepare()
+        try directory.write(
+            journalLine(1, batch: 1, segmentMembers) + journalLine(2, batch: 2, messageMembers("m"))
+                + journalLine(
+                    3, batch: 3,
+                    #""type":"attempt","of":2,"attempt":1,"at":"1970-01-01T00:00:00.000Z","next":"1970-01-01T00:01:00.000Z","parked":true"#
+                ), to: "000000000001.jsonl")
+        let store = try directory.open()
+        #expect(try await store.lease().isParked)
+        await store.close()
+    }
+}

@@ -1,0 +1,85 @@
+import BalloonTransport
+import BusinessMessages
+import ConversationStore
+import HandlerKit
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// One event that its handler never takes, among a thousand conversations.
+@Suite struct PoisonTests {
+    @Test func `a poisonous event stops nobody else, is parked, and ends as a dead letter`() async throws {
+        let handler = PoisonedHandler()
+        let server = try await ServerUnderTest(handler)
+        let victim = server.customer("urn:mbid:victim")
+        #expect(try await victim.post(victim.message(.text, text: "poison")).status == 200)
+        #expect(try await victim.post(victim.message(.text, text: "after")).status == 200)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for connection in 0..<16 {
+                group.addTask {
+                    for number in stride(from: connection, to: 1000, by: 16) {
+                        let customer = server.customer("urn:mbid:\(number)")
+                        let message = customer.message(.text, text: "fine")
+                        let answer = try await customer.post(message)
+                        #expect(answer.status == 200)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        _ = await server.gateway.waitForMessages(count: 1001, within: .seconds(60))
+        await handler.waitForTheLastAttempt()
+        await server.stop()
+
+        let answered = Set(server.gateway.messages().map(\.customer))
+        #expect(answered.count == 1001)
+        // Its conversation went on, and the next event was told that one is missing.
+        #expect(handler.after == [true])
+        #expect(handler.attempts == 7)
+        let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events { $0.isDeadLetter }
+        #expect(dead.map { $0.message["body"]?.string } == ["poison"])
+        #expect(dead.map(\.attempts) == [6])
+        #expect(try server.conversation(of: victim).map(\.direction) == [.inbound, .inbound, .outbound])
+    }
+}
+
+/// Wants to be asked again at once about `poison`, and answers everything else.
+private final class PoisonedHandler: TextHandler {
+    private struct State {
+        var attempts = 0
+        var after: [Bool] = []
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    private static let lastAttempt = 7
+
+    var attempts: Int { state.withLock { $0.attempts } }
+    var after: [Bool] { state.withLock { $0.after } }
+
+    func text(_ text: Text, _ context: Context) -> Outcome {
+        if text.body == "poison" {
+            let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                state.attempts += 1
+                return state.attempts == Self.lastAttempt ? state.waiter : nil
+            }
+            waiter?.resume()
+            return .retry(after: .milliseconds(20))
+        }
+        if text.body == "after" { state.withLock { $0.after.append(context.isAfterGap) } }
+        return .reply("seen")
+    }
+
+    func waitForTheLastAttempt() async {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                state.waiter = continuation
+                return state.attempts >= Self.lastAttempt
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+}
