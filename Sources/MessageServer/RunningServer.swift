@@ -33,6 +33,7 @@ package final class RunningServer: Sendable {
         observer: (any StageObserver)? = nil
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
+        Allocator.returnLargeBlocks()
         let observer = observer ?? LogObserver(logger)
         let isDraining = DrainFlag()
         let making = HandlerMaking(factories: handlers, unasked: UnaskedMessages(), logger: logger)

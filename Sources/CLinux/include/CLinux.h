@@ -2,6 +2,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <malloc.h>
 #include <netinet/in.h>
 #include <spawn.h>
 #include <stddef.h>

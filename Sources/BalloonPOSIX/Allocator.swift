@@ -1,0 +1,13 @@
+import CLinux
+
+/// The C library's allocator, which all memory comes from.
+package enum Allocator {
+    /// Gives blocks of half a MiB and more back to the system as soon as they are freed, for the whole process.
+    ///
+    /// The C library does so only until the first one is freed: then it keeps what is as large, up to 64 MiB for each of
+    /// its arenas. A few large bodies would leave that much resident for good.
+    package static func returnLargeBlocks() {
+        // A constant that it knows: it cannot refuse.
+        _ = mallopt(M_MMAP_THRESHOLD, 512 << 10)
+    }
+}
