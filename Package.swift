@@ -127,7 +127,7 @@ let package = Package(
                 "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX", "BusinessMessages", logging,
             ],
             path: "scripts/bench.d/handlers",
-            exclude: ["echo.py"],
+            exclude: ["bad.py", "echo.py"],
             swiftSettings: testSettings),
         testTarget("BalloonPOSIXTests", ["BalloonPOSIX"]),
         testTarget("BalloonJSONTests", ["BalloonJSON"]),

@@ -9,6 +9,8 @@ package final class PipeReader: Sendable {
         /// Nil at the end.
         var descriptor: OwnedDescriptor?
         var ticket: DescriptorLoop.Ticket?
+        /// Until when nothing is read, so that who writes waits.
+        var pause: DispatchTime?
     }
 
     private let queue: DispatchQueue
@@ -43,6 +45,13 @@ package final class PipeReader: Sendable {
         close()
     }
 
+    /// Reads nothing for a while; meanwhile the pipe fills up, and who writes into it waits.
+    package func pause(for time: Duration) {
+        let (seconds, attoseconds) = time.components
+        let nanoseconds = Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        state.withLock { $0.pause = .now() + .nanoseconds(nanoseconds) }
+    }
+
     private func close() {
         state.withLock { state in
             if let ticket = state.ticket { loop.stopWaiting(ticket) }
@@ -60,6 +69,16 @@ package final class PipeReader: Sendable {
     private func becameReady() {
         state.withLock { $0.ticket = nil }
         _ = readOnce()
+        if let pause = state.withLock({ state in
+            defer { state.pause = nil }
+            return state.pause
+        }) {
+            return queue.asyncAfter(deadline: pause) { [weak self] in self?.goOn() }
+        }
+        goOn()
+    }
+
+    private func goOn() {
         // Without a place in the loop nothing more is heard, which is the same as the end.
         do { try wait() } catch { close() }
     }

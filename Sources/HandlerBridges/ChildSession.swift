@@ -11,6 +11,8 @@ actor ChildSession {
 
     /// More noise than this before the handshake, and it is no handler.
     private static let maximumNoiseBeforeHandshake = 50
+    /// How long a child that floods us is not listened to.
+    private static let floodPause = Duration.milliseconds(100)
     /// What may wait for a child that does not read.
     private static let maximumPendingBytes = 8 << 20
 
@@ -38,6 +40,7 @@ actor ChildSession {
     private var isChecking = false
     private var heard = 0
     private(set) var noiseCount = 0
+    private var noiseRate = FloodGauge()
     private var exit: SpawnedProcess.Exit?
     private var exitWaiters: [CheckedContinuation<SpawnedProcess.Exit, Never>] = []
 
@@ -78,7 +81,7 @@ actor ChildSession {
                 self.assumeIsolated { $0.take(bytes) }
             }
             self.errors = try PipeReader(errors, queue: queue, loop: loop) { bytes in
-                self.assumeIsolated { $0.relay.take(bytes) }
+                self.assumeIsolated { $0.takeLog(bytes) }
             }
         } catch {
             // One that cannot be heard must not go on by itself; its end is still noticed.
@@ -181,6 +184,10 @@ actor ChildSession {
         pending.removeValue(forKey: id)?.resume(returning: answer)
     }
 
+    private func takeLog(_ bytes: [UInt8]) {
+        if relay.take(bytes) { errors?.pause(for: Self.floodPause) }
+    }
+
     private func take(_ bytes: [UInt8]) {
         heard += 1
         for piece in splitter.take(bytes) {
@@ -251,6 +258,8 @@ actor ChildSession {
     private func noise(_ line: [UInt8]) {
         guard !line.isEmpty else { return }
         noiseCount += 1
+        // Whoever reads all of it as fast as it comes does nothing else.
+        if noiseRate.add() { output?.pause(for: Self.floodPause) }
         if noiseCount == 1 {
             // Nothing of a customer is known to it before the handshake, so the line may be quoted.
             let quoted = isIntroduced ? "" : String(decoding: line.prefix(200), as: UTF8.self)

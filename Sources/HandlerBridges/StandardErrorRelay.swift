@@ -10,6 +10,7 @@ struct StandardErrorRelay {
     private var splitter = LineSplitter(maximumBytes: maximumLineBytes)
     private var second = ContinuousClock.now
     private var linesThisSecond = 0
+    private var rate = FloodGauge()
     private var dropped = 0
     private let tail: LogTail
 
@@ -18,13 +19,18 @@ struct StandardErrorRelay {
         self.tail = tail
     }
 
-    mutating func take(_ bytes: [UInt8]) {
+    /// Takes what was read; whether it is a flood.
+    @discardableResult
+    mutating func take(_ bytes: [UInt8]) -> Bool {
+        var isFlood = false
         for piece in splitter.take(bytes) {
+            isFlood = rate.add() || isFlood
             switch piece {
             case .line(let line): relay(String(decoding: line, as: UTF8.self))
             case .tooLong(let beginning): relay(String(decoding: beginning, as: UTF8.self) + " …")
             }
         }
+        return isFlood
     }
 
     private mutating func relay(_ line: String) {

@@ -65,11 +65,23 @@ final class BenchedServer: Sendable {
         }
     }
 
+    /// Posts so many texts to a business, of a customer each, and waits for no reply.
+    func burden(_ business: Int, events: Int) async throws {
+        for _ in 0..<events {
+            let customer = customer(of: business)
+            _ = try await customer.post(customer.message(.text))
+        }
+    }
+
+    private func customer(of business: Int) -> SimulatedCustomer {
+        SimulatedCustomer(
+            id: CustomerID("urn:mbid:\(UInt64.random(in: 0 ... .max))"),
+            business: BusinessID("business-\(business)"), server: address, mspID: Self.mspID,
+            secret: configuration.secret, gateway: gateway.origin, transport: transport)
+    }
+
     private func converse(_ events: Int) async throws -> [Duration] {
-        let customer = SimulatedCustomer(
-            id: CustomerID("urn:mbid:\(UInt64.random(in: 0 ... .max))"), business: BusinessID("business-0"),
-            server: address, mspID: Self.mspID, secret: configuration.secret, gateway: gateway.origin,
-            transport: transport)
+        let customer = customer(of: 0)
         var latencies: [Duration] = []
         for event in 0..<events {
             _ = try await customer.post(customer.message(.text))

@@ -29,6 +29,7 @@ import StdioHandler
                 ("HTTP service on loopback", #"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}}}"#),
             ], events: events, folder: arguments[0], readiness)
         await service.stop(within: .zero)
+        try await isolate(arguments[1], events: max(100, events / 4), folder: arguments[0], readiness)
         try await crowd(children, program: arguments[1], folder: arguments[0], readiness)
     }
 
@@ -53,6 +54,26 @@ import StdioHandler
             let added = first.map { [median - $0.0, worst - $0.1] } ?? []
             let cells = [Int(Double(events) / seconds).description] + ([median, worst] + added).map(\.text)
             print("| \(binding.name) | \(cells.joined(separator: " | ")) |")
+            await server.stop()
+        }
+    }
+
+    /// A business with a good handler, alone and beside one whose handler has two hundred events that it harms.
+    private static func isolate(
+        _ program: String, events: Int, folder: String, _ readiness: ReadinessCount
+    ) async throws {
+        print("\n| beside a handler that is | latency p50 | p99 |\n|---|---|---|")
+        let bad = program.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/bad.py"
+        for fault in ["not there", "slow", "crashing", "flooding", "deaf"] {
+            let other = #"{"exec": ["\#(bad)", "\#(fault)"]}"#
+            let good = #"{"exec": ["\#(program)"]}"#
+            readiness.reset()
+            let server = try await BenchedServer(
+                fault == "not there" ? [good] : [good, other], folder: "\(folder)/\(fault.prefix(4))")
+            await readiness.wait(for: fault == "not there" ? 1 : 2)
+            if fault != "not there" { try await server.burden(1, events: 200) }
+            let waits = try await server.latencies(customers: 1, events: events).sorted()
+            print("| \(fault) | \(waits[waits.count / 2].text) | \(waits[waits.count * 99 / 100].text) |")
             await server.stop()
         }
     }

@@ -1,0 +1,38 @@
+import BalloonPOSIX
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import HandlerBridges
+
+struct FloodTests {
+    @Test func `a flood is told, and a trickle is not`() {
+        var gauge = FloodGauge()
+        #expect(!(0..<1000).contains { _ in gauge.add() })
+        #expect((0..<2000).contains { _ in gauge.add() })
+    }
+
+    @Test func `a reader that pauses lets the writer wait, and loses nothing`() async throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        let loop = try DescriptorLoop()
+        let (pieces, piece) = AsyncStream.makeStream(of: [UInt8].self)
+        let reader = try PipeReader(
+            PipeReader.Source(owning: ends[0]), queue: DispatchQueue(label: "test"), loop: loop
+        ) { piece.yield($0) }
+        let writer = Descriptor(owning: ends[1])
+        reader.pause(for: .milliseconds(100))
+        let begun = ContinuousClock.now
+        try writer.writeAll([1])
+        var bytes: [UInt8] = []
+        var iterator = pieces.makeAsyncIterator()
+        bytes += await iterator.next() ?? []
+        try writer.writeAll([2])
+        bytes += await iterator.next() ?? []
+        #expect(bytes == [1, 2])
+        #expect(ContinuousClock.now - begun >= .milliseconds(90))
+        reader.finish()
+    }
+}
