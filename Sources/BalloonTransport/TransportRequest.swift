@@ -25,6 +25,8 @@ package struct TransportRequest: Sendable {
     package var connectTimeout: Duration
 
     /// How long the exchange may stand still, in whole seconds; nil for as long as all of it may take.
+    ///
+    /// The wait for the first byte of the answer counts too.
     package var stallTimeout: Duration?
 
     /// How many bytes of content the response may have.

@@ -3,21 +3,21 @@ import BalloonPOSIX
 /// Decides which addresses may be fetched, so that nobody makes us ask machines on our own network.
 ///
 /// Entries of the list are host suffixes (`icloud.com` stands for itself and all names below it), which are fetched
-/// over `https` on port 443, or literal loopback addresses with a port (`127.0.0.1:9000`), which are fetched over plain
-/// `http`; that is how the simulator is reached.
+/// over `https` on port 443, or literal addresses with a port: a loopback one (`127.0.0.1:9000`) is fetched over plain `http`,
+/// which is how the simulator is reached; any other (`10.0.0.7:8443`) over `https`, though it may be near us.
 package struct DownloadPolicy: Sendable {
     private let suffixes: [String]
-    private let loopbacks: [SocketAddress]
+    private let literals: [SocketAddress]
 
     /// Takes the list; an entry that ``isEntry(_:)`` refuses lets nothing through.
     package init(hosts: [String]) {
-        loopbacks = hosts.compactMap(Self.loopback)
-        suffixes = hosts.compactMap { Self.loopback($0) == nil ? hostName($0[...]) : nil }
+        literals = hosts.compactMap(Self.literal)
+        suffixes = hosts.compactMap { Self.literal($0) == nil ? hostName($0[...]) : nil }
     }
 
-    /// Whether `text` is a host suffix or a literal loopback address with a port.
+    /// Whether `text` is a host suffix or a literal address with a port.
     package static func isEntry(_ text: String) -> Bool {
-        loopback(text) != nil || hostName(text[...]) != nil
+        literal(text) != nil || hostName(text[...]) != nil
     }
 
     /// Returns the address to fetch, rebuilt from its checked parts, or throws why there is none.
@@ -25,16 +25,24 @@ package struct DownloadPolicy: Sendable {
         let parts = try URLParts(url)
         switch parts.scheme {
         case "https":
+            if let address = Self.literal("\(parts.host):\(parts.port ?? 443)"), !address.isLoopback,
+                literals.contains(address)
+            {
+                return DownloadAddress(
+                    url: "https://\(address)\(parts.rest)", isPlainHTTP: false, isLiteral: true)
+            }
             guard let host = hostName(parts.host), suffixes.contains(where: { covers($0, host) }) else {
                 throw .host
             }
             guard parts.port == nil || parts.port == 443 else { throw .port }
-            return DownloadAddress(url: "https://\(host)\(parts.rest)", isPlainHTTP: false)
+            return DownloadAddress(
+                url: "https://\(host)\(parts.rest)", isPlainHTTP: false, isLiteral: false)
         case "http":
-            guard let port = parts.port, let address = Self.loopback("\(parts.host):\(port)"),
-                loopbacks.contains(address)
+            guard let port = parts.port, let address = Self.literal("\(parts.host):\(port)"),
+                address.isLoopback, literals.contains(address)
             else { throw .host }
-            return DownloadAddress(url: "http://\(address)\(parts.rest)", isPlainHTTP: true)
+            return DownloadAddress(
+                url: "http://\(address)\(parts.rest)", isPlainHTTP: true, isLiteral: true)
         default: throw .scheme
         }
     }
@@ -45,8 +53,8 @@ package struct DownloadPolicy: Sendable {
     }
 
     /// Names, `localhost` too, are no literals: somebody else decides what they mean.
-    private static func loopback(_ entry: String) -> SocketAddress? {
-        guard let address = SocketAddress(entry), address.isLoopback, address.port != nil,
+    private static func literal(_ entry: String) -> SocketAddress? {
+        guard let address = SocketAddress(entry), (address.port ?? 0) > 0,
             entry.first?.isNumber == true || entry.first == "["
         else { return nil }
         return address
@@ -59,6 +67,8 @@ package struct DownloadAddress: Sendable, Equatable {
     package let url: String
     /// Whether it is a listed loopback address, without TLS.
     package let isPlainHTTP: Bool
+    /// Whether the list names this very address, so that it may be near us.
+    package let isLiteral: Bool
 }
 
 /// Returns a DNS name in lower case without its trailing dot; nil for anything else, IP addresses in any spelling too.

@@ -43,7 +43,7 @@ extension GatewayClient {
         var request = TransportRequest(
             method: method, url: address.url, timeout: configuration.transferTimeout,
             connectTimeout: configuration.connectTimeout, allowsPlainHTTP: address.isPlainHTTP,
-            needsPublicAddress: !address.isPlainHTTP)
+            needsPublicAddress: !address.isLiteral)
         request.stallTimeout = configuration.requestTimeout
         return request
     }

@@ -62,7 +62,7 @@ extension GatewayClient {
             url: address.url, timeout: configuration.requestTimeout,
             connectTimeout: configuration.connectTimeout,
             maximumResponseBytes: maximumBytes, allowsPlainHTTP: address.isPlainHTTP,
-            needsPublicAddress: !address.isPlainHTTP)
+            needsPublicAddress: !address.isLiteral)
         do {
             return try await perform(.download, request, until: deadline).response.body
         } catch .unreachable(_, .responseTooLarge, _) {

@@ -95,7 +95,7 @@ struct CheckRun {
                     guard case .success(let result) = await session.call(within: deadline, call.line) else {
                         return false
                     }
-                    return (try? EventAnswer.outcome(result)) != nil
+                    return (try? EventAnswer.outcome(result, allowingFiles: true)) != nil
                 }
             }
             return await group.reduce(0) { $1 ? $0 : $0 + 1 }
@@ -226,7 +226,7 @@ extension CheckRun {
     private func verdict(_ result: JSONValue, after time: Duration) -> HandlerCheck.Finding.Verdict {
         do throws(HandlerProtocolError) {
             let state = ConversationState()
-            let outcome = try EventAnswer.outcome(result, changing: state)
+            let outcome = try EventAnswer.outcome(result, changing: state, allowingFiles: true)
             let remembers = state.change == nil ? "" : ", remembers \(state.change?.count ?? 0) bytes"
             return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
         } catch .unusableReply(let index) {

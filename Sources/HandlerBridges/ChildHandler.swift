@@ -126,7 +126,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         switch answer {
         case .success(let result):
             do throws(HandlerProtocolError) {
-                return try EventAnswer.outcome(result, changing: context.state)
+                return try EventAnswer.outcome(result, changing: context.state, allowingFiles: true)
             } catch {
                 throw BridgeError.invalid(error)
             }

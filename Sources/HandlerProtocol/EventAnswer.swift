@@ -15,10 +15,15 @@ package import HandlerKit
 /// conversation from now on, `null` to forget it; when it is missing nothing changes.
 package enum EventAnswer {
     /// Reads the result.
-    package static func outcome(_ result: JSONValue) throws(HandlerProtocolError) -> Outcome {
+    ///
+    /// With `allowingFiles` a text may name files of this machine: `"attachments": [{"path": "/…", "name": "…",
+    /// "mimeType": "…"}]`. For who may read them anyway only.
+    package static func outcome(
+        _ result: JSONValue, allowingFiles: Bool = false
+    ) throws(HandlerProtocolError) -> Outcome {
         guard result.kind == .object || result.isNull else { throw .malformed("result") }
         switch result["outcome"]?.string ?? (result["outcome"] == nil ? "handled" : "") {
-        case "handled": return .handled(try replies(result["replies"]))
+        case "handled": return .handled(try replies(result["replies"], allowingFiles))
         case "retry": return .retry(after: try delay(result["retryAfterMs"]))
         case "reject": return .reject(reason: reason(result))
         case "handoff": return .handoff(reason: reason(result))
@@ -28,9 +33,9 @@ package enum EventAnswer {
 
     /// Reads the result, and takes over what it says about the state.
     package static func outcome(
-        _ result: JSONValue, changing state: ConversationState
+        _ result: JSONValue, changing state: ConversationState, allowingFiles: Bool = false
     ) throws(HandlerProtocolError) -> Outcome {
-        let outcome = try outcome(result)
+        let outcome = try outcome(result, allowingFiles: allowingFiles)
         switch result["state"] {
         case nil: break
         case .some(let value) where value.isNull: state.clear()
@@ -42,13 +47,16 @@ package enum EventAnswer {
         return outcome
     }
 
-    private static func replies(_ value: JSONValue?) throws(HandlerProtocolError) -> [Reply] {
+    private static func replies(
+        _ value: JSONValue?, _ allowingFiles: Bool
+    ) throws(HandlerProtocolError) -> [Reply] {
         guard let value, !value.isNull else { return [] }
         guard value.kind == .array else { throw .malformed("replies") }
         guard value.count <= ProtocolVersion.maximumReplies else { throw .tooManyReplies }
         var replies: [Reply] = []
         for element in value.elements {
-            guard let reply = reply(element) else { throw .unusableReply(replies.count) }
+            let files = allowingFiles ? textWithFiles(element) : nil
+            guard let reply = files ?? reply(element) else { throw .unusableReply(replies.count) }
             replies.append(reply)
         }
         return replies
@@ -59,6 +67,23 @@ package enum EventAnswer {
         if let text = value.string { return text.isEmpty ? nil : .text(text) }
         // What is none is told by its place; why, `balloon validate` says better.
         return (try? JSONDocument(Array(value.text))).flatMap { try? Reply(json: $0) }
+    }
+
+    /// A text whose attachments all are files, by absolute paths; nil for anything else.
+    private static func textWithFiles(_ value: JSONValue) -> Reply? {
+        guard value["type"]?.string == "text", let attachments = value["attachments"], attachments.count > 0
+        else {
+            return nil
+        }
+        var files: [OutboundFile] = []
+        for attachment in attachments.elements {
+            guard let path = attachment["path"]?.string, path.hasPrefix("/") else { return nil }
+            files.append(
+                OutboundFile(
+                    path: path, name: attachment["name"]?.string,
+                    mimeType: attachment["mimeType"]?.string ?? "application/octet-stream"))
+        }
+        return .text(value["body"]?.string ?? "", files: files)
     }
 
     private static func delay(_ value: JSONValue?) throws(HandlerProtocolError) -> Duration? {

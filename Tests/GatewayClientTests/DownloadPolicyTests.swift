@@ -22,7 +22,9 @@ import Testing
     ])
     func `an address on the list is fetched as it was read`(url: String, fetched: String) throws {
         let address = try policy.check(url)
-        #expect(address == DownloadAddress(url: fetched, isPlainHTTP: fetched.hasPrefix("http:")))
+        #expect(address.url == fetched)
+        #expect(address.isPlainHTTP == fetched.hasPrefix("http:"))
+        #expect(address.isLiteral == address.isPlainHTTP)
     }
 
     @Test(arguments: [
@@ -74,15 +76,18 @@ import Testing
         #expect(check(url) == .failure(refusal))
     }
 
-    @Test(arguments: ["apple.com", "cdn.example.org", "127.0.0.1:1", "[::1]:65535", "127.9.9.9:80"])
-    func `an entry is a host suffix or a loopback address with a port`(entry: String) {
+    @Test(arguments: [
+        "apple.com", "cdn.example.org", "127.0.0.1:1", "[::1]:65535", "127.9.9.9:80", "10.0.0.1:80",
+        "[fd00::1]:80",
+    ])
+    func `an entry is a host suffix or a literal address with a port`(entry: String) {
         #expect(DownloadPolicy.isEntry(entry))
     }
 
     @Test(arguments: [
         "", "com", "*.apple.com", ".apple.com", "apple.com:443", "https://apple.com", "apple.com/",
         "localhost",
-        "localhost:9000", "127.0.0.1", "10.0.0.1:80", "10.0.0.1", "[::1]", "::1", "[fd00::1]:80", "unix:/x",
+        "localhost:9000", "127.0.0.1", "10.0.0.1", "[::1]", "::1", "10.0.0.1:0", "unix:/x",
         ":80",
         "127.1:80", "a b.com",
     ])
@@ -92,6 +97,20 @@ import Testing
         for url in ["https://\(entry)/", "http://\(entry)/", "https://a.com/"] {
             #expect(throws: DownloadRefusal.self) { try policy.check(url) }
         }
+    }
+
+    @Test func `a literal address on the list is fetched, near us or not, and no other by it`() throws {
+        let policy = DownloadPolicy(hosts: ["10.0.0.7:8443", "[fd00::1]:443"])
+        for url in ["https://10.0.0.7:8443/x", "https://[fd00::1]:443/x"] {
+            #expect(try policy.check(url) == DownloadAddress(url: url, isPlainHTTP: false, isLiteral: true))
+        }
+        #expect(try policy.check("https://[fd00::1]/x").url == "https://[fd00::1]:443/x")
+        for url in [
+            "http://10.0.0.7:8443/x", "https://10.0.0.7/x", "https://10.0.0.8:8443/",
+            "https://167772167:8443/",
+            "https://10.7:8443/", "https://012.0.0.7:8443/", "https://[::ffff:10.0.0.7]:8443/",
+            "https://a@10.0.0.7:8443/",
+        ] { #expect(throws: DownloadRefusal.self) { try policy.check(url) } }
     }
 
     @Test func `the default list has Apple's hosts`() throws {

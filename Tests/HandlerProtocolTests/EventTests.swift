@@ -33,6 +33,37 @@ struct EventTests {
         #expect(read.event.kind == .form)
     }
 
+    @Test func `files come with their paths, or why they are missing`() throws {
+        let original = try context("text")
+        let files = [
+            AttachmentFile.stored(path: "/data/attachments/ab/abc", sizeBytes: 7, sha256: "abc"),
+            .missing(reason: "gone"),
+        ]
+        let context = Context(
+            event: original.event, files: files, deliveryID: original.deliveryID, deadline: original.deadline,
+            logger: original.logger)
+        let params = try written { EventCall.write(context, to: &$0) }
+        #expect(try EventCall.context(params, logger: original.logger) { _ in [] }.files == files)
+        let without = try written { EventCall.write(original, to: &$0) }
+        #expect(without["files"] == nil)
+    }
+
+    @Test func `files go with a text, where they are allowed and their paths are absolute`() throws {
+        let original = try context("text")
+        let outcome = Outcome.handled([
+            .text("Look:", files: [OutboundFile(path: "/srv/offer.pdf", mimeType: "application/pdf")])
+        ])
+        let answer = try written { EventAnswer.write(outcome, to: original, &$0) }
+        #expect(try EventAnswer.outcome(answer, allowingFiles: true) == outcome)
+        #expect(throws: HandlerProtocolError.unusableReply(0)) { try EventAnswer.outcome(answer) }
+        let relative = try JSONDocument(
+            Array(#"{"replies":[{"type":"text","body":"x","attachments":[{"path":"offer.pdf"}]}]}"#.utf8)
+        ).root
+        #expect(throws: HandlerProtocolError.unusableReply(0)) {
+            try EventAnswer.outcome(relative, allowingFiles: true)
+        }
+    }
+
     @Test func `the choice stands where a script finds it`() throws {
         let quick = try written { EventCall.write(try context("quickReply"), to: &$0) }
         #expect(quick["event"]?["selectedIdentifier"]?.string == "evening")

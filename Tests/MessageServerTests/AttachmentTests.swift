@@ -137,6 +137,32 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a replay has the file that is kept, though Apple has it no more`() async throws {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        try await post([try await attachment([1, 2, 3], server)], customer)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        let record = try #require(handler.seen.first?.deliveryID.rawValue)
+        server.gateway.misbehave(MisbehaviourRule(.preDownload, .answer(.notFound)))
+        var replay = TransportRequest(
+            method: "POST", url: "http://localhost/replay", body: Array(#"{"records":[\#(record)]}"#.utf8),
+            allowsPlainHTTP: true)
+        replay.unixSocket = server.directory.file("data/control.sock")
+        // The end of the delivery is behind its reply.
+        var status = 0
+        let deadline = ContinuousClock.now + .seconds(20)
+        repeat {
+            status = try await server.transport.send(replay).status
+        } while status != 200
+            && ContinuousClock.now < deadline
+        #expect(status == 200)
+        _ = await server.gateway.waitForMessages(count: 2, customer: customer.id)
+        #expect(handler.seen.count == 2)
+        #expect(handler.seen.first?.files == handler.seen.last?.files)
+        await server.stop()
+    }
+
     @Test func `a file that a handler replies with goes up from the disk, though it is gone meanwhile`()
         async throws
     {

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "com", ".com", "apple.com.", "*.apple.com", "-a.com", "a-.com", "apple.com:443", "10.0.0.1:80",
+        "", "com", ".com", "apple.com.", "*.apple.com", "-a.com", "a-.com", "apple.com:443", "10.0.0.1:0",
         "10.0.0.1",
         "127.0.0.1", "127.0.0.1:0", "a..b", "https://apple.com", "unix:/x.y", "a.1",
     ])

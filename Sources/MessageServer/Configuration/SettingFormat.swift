@@ -63,7 +63,11 @@ enum SettingFormat {
 
     /// A host suffix with a dot in it, or a loopback address with its port; in lower case.
     static func downloadHost(_ text: String) throws(InvalidSetting) -> String {
-        if let address = SocketAddress(text), address.isLoopback, (address.port ?? 0) > 0 { return text }
+        if let address = SocketAddress(text), (address.port ?? 0) > 0,
+            text.first?.isNumber == true || text.first == "["
+        {
+            return text
+        }
         let host = text.lowercased()
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         let isNumeric = labels.last?.utf8.allSatisfy { (0x30...0x39).contains($0) } ?? true
@@ -71,7 +75,7 @@ enum SettingFormat {
             throw InvalidSetting(
                 "is not a host suffix",
                 hint:
-                    "write it like icloud-content.com, or a loopback address with its port like 127.0.0.1:9000"
+                    "write it like icloud-content.com, or an address with its port like 127.0.0.1:9000"
             )
         }
         return host

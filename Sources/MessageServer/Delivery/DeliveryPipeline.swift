@@ -117,13 +117,30 @@ struct DeliveryPipeline: Sendable {
             return delivery
         }
         stages.begin(.fetch)
-        let files = try await attachments.fetch(text.attachments, for: delivery.business)
+        let known = delivery.isReplay ? try await knownFiles(of: delivery) : nil
+        let files =
+            if let known { known } else {
+                try await attachments.fetch(text.attachments, for: delivery.business)
+            }
         try await store.recordFiles(delivery, files)
         let failure = files.lazy.compactMap { if case .failed(let reason) = $0 { reason } else { nil } }.first
         stages.end(failure.map { .failed(reason: $0) } ?? .done)
         var fetched = delivery
         fetched.files = files
         return fetched
+    }
+
+    /// What the line of a message that is handed over again says of its files, if all of them are still here: Apple may
+    /// have forgotten them long ago.
+    private func knownFiles(of delivery: Delivery) async throws -> [RecordedFile]? {
+        let lines = try await store.recentLines(of: delivery.business, delivery.customer, maximum: 1000)
+        guard let line = lines.last(where: { $0.id == delivery.id && $0.direction == .inbound }),
+            !line.files.isEmpty
+        else { return nil }
+        let areHere = line.files.allSatisfy { file in
+            if case .stored(let sha256, _) = file { attachments.files.existing(sha256) != nil } else { false }
+        }
+        return areHere ? line.files : nil
     }
 
     private func record(
