@@ -6,7 +6,7 @@ package enum DirectSend {
     /// Takes the directory's lock, makes the message durable, sends it, and lets go of the directory again.
     ///
     /// What customers sent waits for the server, and a message behind it in its conversation too; so does one that has
-    /// not ended in time. Throws a ``SendRefusal``, and a ``StoreError``, ``StoreError/inUse(path:process:)`` while a
+    /// not ended in time. Throws a `SendRefusal`, and a `StoreError`, `StoreError.inUse` while a
     /// server runs.
     package static func run(
         _ request: SendRequest, _ configuration: ServerConfiguration, logger: Logger

@@ -30,7 +30,7 @@ package struct ServerConfiguration: Sendable {
     package var publicURL: String?
     /// Where messages and health checks are taken.
     package var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
-    /// With what ``listen`` speaks TLS; nil for plain HTTP, as behind a proxy.
+    /// With what `listen` speaks TLS; nil for plain HTTP, as behind a proxy.
     package var tls: TLSFiles?
     /// Where administration is served; nowhere when nil.
     package var adminListen: SocketAddress?
@@ -42,7 +42,7 @@ package struct ServerConfiguration: Sendable {
     package var attachments = AttachmentSettings()
     /// The bounds on sizes, counts and waits.
     package var limits = ServerLimits()
-    /// What ``listen`` takes from its clients.
+    /// What `listen` takes from its clients.
     package var http = HTTPLimits()
     /// The businesses, sorted by slug; their slugs and identifiers are all different.
     package var businesses: [BusinessConfiguration]

@@ -6,7 +6,7 @@ import ConversationStore
 extension DeliveryPipeline {
     /// Makes a message durable, and waits for its end as long as the request says.
     ///
-    /// Throws a ``SendRefusal`` before anything is written, and a ``StoreError`` when it cannot be made durable.
+    /// Throws a `SendRefusal` before anything is written, and a `StoreError` when it cannot be made durable.
     func send(_ request: SendRequest) async throws -> SendAnswer {
         let id = MessageID.random()
         let message = try await message(request, id)

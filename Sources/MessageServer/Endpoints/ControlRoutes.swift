@@ -8,7 +8,7 @@ import Logging
 ///
 /// The body is `{"records":[12,13]}`. The answer is 200 with `{"records":[57,58]}`, the new records of a replay, or 400
 /// with `{"error":"…"}`, and then nothing was changed. `/rebuild` takes no body, and its answer is
-/// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`. ``SendRoute`` is there too, and `/livez` and `/readyz`
+/// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`. `SendRoute` is there too, and `/livez` and `/readyz`
 /// for who cannot check the public listener's certificate.
 package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).

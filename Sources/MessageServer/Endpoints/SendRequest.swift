@@ -53,7 +53,7 @@ package struct SendRequest: Sendable {
             wait: .seconds(min(max(root["waitSeconds"]?.int ?? 30, 0), 50)))
     }
 
-    /// Writes what ``init(_:)`` reads.
+    /// Writes what `init(_:)` reads.
     package var json: [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.bytes.count + 512)
         writer.object { writer in
