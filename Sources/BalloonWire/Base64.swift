@@ -69,7 +69,9 @@ package enum Base64 {
 
     /// Writes `encodedLength(of: bytes.count, alphabet: alphabet)` characters to the front of `text`.
     static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet, into text: inout MutableSpan<UInt8>) {
-        let characters = alphabet.characters
+        let table = alphabet.characters
+        // An InlineArray is copied for every element that is read of it; a span of it is not.
+        let characters = table.span
         var (read, written) = (0, 0)
         while bytes.count - read >= 3 {
             let group = Int(bytes[read]) << 16 | Int(bytes[read + 1]) << 8 | Int(bytes[read + 2])
@@ -102,8 +104,9 @@ package enum Base64 {
 
     /// Decodes unpadded digits; false when one is not in the alphabet or spare bits are set.
     private static func decode(
-        _ digits: Span<UInt8>, values: InlineArray<256, UInt8>, into bytes: inout MutableSpan<UInt8>
+        _ digits: Span<UInt8>, values table: InlineArray<256, UInt8>, into bytes: inout MutableSpan<UInt8>
     ) -> Bool {
+        let values = table.span
         var (read, written) = (0, 0)
         var seen = 0
         while digits.count - read >= 4 {
