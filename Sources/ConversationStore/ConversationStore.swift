@@ -58,6 +58,8 @@ package final class ConversationStore: Sendable {
         writeMissingLines(recovered)
         scheduler.add(recovered.deliveries)
         retention.arm()
+        // What was read of the journal and is not needed any more.
+        FreeMemory.giveBack()
     }
 
     /// Opens the data directory, made if absent with mode 0700, and recovers what is in it.
