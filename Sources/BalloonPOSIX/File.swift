@@ -9,7 +9,8 @@ package final class File: Sendable {
         case reading
         /// Reading and appending; made with mode 0600 if absent.
         case appending
-        /// Reading and appending a file that must not exist yet; made with mode 0600.
+        /// Reading, and writing a file that must not exist yet, in place or one piece after the other; made with mode
+        /// 0600.
         case creating
         /// Reading, and writing in place; made with mode 0600 if absent.
         case overwriting
@@ -23,7 +24,7 @@ package final class File: Sendable {
             switch access {
             case .reading: O_RDONLY
             case .appending: O_RDWR | O_APPEND | O_CREAT
-            case .creating: O_RDWR | O_APPEND | O_CREAT | O_EXCL
+            case .creating: O_RDWR | O_CREAT | O_EXCL
             case .overwriting: O_RDWR | O_CREAT
             }
         // Sound: the string lives for the call.
@@ -31,10 +32,10 @@ package final class File: Sendable {
         descriptor = Descriptor(owning: raw)
     }
 
-    /// Appends all of `bytes`.
+    /// Writes all of `bytes` at the end, or behind what was written before when the file was made by this opening.
     package func append(_ bytes: [UInt8]) throws(SystemError) { try descriptor.writeAll(bytes) }
 
-    /// Writes all of `bytes` at `offset`; only for a file that was opened for overwriting.
+    /// Writes all of `bytes` at `offset`; not for a file that was opened for appending.
     package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
         let raw = descriptor.raw
         var written = 0

@@ -36,6 +36,9 @@ extension SystemError {
 
     /// Whether nothing is at the path (`ENOENT`).
     package var isMissing: Bool { code == ENOENT }
+
+    /// Whether something is at the path already (`EEXIST`).
+    package var isExisting: Bool { code == EEXIST }
 }
 
 /// Runs `call` until it is not interrupted by a signal; a negative result is thrown as a ``SystemError``.

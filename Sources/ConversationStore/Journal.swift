@@ -145,6 +145,12 @@ final class Journal: Sendable {
     func close() async {
         waiting.withLock { $0.isClosed = true }
         await flush()
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.writer.withLock { $0.end() }
+                continuation.resume()
+            }
+        }
     }
 
     /// The bytes that wait for a sync, those of the batch that is being written included.
@@ -170,6 +176,13 @@ final class Journal: Sendable {
             commit(entries)
         }
         rearm()
+        prepare()
+    }
+
+    /// Fills the segment ahead, now that nobody waits; whoever comes meanwhile does.
+    private func prepare() {
+        guard waiting.withLock({ !$0.isClosed && $0.lastFailure == nil }) else { return }
+        writer.withLock { $0.prepare() }
     }
 
     /// Writes the lazy records that nothing took along.

@@ -83,7 +83,9 @@ struct JournalRecovery {
                 try file.synchronizeData()
                 file.dropCache()
                 var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
-                while try lines.next() != nil {}
+                var last: RecordLocation?
+                while let line = try lines.next() { last = lines.location(of: line, in: segment) }
+                if lines.scan.verdict == .sound, let last { try cutPrepared(segment, behind: last) }
                 return lines.scan
             }
             switch scan.verdict {
@@ -98,6 +100,13 @@ struct JournalRecovery {
             }
         }
         return 0
+    }
+
+    /// What was prepared for records that never came is not read again at every start.
+    private func cutPrepared(_ segment: UInt64, behind last: RecordLocation) throws(SystemError) {
+        let file = try File(path(segment), for: .overwriting)
+        let endBytes = Int(last.offset) + Int(last.lengthBytes) + 1
+        if endBytes < (try file.sizeBytes()) { try file.truncate(to: endBytes) }
     }
 
     /// Writes the intact lines to a new file that takes the segment's name.

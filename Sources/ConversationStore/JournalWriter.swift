@@ -9,6 +9,7 @@ struct JournalWriter: Sendable {
     private let disk: any StoreDisk
     private let maximumSegmentBytes: Int
     private let maximumSegmentAge: Duration
+    private let preparedBytes: Int
     private let reader: SegmentReader
     private var nextRecord: UInt64
     private var segment: Segment?
@@ -21,12 +22,17 @@ struct JournalWriter: Sendable {
         /// Counted without regard to anybody who sets the clock.
         let began = ContinuousClock.now
         var syncedBytes = 0
+        /// Where the file ends: behind the line feeds that wait to be written over.
+        var fileBytes = 0
         /// Whether anything but its first lines is in it.
         var hasEntries = false
     }
 
     /// The largest buffer that is kept between batches.
     private static let keptBufferBytes = 4 << 20
+    /// How long nothing is prepared after that failed: the room is better left to records.
+    private static let pause = Duration.seconds(600)
+    private var preparesAgain: ContinuousClock.Instant?
 
     init(_ configuration: StoreConfiguration, directory: String, reader: SegmentReader, nextRecord: UInt64) {
         self.directory = directory
@@ -35,6 +41,7 @@ struct JournalWriter: Sendable {
         disk = configuration.disk
         maximumSegmentBytes = configuration.maximumSegmentBytes
         maximumSegmentAge = configuration.maximumSegmentAge
+        preparedBytes = configuration.preparedBytes
     }
 
     /// The number of the last record that was given out.
@@ -60,7 +67,7 @@ struct JournalWriter: Sendable {
             records.append(JournalledRecord(number: number, location: location))
         }
         do throws(SystemError) {
-            try disk.append(lines, to: segment.file)
+            try disk.write(lines, to: segment.file, at: segment.syncedBytes)
             try disk.synchronize(segment.file)
         } catch {
             abandon(segment, from: batch)
@@ -68,10 +75,44 @@ struct JournalWriter: Sendable {
         }
         abandoned = nil
         segment.syncedBytes += lines.count
+        segment.fileBytes = max(segment.fileBytes, segment.syncedBytes)
         if !entries.isEmpty { segment.hasEntries = true }
-        self.segment = segment.syncedBytes < maximumSegmentBytes ? segment : nil
+        self.segment = segment
+        if segment.syncedBytes >= maximumSegmentBytes { end() }
         endIfOld()
         return records
+    }
+
+    /// Fills the segment ahead with line feeds, for a batch that is written over them is on disk sooner: its sync has no
+    /// new size and no new blocks to write.
+    ///
+    /// For when nobody waits. Who reads skips blank lines.
+    mutating func prepare() {
+        guard var segment, segment.fileBytes - segment.syncedBytes < preparedBytes / 8 else { return }
+        if let preparesAgain, ContinuousClock.now < preparesAgain { return }
+        let end = min(segment.syncedBytes + preparedBytes, maximumSegmentBytes)
+        guard end > segment.fileBytes else { return }
+        do throws(SystemError) {
+            try disk.fill(segment.file, segment.fileBytes..<end)
+            segment.fileBytes = end
+            self.segment = segment
+            preparesAgain = nil
+        } catch {
+            // Nothing is lost, but what stands behind the records is not known: a number that is given up says so.
+            preparesAgain = .now + Self.pause
+            nextRecord += 1
+            abandon(segment, from: nextRecord - 1)
+        }
+    }
+
+    /// Ends the segment that is written to, and cuts what was prepared.
+    mutating func end() {
+        guard let segment else { return }
+        self.segment = nil
+        // Blank lines do no harm where this fails.
+        if segment.fileBytes > segment.syncedBytes {
+            try? disk.truncate(segment.file, to: segment.syncedBytes)
+        }
     }
 
     /// Ends the segment that is written to when it is old; whether it did.
@@ -79,12 +120,18 @@ struct JournalWriter: Sendable {
     mutating func endIfOld() -> Bool {
         guard let segment, segment.hasEntries, ContinuousClock.now - segment.began >= maximumSegmentAge
         else { return false }
-        self.segment = nil
+        end()
         return true
     }
 
     private mutating func makeSegment(batch: UInt64) throws(SystemError) -> Segment {
-        let file = try disk.create(directory + "/" + SegmentName.text(firstRecord: batch))
+        let path = directory + "/" + SegmentName.text(firstRecord: batch)
+        let file: File
+        do throws(SystemError) { file = try disk.create(path) } catch {
+            // The next try takes the same name; what is there already was not made here.
+            if !error.isExisting { try? disk.remove(path) }
+            throw error
+        }
         reader.add(file, firstRecord: batch)
         add(JournalBody.segment(at: .now()), batch: batch)
         if let abandoned { add(JournalBody.abandoned(abandoned), batch: batch) }

@@ -10,6 +10,8 @@ package struct StoreConfiguration: Sendable {
     package var maximumRememberedMessages = 4_000_000
     /// The size from which a journal segment is followed by a new one.
     package var maximumSegmentBytes = 64 << 20
+    /// How far a journal segment is filled ahead of what is written to it.
+    package var preparedBytes = 512 << 10
     /// The age from which a journal segment is followed by a new one.
     package var maximumSegmentAge = Duration.seconds(6 * 3600)
     /// How often the store looks whether a segment may go.

@@ -8,7 +8,11 @@ package protocol StoreDisk: Sendable {
     func create(_ path: String) throws(SystemError) -> File
     /// Appends `bytes`; when it throws, any part of them may be in the file.
     func append(_ bytes: [UInt8], to file: File) throws(SystemError)
-    /// Waits until what was appended is on disk.
+    /// Writes `bytes` at `offset` of a file that was created; when it throws, any part of them may be in the file.
+    func write(_ bytes: [UInt8], to file: File, at offset: Int) throws(SystemError)
+    /// Fills a range of a file that was created with line feeds, and waits until they are on disk.
+    func fill(_ file: File, _ range: Range<Int>) throws(SystemError)
+    /// Waits until what was written is on disk.
     func synchronize(_ file: File) throws(SystemError)
     /// Opens a file for appending, made if absent; its name is not waited for.
     func open(_ path: String) throws(SystemError) -> File
@@ -27,6 +31,17 @@ package protocol StoreDisk: Sendable {
 extension StoreDisk {
     /// Opens with `open`.
     package func open(_ path: String) throws(SystemError) -> File { try File(path, for: .appending) }
+
+    /// Writes with `pwrite`.
+    package func write(_ bytes: [UInt8], to file: File, at offset: Int) throws(SystemError) {
+        try file.write(bytes, at: offset)
+    }
+
+    /// Fills with `pwrite` and waits with `fdatasync`.
+    package func fill(_ file: File, _ range: Range<Int>) throws(SystemError) {
+        try file.write(Array(repeating: UInt8(ascii: "\n"), count: range.count), at: range.lowerBound)
+        try file.synchronizeData()
+    }
 
     /// Cuts with `ftruncate`.
     package func truncate(_ file: File, to sizeBytes: Int) throws(SystemError) {

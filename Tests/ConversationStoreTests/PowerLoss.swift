@@ -33,7 +33,11 @@ struct PowerLoss {
         switch call {
         case .name(let path): files[path] = Content()
         case .folder(let path): folders[path] = false
-        case .write(let path, let bytes):
+        case .write(let path, let bytes, let offset):
+            files[path]?.pending.append(.write(at: offset, bytes))
+            let size = files[path]?.size ?? 0
+            files[path]?.size = max(size, offset + bytes.count)
+        case .append(let path, let bytes):
             let size = files[path]?.size ?? 0
             files[path]?.pending.append(.write(at: size, bytes))
             files[path]?.size += bytes.count

@@ -49,6 +49,7 @@ struct PowerLossTests {
         let store = try directory.open {
             $0.disk = disk
             $0.maximumSegmentBytes = 1800
+            $0.preparedBytes = 1200
             $0.deduplicationWindow = .zero
             $0.checkpointInterval = .seconds(3600)
             $0.lazyDelay = .seconds(3600)
@@ -145,6 +146,7 @@ struct PowerLossTests {
 private struct UnsyncedDisk: StoreDisk {
     func create(_ path: String) throws(SystemError) -> File { try File(path, for: .creating) }
     func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try file.append(bytes) }
+    func fill(_ file: File, _ range: Range<Int>) throws(SystemError) {}
     func synchronize(_ file: File) throws(SystemError) {}
     func synchronizeDirectory(_ path: String) throws(SystemError) {}
     func synchronizeFileSystem(of path: String) throws(SystemError) {}

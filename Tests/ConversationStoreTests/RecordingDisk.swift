@@ -6,7 +6,8 @@ import Synchronization
 final class RecordingDisk: StoreDisk {
     enum Call: Sendable {
         case name(String)
-        case write(String, [UInt8])
+        case append(String, [UInt8])
+        case write(String, [UInt8], at: Int)
         case cut(String, Int)
         case sync(String)
         /// The system said that it could not: what was to be synced may be on disk or not, and is not tried again.
@@ -67,8 +68,21 @@ final class RecordingDisk: StoreDisk {
     }
 
     func append(_ bytes: [UInt8], to file: File) throws(SystemError) {
-        add(file) { .write($0, bytes) }
+        add(file) { .append($0, bytes) }
         try disk.append(bytes, to: file)
+    }
+
+    func write(_ bytes: [UInt8], to file: File, at offset: Int) throws(SystemError) {
+        add(file) { .write($0, bytes, at: offset) }
+        try disk.write(bytes, to: file, at: offset)
+    }
+
+    func fill(_ file: File, _ range: Range<Int>) throws(SystemError) {
+        add(file) {
+            .write($0, [UInt8](repeating: UInt8(ascii: "\n"), count: range.count), at: range.lowerBound)
+        }
+        add(file) { .sync($0) }
+        try disk.fill(file, range)
     }
 
     func synchronize(_ file: File) throws(SystemError) {

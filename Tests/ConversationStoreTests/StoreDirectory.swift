@@ -17,6 +17,8 @@ final class StoreDirectory: Sendable {
     var configuration: StoreConfiguration {
         var configuration = StoreConfiguration(directory: path)
         configuration.lazyDelay = .milliseconds(1)
+        // A test compares files: nothing stands behind the records unless the test says so.
+        configuration.preparedBytes = 0
         return configuration
     }
 

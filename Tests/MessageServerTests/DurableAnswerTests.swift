@@ -123,10 +123,14 @@ private final class HeldDisk: StoreDisk {
     func create(_ path: String) throws(SystemError) -> File { try system.create(path) }
 
     func append(_ bytes: [UInt8], to file: File) throws(SystemError) {
+        try system.append(bytes, to: file)
+    }
+
+    func write(_ bytes: [UInt8], to file: File, at offset: Int) throws(SystemError) {
         if String(decoding: bytes, as: UTF8.self).contains(#""type":"message""#) {
             messages.withLock { _ = $0.insert("waiting") }
         }
-        try system.append(bytes, to: file)
+        try system.write(bytes, to: file, at: offset)
     }
 
     func synchronize(_ file: File) throws(SystemError) {

@@ -7,6 +7,7 @@ struct UnsyncedDisk: StoreDisk {
 
     func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
     func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try disk.append(bytes, to: file) }
+    func fill(_ file: File, _ range: Range<Int>) throws(SystemError) {}
     func synchronize(_ file: File) throws(SystemError) {}
 }
 
@@ -22,6 +23,17 @@ struct EachRecordDisk: StoreDisk {
             try disk.synchronize(file)
         }
     }
+
+    func write(_ bytes: [UInt8], to file: File, at offset: Int) throws(SystemError) {
+        var offset = offset
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            try disk.write(line + [UInt8(ascii: "\n")], to: file, at: offset)
+            try disk.synchronize(file)
+            offset += line.count + 1
+        }
+    }
+
+    func fill(_ file: File, _ range: Range<Int>) throws(SystemError) {}
 
     func synchronize(_ file: File) throws(SystemError) {}
 }
