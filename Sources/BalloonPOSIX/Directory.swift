@@ -4,21 +4,29 @@ import Glibc
 /// Operations on the entries of directories.
 package enum Directory {
     /// Makes `path` and what is missing above it, each with mode 0700; whether anything was made.
+    ///
+    /// Throws `ENOENT` for a path at which nothing can be made.
     @discardableResult
     package static func make(_ path: String) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            return try makeLast(path)
+        } catch {
+            let above = parent(of: path)
+            guard error.isMissing, above != path else { throw error }
+            try make(above)
+            // Once only: below /proc or a removed directory, and for an empty path, it is missing for ever.
+            return try makeLast(path)
+        }
+    }
+
+    /// Makes `path` in a directory that is there; whether it was not there before.
+    private static func makeLast(_ path: String) throws(SystemError) -> Bool {
         // Sound: the string lives for the call.
         if unsafe mkdir(path, 0o700) == 0 { return true }
-        switch errno {
-        case EEXIST:
-            guard isDirectory(path) else { throw SystemError("mkdir", code: ENOTDIR) }
-            return false
-        case ENOENT:
-            let above = parent(of: path)
-            guard above != path else { throw SystemError("mkdir", code: ENOENT) }
-            try make(above)
-            return try make(path)
-        default: throw SystemError("mkdir")
-        }
+        let error = SystemError("mkdir")
+        guard error.code == EEXIST else { throw error }
+        guard isDirectory(path) else { throw SystemError("mkdir", code: ENOTDIR) }
+        return false
     }
 
     /// Whether `path` is a directory, also through a link.

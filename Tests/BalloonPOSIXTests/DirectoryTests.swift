@@ -23,6 +23,11 @@ struct DirectoryTests {
         #expect(!Directory.isDirectory(directory.file("a")))
     }
 
+    @Test(arguments: ["", "/proc/balloon", "/proc/balloon/data"])
+    func `a path at which nothing can be made is an error`(path: String) {
+        #expect(throws: SystemError("mkdir", code: ENOENT)) { try Directory.make(path) }
+    }
+
     @Test func `names are sorted by bytes and are all there`() throws {
         let names = ["B", "a", "é", ".hidden", "a b", "10", "9"]
         for name in names { try AtomicFile.write([], to: directory.file(name)) }
