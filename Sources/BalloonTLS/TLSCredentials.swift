@@ -19,29 +19,35 @@ package final class TLSCredentials: Sendable {
 
     /// Reads both files again, for the connections that come; what was there stays when that fails.
     package func reload() throws(TLSError) {
-        try context.withLock { context throws(TLSError) in
-            context = try TLSContext(certificateFile, keyFile)
-        }
+        // Before the lock is taken, for which shards wait.
+        let new = try TLSContext(certificateFile, keyFile)
+        context.withLock { $0 = new }
     }
 
     /// Begins a connection's session; throws ``TLSError/outOfMemory``.
     package func makeSession() throws(TLSError) -> TLSSession {
-        // As a number, because a pointer cannot leave the lock; it is the session's alone from here on.
-        let session = context.withLock { unsafe UInt(bitPattern: balloon_tls_session($0.pointer)) }
-        guard let pointer = unsafe OpaquePointer(bitPattern: session) else { throw .outOfMemory }
-        return unsafe TLSSession(owning: pointer)
+        let context = context.withLock { $0 }
+        // The context, which a reload may replace now, lives until the call has returned.
+        defer { withExtendedLifetime(context) {} }
+        guard let session = unsafe balloon_tls_session(context.pointer) else { throw .outOfMemory }
+        return unsafe TLSSession(owning: session)
     }
 }
 
 /// What sessions are made from; OpenSSL counts references, so sessions outlive it.
-@safe private final class TLSContext {
-    let pointer: OpaquePointer
+///
+/// Once made it is not changed, and OpenSSL lets any thread make sessions from it.
+@safe private final class TLSContext: Sendable {
+    /// The context's address, as a number, because a pointer cannot be shared.
+    private let address: UInt
+
+    var pointer: OpaquePointer? { unsafe OpaquePointer(bitPattern: address) }
 
     init(_ certificateFile: String, _ keyFile: String) throws(TLSError) {
         guard let context = unsafe balloon_tls_context(certificateFile, keyFile) else {
             throw .badCredentials(reason: firstReason())
         }
-        unsafe pointer = context
+        address = UInt(bitPattern: context)
     }
 
     deinit { unsafe SSL_CTX_free(pointer) }

@@ -1,4 +1,5 @@
 import BalloonTLS
+import Dispatch
 import Glibc
 import TestSupport
 import Testing
@@ -36,6 +37,29 @@ import Testing
         _ = try credentials.makeSession()
         try write(Fixture.bytes("tls/certificate.pem"), to: certificate)
         try credentials.reload()
+    }
+
+    @Test func `connections that come do not wait for files that are being read again`() throws {
+        let directory = TemporaryDirectory()
+        let certificate = directory.file("certificate.pem")
+        try write(Fixture.bytes("tls/certificate.pem"), to: certificate)
+        let credentials = try TLSCredentials(certificateFile: certificate, keyFile: fixture("key.pem"))
+        try #require(unlink(certificate) == 0 && mkfifo(certificate, 0o600) == 0)
+        let isReloaded = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            #expect(throws: TLSError.self) { try credentials.reload() }
+            isReloaded.signal()
+        }
+        // Returns when the other side has opened it; then that waits for a first byte.
+        let writer = open(certificate, O_WRONLY)
+        let hasSession = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            #expect(throws: Never.self) { _ = try credentials.makeSession() }
+            hasSession.signal()
+        }
+        #expect(hasSession.wait(timeout: .now() + 10) == .success)
+        close(writer)
+        isReloaded.wait()
     }
 
     @Test func `what is not TLS is refused with an alert`() throws {
