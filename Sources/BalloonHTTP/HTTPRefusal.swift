@@ -1,4 +1,5 @@
-/// Why a request is refused before any handler sees it; the connection is closed after the answer.
+/// Why a request is refused without a handler's word; the connection is closed after the answer, unless the request was
+/// well formed and only its path or method is not served.
 package enum HTTPRefusal: Error, Sendable, Hashable {
     /// The request line is not `method SP target SP version CRLF` (RFC 9112 §3).
     case malformedRequestLine
@@ -38,6 +39,12 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case overloaded
     /// The request did not arrive in its time (RFC 9110 §15.5.9).
     case timedOut
+    /// Nothing is served at the path (RFC 9110 §15.5.5).
+    case notFound
+    /// The path takes other methods (RFC 9110 §15.5.6).
+    case methodNotAllowed
+    /// The handler has not answered in its time (RFC 9110 §15.6.4): its fault, not the client's.
+    case unanswered
 
     /// The status that the client is told.
     package var status: HTTPStatus {
@@ -52,13 +59,17 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
         case .requestLineTooLong: .uriTooLong
         case .fieldsTooLarge: .headerFieldsTooLarge
         case .bodyTooLarge: .contentTooLarge
-        case .overloaded: .serviceUnavailable
+        case .overloaded, .unanswered: .serviceUnavailable
         case .timedOut: .requestTimeout
+        case .notFound: .notFound
+        case .methodNotAllowed: .methodNotAllowed
         }
     }
 }
 
 extension HTTPRefusal {
     /// The fields of the answer.
-    var fields: [(name: String, value: String)] { self == .overloaded ? [("Retry-After", "5")] : [] }
+    var fields: [(name: String, value: String)] {
+        status == .serviceUnavailable ? [("Retry-After", "5")] : []
+    }
 }

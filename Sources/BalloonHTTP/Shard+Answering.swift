@@ -60,9 +60,13 @@ extension Shard {
         connection.input = []
         connection.headBytes = []
         connection.body = []
-        let body = describeRefusal(refusal)
         connection.phase = .answering
-        finish(connection, HTTPResponse(refusal.status, body: body, fields: refusal.fields))
+        finish(connection, answer(to: refusal))
+    }
+
+    /// The answer to a refused request, with its words from ``describeRefusal``.
+    func answer(to refusal: HTTPRefusal, fields: [(name: String, value: String)] = []) -> HTTPResponse {
+        HTTPResponse(refusal.status, body: describeRefusal(refusal), fields: refusal.fields + fields)
     }
 
     /// Sends `out`, as far as the client takes it; the rest waits in the connection.

@@ -74,7 +74,7 @@ extension Shard {
             settle(connection)
         case .answering:
             connection.isPersistent = false
-            finish(connection, HTTPResponse(.serviceUnavailable, text: "Service Unavailable\n"))
+            finish(connection, answer(to: .unanswered))
             settle(connection)
         // A stream that has nothing to say is the handler's business; its client is seen to be gone when it leaves.
         case .streaming: setDeadline(connection, connection.listener.ticks.answer)

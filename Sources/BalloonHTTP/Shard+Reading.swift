@@ -186,10 +186,13 @@ extension Shard {
             connection.route = route
             try takeBody(connection, route.route.body, bytes, &cursor, end)
         case .otherMethods(let allowed):
-            let status = method == .options ? HTTPStatus.noContent : .methodNotAllowed
-            answerUnrouted(connection, HTTPResponse(status, fields: [("Allow", allowed)]), &cursor)
+            let fields = [(name: "Allow", value: allowed)]
+            let response =
+                method == .options
+                ? HTTPResponse(.noContent, fields: fields) : answer(to: .methodNotAllowed, fields: fields)
+            answerUnrouted(connection, response, &cursor)
         case .notFound:
-            answerUnrouted(connection, notFoundResponse, &cursor)
+            answerUnrouted(connection, answer(to: .notFound), &cursor)
         }
     }
 
@@ -274,7 +277,6 @@ extension Shard {
 }
 
 private let continueResponse = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-private let notFoundResponse = HTTPResponse(.notFound, text: "Not Found\n")
 
 extension Shard {
     /// The handler asks for the next piece of the body.

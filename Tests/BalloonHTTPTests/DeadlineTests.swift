@@ -98,9 +98,11 @@ import Testing
             found.yield(responder)
             return nil
         }
-        try await withServer([late], limit: { $0.answerTimeout = .milliseconds(1) }) { server in
+        let describe: RefusalDescription = { Array("\($0)".utf8) }
+        try await withServer([late], limit: { $0.answerTimeout = .milliseconds(1) }, describe) { server in
             let answer = try await server.exchange(get("/late"))
             #expect(answer.hasPrefix("HTTP/1.1 503 "))
+            #expect(answer.contains("\r\nRetry-After: 5\r\n") && answer.hasSuffix("\r\n\r\nunanswered"))
             for await responder in responders {
                 responder.respond(HTTPResponse(.ok))
                 responder.respond(HTTPResponse(.ok))

@@ -11,12 +11,14 @@ struct RunningServer: Sendable {
 
     init(
         _ routes: [HTTPRoute], at address: SocketAddress = .tcp(host: "127.0.0.1", port: 0), shards: Int = 2,
-        limit: (inout HTTPLimits) -> Void = { _ in }
+        limit: (inout HTTPLimits) -> Void = { _ in },
+        describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) }
     ) async throws {
         var limits = HTTPLimits()
         limit(&limits)
         let listener = HTTPListener(address, routes: routes, limits: limits)
-        server = try HTTPServer(listeners: [listener], shards: shards, logger: log.logger)
+        server = try HTTPServer(
+            listeners: [listener], shards: shards, logger: log.logger, describeRefusal: describeRefusal)
         self.address = try await server.start()[0]
     }
 
@@ -49,9 +51,10 @@ struct RunningServer: Sendable {
 /// Serves `routes` while `body` runs.
 func withServer(
     _ routes: [HTTPRoute], limit: (inout HTTPLimits) -> Void = { _ in },
+    _ describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) },
     _ body: (RunningServer) async throws -> Void
 ) async throws {
-    let server = try await RunningServer(routes, limit: limit)
+    let server = try await RunningServer(routes, limit: limit, describeRefusal: describeRefusal)
     do {
         try await body(server)
     } catch {

@@ -107,6 +107,18 @@ import Testing
         await server.stop()
     }
 
+    @Test(arguments: [("/", 404, "notFound"), ("/message", 405, "methodNotAllowed")])
+    func `what no route takes has a reference, too`(path: String, status: Int, reason: String) async throws {
+        let server = try await ServerUnderTest()
+        let answer = try await server.transport.send(
+            TransportRequest(url: server.url + path, allowsPlainHTTP: true))
+        #expect(answer.status == status)
+        let body = String(decoding: answer.body, as: UTF8.self)
+        let reference = try #require(body.split(separator: "reference ").last).prefix(16)
+        #expect(server.log.lines.contains { $0.contains(reference) && $0.contains(reason) })
+        await server.stop()
+    }
+
     @Test func `an id given twice counts once, the last one`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
