@@ -11,6 +11,7 @@ package actor HTTPServer {
     /// One for each listener.
     nonisolated let counters: [ConnectionCounter]
     nonisolated let shards: [Shard]
+    private var bound: [Bound] = []
     private var isServing = false
 
     /// Makes a server that does not listen yet.
@@ -28,15 +29,25 @@ package actor HTTPServer {
         }
     }
 
-    /// Binds every listener, starts serving, and returns the bound addresses in the listeners' order.
+    /// Binds every listener and returns the bound addresses in the listeners' order; who connects waits for ``start()``.
     ///
-    /// Throws a ``SystemError`` when an address is in use or not ours; then none is served.
-    package func start() async throws -> [SocketAddress] {
-        // All or none: every address is bound before the first connection is accepted.
+    /// Throws a ``SystemError`` that names the address when one is in use or not ours; then none is bound.
+    @discardableResult
+    package func bind() throws(SystemError) -> [SocketAddress] {
+        guard bound.isEmpty else { return bound.map(\.address) }
         var sockets: [Bound] = []
         for listener in listeners { sockets.append(Bound(try ListeningSocket(listener.address))) }
-        let addresses = sockets.map(\.address)
-        for (index, bound) in sockets.enumerated() {
+        bound = sockets
+        return sockets.map(\.address)
+    }
+
+    /// Starts serving, and returns the bound addresses in the listeners' order; binds them if ``bind()`` has not.
+    ///
+    /// Throws as ``bind()`` does; then none is served.
+    package func start() async throws -> [SocketAddress] {
+        // All or none: every address is bound before the first connection is accepted.
+        let addresses = try bind()
+        for (index, bound) in bound.enumerated() {
             guard let socket = bound.take() else { continue }
             try await shards[0].accept(on: socket, index, shards: shards)
         }
@@ -50,7 +61,7 @@ package actor HTTPServer {
     ///
     /// A server that was stopped is not started again.
     package func stop(within grace: Duration) async {
-        guard isServing else { return }
+        guard isServing else { return bound = [] }
         await withTaskGroup(of: Void.self) { group in
             for shard in shards {
                 group.addTask { await withCheckedContinuation { shard.post(.drain(within: grace, $0)) } }

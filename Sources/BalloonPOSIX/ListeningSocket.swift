@@ -9,7 +9,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
     /// Opens, binds and listens.
     ///
-    /// A unix path that a dead process left behind is replaced; one that answers is refused with `EADDRINUSE`.
+    /// A unix path that a dead process left behind is replaced; one that answers is refused with `EADDRINUSE`. Errors of
+    /// `bind` and `listen` name the address behind the call.
     package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
         let descriptor = try Descriptor.socket(for: address)
         try descriptor.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
@@ -21,10 +22,10 @@ package struct ListeningSocket: ~Copyable, Sendable {
         guard let (storage, length) = address.storage else { throw SystemError("inet_pton", code: EINVAL) }
         let raw = descriptor.raw
         try unsafe withSocketAddress(storage) { pointer throws(SystemError) in
-            _ = try uninterrupted("bind") { unsafe Glibc.bind(raw, pointer, length) }
+            _ = try uninterrupted("bind \(address)") { unsafe Glibc.bind(raw, pointer, length) }
         }
         if case .unix(let path) = address { unsafe chmod(path, 0o600) }
-        _ = try uninterrupted("listen") { listen(raw, backlog) }
+        _ = try uninterrupted("listen \(address)") { listen(raw, backlog) }
         self.address = try boundAddress(raw, address)
         self.descriptor = descriptor
     }

@@ -5,7 +5,7 @@ import Glibc
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The `errno` that the call left, for example `ENOSPC`.
     package let code: Int32
-    /// The call, for example `fdatasync`.
+    /// The call, for example `fdatasync`, with what it was called for where that helps: `bind 127.0.0.1:80`.
     package let call: String
 
     /// Makes an error from the call's name and the current `errno`.

@@ -75,8 +75,15 @@ package final class RunningServer: Sendable {
             describeRefusal: RefusedReads(observer).describe)
     }
 
-    /// Starts: first the delivery of what an earlier life left, then the listener; returns its bound address.
+    /// Starts: binds the listener, delivers what an earlier life left, then serves; returns the bound address.
     package func start() async throws -> [SocketAddress] {
+        do {
+            // Before any handler starts, so that none does for a server that cannot serve.
+            try await http.bind()
+        } catch {
+            await store.close()
+            throw error
+        }
         let (resolver, deliveries, registry) = (resolver, deliveries, registry)
         registry.start()
         let task = Task {
