@@ -56,7 +56,7 @@ import Testing
         ("", nil), ("xxxxxx", nil), (String(repeating: "x", count: 101), nil),
     ])
     func `a slip of the finger finds the nearest key`(text: String, key: String?) {
-        #expect(nearestSpelling(to: text, among: ["mspID", "listen", "adminListen", "dataDirectory"]) == key)
+        #expect(nearestSpelling(to: text, among: ["mspID", "listen", "publicURL", "dataDirectory"]) == key)
     }
 
     @Test(arguments: ["a", String(repeating: "a", count: 64), "a-1"])

@@ -11,7 +11,6 @@ package import BalloonWire
 ///   "publicURL": "https://messages.example.com",
 ///   "listen": "0.0.0.0:443",
 ///   "tls": { "certificateFile": "/run/secrets/chain.pem", "keyFile": "/run/secrets/key.pem" },
-///   "adminListen": "127.0.0.1:9090",
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
 ///   "attachments": { "retentionDays": 365 },
@@ -32,8 +31,6 @@ package struct ServerConfiguration: Sendable {
     package var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
     /// With what `listen` speaks TLS; nil for plain HTTP, as behind a proxy.
     package var tls: TLSFiles?
-    /// Where administration is served; nowhere when nil.
-    package var adminListen: SocketAddress?
     /// Where the journal and the conversations are kept; relative to the working directory.
     package var dataDirectory = "data"
     /// Apple's side.
@@ -53,8 +50,7 @@ package struct ServerConfiguration: Sendable {
         let same: [(String, Bool)] = [
             ("mspID", mspID == other.mspID), ("secret", secret == other.secret),
             ("publicURL", publicURL == other.publicURL), ("listen", listen == other.listen),
-            ("adminListen", adminListen == other.adminListen), ("tls", tls == other.tls),
-            ("dataDirectory", dataDirectory == other.dataDirectory),
+            ("tls", tls == other.tls), ("dataDirectory", dataDirectory == other.dataDirectory),
             (
                 "gateway",
                 gateway.url == other.gateway.url && gateway.downloadHosts == other.gateway.downloadHosts

@@ -19,7 +19,6 @@ struct ServerDraft {
             SettingFormat.secret, noting: &problems)
         let publicURL = value(.publicURL, SettingFormat.publicURL, noting: &problems)
         let listen = value(.listen, SettingFormat.listener, noting: &problems)
-        let adminListen = value(.adminListen, SettingFormat.listener, noting: &problems)
         let dataDirectory = value(.dataDirectory, SettingFormat.path, noting: &problems)
         let gateway = gateway(noting: &problems)
         noteMissing(in: &problems)
@@ -28,7 +27,6 @@ struct ServerDraft {
         result.publicURL = publicURL
         result.listen = listen ?? result.listen
         result.tls = tls
-        result.adminListen = adminListen
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway
         result.attachments = file.attachments
