@@ -30,7 +30,7 @@ import Testing
         ("iat is at the window's new end", #"{"aud":"\#(mspID)","iat":1700003600}"#, nil),
         ("iat is one second too old", #"{"aud":"\#(mspID)","iat":1699996399}"#, .staleToken),
         ("iat is one second too new", #"{"aud":"\#(mspID)","iat":1700003601}"#, .staleToken),
-        ("exp has passed", #"{"aud":"\#(mspID)","iat":1700000000,"exp":1700000000}"#, .staleToken),
+        ("exp has passed", #"{"aud":"\#(mspID)","iat":1700000000,"exp":1700000000}"#, .expiredToken),
         ("the audience is another MSP", #"{"aud":"another","iat":1700000000}"#, .wrongAudience),
         ("the audience is an array without us", #"{"aud":["a","b"],"iat":1700000000}"#, .wrongAudience),
         ("the audience is missing", #"{"iat":1700000000}"#, .badClaims),

@@ -15,6 +15,8 @@ enum InboundRefusal: Error, Sendable, Equatable {
     case wrongAudience
     /// The token's `iat` is further away than the window allows: check this machine's clock.
     case staleToken
+    /// The token's `exp` has passed: check this machine's clock.
+    case expiredToken
     /// The body is not valid gzip.
     case badGzip
     /// The body inflates to more than its limit.
@@ -31,7 +33,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
     var status: HTTPStatus {
         switch self {
         case .missingBearer: .unauthorized
-        case .badSignature, .badClaims, .wrongAudience, .staleToken: .forbidden
+        case .badSignature, .badClaims, .wrongAudience, .staleToken, .expiredToken: .forbidden
         case .badGzip, .badJSON, .badEnvelope: .badRequest
         case .inflatedTooLarge: .contentTooLarge
         case .unknownBusiness: .notFound
@@ -47,6 +49,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .badClaims: "the token's claims are malformed"
         case .wrongAudience: "the token is for another MSP"
         case .staleToken: "the token's iat is outside the window"
+        case .expiredToken: "the token's exp has passed"
         case .badGzip: "the body is not valid gzip"
         case .inflatedTooLarge: "the body inflates to more than its limit"
         case .badJSON(let reason, let offset): "the body is not JSON: \(reason) at byte \(offset)"

@@ -37,7 +37,7 @@ final class WebhookAuthenticator {
         guard isForUs else { throw .wrongAudience }
         guard abs(Double(now) - issuedAt) <= Double(windowSeconds) else { throw .staleToken }
         // Apple sends no `exp`; a token that has one keeps its word (RFC 7519 §4.1.4).
-        if let expiry = claims.root["exp"]?.double, expiry <= Double(now) { throw .staleToken }
+        if let expiry = claims.root["exp"]?.double, expiry <= Double(now) { throw .expiredToken }
     }
 }
 
