@@ -29,6 +29,7 @@ COPY config /etc/balloon
 USER 65532:65532
 WORKDIR /data
 VOLUME /data
+# The environment wins over the file: to listen elsewhere, set BALLOON_LISTEN, as in --env BALLOON_LISTEN=0.0.0.0:8443.
 ENV BALLOON_LISTEN=0.0.0.0:8080 \
     BALLOON_DATA_DIRECTORY=/data
 EXPOSE 8080

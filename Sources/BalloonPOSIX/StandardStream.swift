@@ -1,6 +1,7 @@
 import CLinux
 import Dispatch
 import Glibc
+import Synchronization
 
 /// Where the process writes by convention; every call goes out at once.
 package enum StandardStream: Int32, Sendable {
@@ -9,10 +10,15 @@ package enum StandardStream: Int32, Sendable {
     /// All the rest.
     case error = 2
 
-    /// Writes all of `text`; what cannot be written is lost, since there is nowhere left to say so.
+    /// Why something could not be written, since the process began; nil when all of it was.
+    package var failure: SystemError? { Self.failures.withLock { $0[self] } }
+
+    private static let failures = Mutex<[StandardStream: SystemError]>([:])
+
+    /// Writes all of `text`; what cannot be written is lost, and ``failure`` tells why.
     package func write(_ text: String) { write(Array(text.utf8)) }
 
-    /// Writes all of `bytes`.
+    /// Writes all of `bytes`; what cannot be written is lost, and ``failure`` tells why.
     package func write(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {
@@ -21,7 +27,11 @@ package enum StandardStream: Int32, Sendable {
                 unsafe Glibc.write(
                     rawValue, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
             }
-            if count < 0, errno != EINTR { return }
+            if count < 0, errno != EINTR {
+                let error = SystemError("write")
+                // The first one is the one to tell.
+                return Self.failures.withLock { $0[self] = $0[self] ?? error }
+            }
             offset += max(0, count)
         }
     }

@@ -28,6 +28,10 @@ import MessageServer
             } else {
                 try command.run()
             }
+            // What asked for the data must not take a part of it for all.
+            if let failure = StandardStream.output.failure {
+                throw CommandFailure.unwritten(to: "standard output", failure)
+            }
         } catch {
             LogStream.standardError.flush()
             // What the parser threw, a call for help included, is its own to word.

@@ -7,12 +7,16 @@ enum CommandFailure: Error, Equatable {
     case unknownArgument(String, hint: String)
     /// A file that was named cannot be read: the caller corrects the path or the file's mode.
     case unreadable(path: String, SystemError)
+    /// Not all could be written to a file or a stream: the caller makes room, or looks at what reads it.
+    case unwritten(to: String, SystemError)
     /// A file that was named does not hold what it must: the caller corrects it.
     case malformed(path: String, reason: String)
     /// No `balloon dev` has left its addresses in the data directory: the caller starts it, or names another directory.
     case noDevelopmentServer(path: String)
     /// There is no such data directory: the caller corrects the path.
     case noDataDirectory(path: String)
+    /// The path of the data directory's control socket has more bytes than a socket's may: the operator moves it.
+    case socketPathTooLong(String)
     /// Nothing answers at the address: the caller starts the server, or names another address.
     case noAnswer(url: String)
     /// The server answered with something else than 200: its log says why.

@@ -7,10 +7,11 @@ import MessageServer
 struct ControlSocket {
     private let path: String
 
-    /// The socket of the server that runs in `data`; throws when there is no such directory.
+    /// The socket of the server that runs in `data`; throws when there is no such directory, or its path is too long.
     init(data: String) throws(CommandFailure) {
         guard Directory.isDirectory(data) else { throw .noDataDirectory(path: terminalText(data)) }
         path = data + "/" + ControlRoutes.socketName
+        guard SocketAddress("unix:" + path) != nil else { throw .socketPathTooLong(terminalText(path)) }
     }
 
     /// Asks, and returns the answer of a 200; throws when no server listens, or it answers with something else.

@@ -34,6 +34,9 @@ struct FailureReport {
             self.init(.usage, "\(argument) has no meaning here", hint: hint)
         case .unreadable(let path, let error):
             self.init(.unavailable, "\(path): \(error)", hint: "check the path and its mode")
+        case .unwritten(let target, let error):
+            self.init(
+                .unavailable, "\(target): \(error)", hint: "not all was written: is there room on the disk?")
         case .malformed(let path, let reason): self.init(.badData, "\(path): \(reason)", hint: nil)
         case .noDevelopmentServer(let path):
             self.init(
@@ -42,6 +45,11 @@ struct FailureReport {
             )
         case .noDataDirectory(let path):
             self.init(.unavailable, "there is no directory \(path)", hint: "name the server's with --data")
+        case .socketPathTooLong(let path):
+            self.init(
+                .unavailable, "\(path) is too long for a socket, so the server has none",
+                hint: "keep the data where that path has at most 107 bytes"
+            )
         case .noAnswer(let url):
             self.init(
                 .unavailable, "nothing answers at \(url)", hint: "start the server, or check the address")
@@ -135,7 +143,7 @@ struct FailureReport {
     }
 
     private init(_ error: SystemError) {
-        let isListening = error.call == "bind" || error.call == "listen"
+        let isListening = error.call.hasPrefix("bind ") || error.call.hasPrefix("listen ")
         self.init(
             .unavailable, "\(error)", hint: isListening ? "choose another address with --listen" : nil)
     }

@@ -13,6 +13,8 @@ import Testing
         arguments: [
             (CommandFailure.unknownArgument("x", hint: "h"), CommandStatus.usage),
             (CommandFailure.unreadable(path: "p", SystemError("open", code: 2)), .unavailable),
+            (CommandFailure.unwritten(to: "p", SystemError("write", code: 28)), .unavailable),
+            (CommandFailure.socketPathTooLong("p"), .unavailable),
             (CommandFailure.malformed(path: "p", reason: "r"), .badData),
             (CommandFailure.noDevelopmentServer(path: "p"), .unavailable),
             (CommandFailure.noDataDirectory(path: "p"), .unavailable),
@@ -38,7 +40,7 @@ import Testing
             (TransportError.schemeRefused, .usage),
             (TransportError.timedOut, .unavailable),
             (TransportError.responseTooLarge(maximumBytes: 1), .failed),
-            (SystemError("bind", code: 98), .unavailable),
+            (SystemError("bind 127.0.0.1:80", code: 98), .unavailable),
         ] as [(any Error & Sendable, CommandStatus)])
     func `every error has its exit code`(error: any Error & Sendable, status: CommandStatus) throws {
         #expect(try #require(FailureReport(error)).code == status)

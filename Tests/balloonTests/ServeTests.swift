@@ -25,12 +25,16 @@ import Testing
 
         let health = try await shell.run("balloon healthcheck --listen \(address)")
         #expect(health.status == 0, "\(health.errors)")
+        // Where it listens is neither the default nor what the environment says: the control socket tells.
+        let told = try await shell.run("BALLOON_LISTEN=127.0.0.1:1 balloon healthcheck --data kept")
+        #expect(told.status == 0, "\(told.errors)")
         let sent = try await shell.run("balloon simulate text --config server.json --to http://\(address)")
         #expect(sent.status == 0, "\(sent.errors)")
         let second = try await shell.run(command)
         #expect(second.status == 69)
         let taken = try await shell.run("balloon serve --config server.json --listen \(address) --data other")
         #expect(taken.status == 69)
+        #expect(taken.errors.contains("error: bind \(address): Address already in use"))
         #expect(taken.errors.contains("hint: choose another address with --listen"))
 
         running.terminate()

@@ -61,15 +61,44 @@ struct Attachments: AsyncParsableCommand {
                 throw CommandFailure.unknownAttachment(terminalText(hash))
             }
             let source = try read(path)
-            let target = try output.map { output throws(CommandFailure) in try create(output) }
+            guard let output else {
+                return try copy(source, to: "standard output") { piece throws(SystemError) in
+                    StandardStream.output.write(piece)
+                    if let failure = StandardStream.output.failure { throw failure }
+                }
+            }
+            let target = try create(output)
+            do throws(CommandFailure) {
+                try copy(source, to: output) { piece throws(SystemError) in try target.append(piece) }
+                try written(to: output) { () throws(SystemError) in try target.synchronize() }
+            } catch {
+                // A part must not look like the whole; the first error is the one to tell.
+                try? Directory.remove(output)
+                throw error
+            }
+        }
+
+        private func copy(
+            _ source: File, to target: String, _ write: ([UInt8]) throws(SystemError) -> Void
+        ) throws(CommandFailure) {
             var position = 0
             while true {
-                let piece = try source.read(at: position, count: 1 << 18)
-                if piece.isEmpty { break }
+                let piece: [UInt8]
+                do {
+                    piece = try source.read(at: position, count: 1 << 18)
+                } catch {
+                    throw .unreadable(path: hash, error)
+                }
+                if piece.isEmpty { return }
                 position += piece.count
-                if let target { try target.append(piece) } else { StandardStream.output.write(piece) }
+                try written(to: target) { () throws(SystemError) in try write(piece) }
             }
-            try target?.synchronize()
+        }
+
+        private func written(
+            to target: String, _ write: () throws(SystemError) -> Void
+        ) throws(CommandFailure) {
+            do { try write() } catch { throw .unwritten(to: terminalText(target), error) }
         }
 
         private func read(_ path: String) throws(CommandFailure) -> File {

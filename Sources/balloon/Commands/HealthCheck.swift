@@ -10,8 +10,8 @@ struct HealthCheck: AsyncParsableCommand {
         abstract: "Ask a server whether it lives; exits with 0 or 1.",
         discussion:
             """
-            Without an option it asks where BALLOON_LISTEN says that the server listens, else port 8080. A server that \
-            speaks TLS there is asked through the control socket in its data directory.
+            Without --listen and --url it asks through the control socket in the server's data directory, whatever the \
+            server listens on; where there is none, at BALLOON_LISTEN, else at port 8080.
             """)
 
     @Option(help: ArgumentHelp("Where the server listens.", valueName: "host:port"))
@@ -35,49 +35,78 @@ struct HealthCheck: AsyncParsableCommand {
 
     func run() async throws {
         let environment = ProcessEnvironment.variables()
-        let base = try base(in: environment)
         let directory = data ?? environment["BALLOON_DATA_DIRECTORY"] ?? "data"
+        let socket = directory + "/" + ControlRoutes.socketName
+        let place = try place(in: environment, socket)
         let status: Int
         do throws(TransportError) {
-            status = try await ask(base, directory)
+            status = try await ask(place, socket)
         } catch {
             // 1 and not 69: to who asks for health, a server that cannot be reached is not well.
-            StandardStream.error.write("error: \(base) does not answer: \(error.reason)\n")
+            StandardStream.error.write("error: \(place) does not answer: \(error.reason)\n")
             throw ExitCode(CommandStatus.failed.rawValue)
         }
-        guard status == 200 else { throw CommandFailure.refused(status: status, answer: base) }
+        guard status == 200 else { throw CommandFailure.refused(status: status, answer: "\(place)") }
         StandardStream.output.write("ok\n")
     }
 
     /// The status of `/livez`.
-    private func ask(_ base: String, _ directory: String) async throws(TransportError) -> Int {
+    private func ask(_ place: Place, _ socket: String) async throws(TransportError) -> Int {
         let transport = try CurlTransport()
-        var request = TransportRequest(
-            url: base + "/livez", timeout: .seconds(2), connectTimeout: .seconds(2), allowsPlainHTTP: true)
         do {
-            return try await transport.send(request).status
+            return try await transport.send(place.request).status
         } catch {
-            let socket = directory + "/" + ControlRoutes.socketName
             // Somebody accepts connections there and does not speak plain HTTP.
-            guard error.isAboutTheAnswer, url == nil, Directory.exists(socket) else { throw error }
-            request.url = "http://localhost/livez"
-            request.unixSocket = socket
-            return try await transport.send(request).status
+            guard error.isAboutTheAnswer, listen != nil, Directory.exists(socket) else { throw error }
+            return try await transport.send(Place.socket(path: socket).request).status
         }
     }
 
-    /// Where to ask: as told, else where the environment says that the server listens, else at the default.
-    private func base(in environment: [String: String]) throws(CommandFailure) -> String {
-        if let base = url ?? listen?.localURL { return base }
-        guard let text = environment[Self.variable] else { return "http://127.0.0.1:8080" }
-        guard let base = SocketAddress(text)?.localURL else {
+    /// Where to ask: as told, else by the control socket, else where the environment says that the server listens, else
+    /// at the default.
+    ///
+    /// The socket is there from the server's start to its end, and one that was killed leaves it behind.
+    private func place(
+        in environment: [String: String], _ socket: String
+    ) throws(CommandFailure) -> Place {
+        if let base = url ?? listen?.localURL { return .address(base) }
+        if Directory.exists(socket) { return .socket(path: socket) }
+        guard let text = environment[Self.variable] else { return .address("http://127.0.0.1:8080") }
+        let address = SocketAddress(text)
+        if case .unix(let path)? = address { return .socket(path: path) }
+        guard let base = address?.localURL else {
             throw .badVariable(
-                name: Self.variable, hint: "it must be HOST:PORT, or name the server's address with --url")
+                name: Self.variable,
+                hint: "it must be HOST:PORT or unix:PATH, or name the server's address with --url")
         }
-        return base
+        return .address(base)
     }
 
     private static let variable = "BALLOON_LISTEN"
+}
+
+/// Where a server is asked for its health.
+private enum Place: CustomStringConvertible {
+    /// At its base URL.
+    case address(String)
+    /// By a unix socket on which it speaks plain HTTP.
+    case socket(path: String)
+
+    var description: String {
+        switch self {
+        case .address(let base): terminalText(base)
+        case .socket(let path): terminalText(path)
+        }
+    }
+
+    var request: TransportRequest {
+        var base = "http://localhost"
+        if case .address(let address) = self { base = address }
+        var request = TransportRequest(
+            url: base + "/livez", timeout: .seconds(2), connectTimeout: .seconds(2), allowsPlainHTTP: true)
+        if case .socket(let path) = self { request.unixSocket = path }
+        return request
+    }
 }
 
 extension TransportError {

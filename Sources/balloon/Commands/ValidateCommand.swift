@@ -25,7 +25,7 @@ struct Validate: AsyncParsableCommand {
     var capabilities: String?
 
     func run() async throws {
-        let announced = capabilities.map { Capabilities(parsing: $0) }
+        let announced = try capabilities.map(known)
         var isRefused = false
         for file in files {
             let problems = OutboundMessage.problems(
@@ -40,6 +40,22 @@ struct Validate: AsyncParsableCommand {
         }
         if isRefused { throw ExitCode(CommandStatus.badData.rawValue) }
     }
+
+    /// What a person wrote, where a name that there is not is a slip; a device's list may have any.
+    private func known(_ list: String) throws(CommandFailure) -> Capabilities {
+        let result = Capabilities(parsing: list)
+        let names = Self.capabilities.map(\.rawValue)
+        for token in result.tokens where !names.contains(token.rawValue) {
+            throw .unknownArgument(
+                "--capabilities \(terminalText(token.rawValue))",
+                hint: "they are \(names.joined(separator: ", "))")
+        }
+        return result
+    }
+
+    private static let capabilities: [Capability] = [
+        .quickReply, .listPicker, .timePicker, .authentication, .authentication2, .form,
+    ]
 }
 
 /// How a problem is printed.
