@@ -7,13 +7,17 @@ import Synchronization
 final class Checkpointer: Sendable {
     private struct State {
         var isArmed = false
-        /// False once a line could not be written or synced: the next start writes it again from the journal,
+        /// False once a sync failed: the next start writes it again from the journal,
         /// because no checkpoint says otherwise.
         var isTrusted = true
+        /// Lines that could not be written, and were not since.
+        var unwritten: Set<UnwrittenLine> = []
+        var isWhole: Bool { isTrusted && unwritten.isEmpty }
         /// The last checkpoint that was begun.
         var latest: Task<Void, Never>?
     }
 
+    private static let maximumUnwrittenLines = 10_000
     private let state = Mutex(State())
     private let timers = DispatchQueue(label: "balloon.checkpoints")
     private let interval: Duration
@@ -29,6 +33,14 @@ final class Checkpointer: Sendable {
     }
 
     /// Sees to it that a line that was just written is synced before long.
+    func noteWrite(of entry: ConversationEntry) {
+        state.withLock { state in
+            if !state.unwritten.isEmpty { state.unwritten.remove(UnwrittenLine(entry)) }
+        }
+        noteWrite()
+    }
+
+    /// Sees to it that what was just written is synced before long.
     func noteWrite() {
         let arms = state.withLock { state in
             defer { state.isArmed = true }
@@ -39,6 +51,18 @@ final class Checkpointer: Sendable {
             guard let self else { return }
             Task { await self.run() }
         }
+    }
+
+    /// Makes no checkpoint until this line is written.
+    func noteFailure(of entry: ConversationEntry, _ error: any Error) {
+        state.withLock { state in
+            // Each is a delivery's that is tried again; so many are not, and count as lost until the next start.
+            if state.unwritten.count >= Self.maximumUnwrittenLines { state.isTrusted = false }
+            if state.isTrusted { state.unwritten.insert(UnwrittenLine(entry)) }
+        }
+        logger.error(
+            "a conversation could not be written; its delivery is tried again",
+            metadata: ["record": "\(entry.record)", "error": "\(error)"])
     }
 
     /// Makes no checkpoint any more.
@@ -69,7 +93,7 @@ final class Checkpointer: Sendable {
         // A delivery's lines are written before its finished record, so those of all records up to here are.
         let through = journal.lastRecord
         do {
-            guard try await conversations.synchronize() || isDue, state.withLock({ $0.isTrusted }) else {
+            guard try await conversations.synchronize() || isDue, state.withLock({ $0.isWhole }) else {
                 return
             }
             try journal.append(
@@ -80,4 +104,12 @@ final class Checkpointer: Sendable {
             distrust(error)
         }
     }
+}
+
+/// A line that is still to be written.
+private struct UnwrittenLine: Hashable, Sendable {
+    let conversation: ConversationKey
+    let line: LineIdentity
+
+    init(_ entry: ConversationEntry) { (conversation, line) = (entry.conversation, entry.identity) }
 }

@@ -50,6 +50,26 @@ package struct ConversationFiles: Sendable {
         }
     }
 
+    /// The conversations of a customer, one for each business; reads no other's files.
+    ///
+    /// Throws a ``StoreError``, also ``StoreError/quarantinedConversation(file:)``.
+    package func summaries(of customer: CustomerID) throws -> [Summary] {
+        guard Directory.exists(directory) else { return [] }
+        var summaries: [Summary] = []
+        let name = ConversationPath.file(of: customer)
+        for business in try names("") {
+            let path = business + "/" + name
+            if Directory.exists(damaged + "/" + path) {
+                throw StoreError.quarantinedConversation(file: damaged + "/" + path)
+            }
+            guard Directory.exists(directory + "/" + path) else { continue }
+            if let summary = try summary(directory + "/" + path, folder: business) {
+                summaries.append(summary)
+            }
+        }
+        return summaries
+    }
+
     /// Every line of a conversation, oldest first; none when there is no such conversation.
     ///
     /// An unfinished last line is left out.

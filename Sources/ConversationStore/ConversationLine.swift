@@ -90,6 +90,9 @@ struct ConversationEntry: Sendable {
     /// The kinds whose inbound lines leave something out.
     static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form]
 
+    /// Whether the line leaves something out that the message had.
+    var isRedacted: Bool { result == nil && Self.redactedKinds.contains(kind) }
+
     /// The line with its line feed.
     func line(sequence: Int) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.count + 384)

@@ -13,8 +13,13 @@ enum ConversationPath {
 
     /// `<business>/<2 hex>/<64 hex>.jsonl`.
     static func file(_ key: ConversationKey) -> String {
-        let name = hash(key.customer.rawValue)
-        return business(key.business) + "/" + name.prefix(2) + "/" + name + ".jsonl"
+        business(key.business) + "/" + file(of: key.customer)
+    }
+
+    /// `<2 hex>/<64 hex>.jsonl`, below the folder of a business.
+    static func file(of customer: CustomerID) -> String {
+        let name = hash(customer.rawValue)
+        return name.prefix(2) + "/" + name + ".jsonl"
     }
 
     /// `<business>/<2 hex>/<64 hex>.json`, below the folder of all states.
@@ -22,8 +27,7 @@ enum ConversationPath {
 
     /// Whether a path is that of one of this customer's conversations.
     static func holds(_ path: String, _ customer: CustomerID) -> Bool {
-        let name = hash(customer.rawValue)
-        return path.hasSuffix("/" + name.prefix(2) + "/" + name + ".jsonl")
+        path.hasSuffix("/" + file(of: customer))
     }
 
     /// The folder of a business.

@@ -69,6 +69,22 @@ struct ConversationPool: Sendable {
         }
     }
 
+    /// Sets conversations aside whose files are not what was written; those that are not there stay so.
+    mutating func setAside(_ paths: Set<String>) throws(StoreError) {
+        if paths.isEmpty { return }
+        if isClosed { throw .closed }
+        for key in dirty.union(open.keys) where paths.contains(ConversationPath.file(key)) {
+            open[key] = nil
+            dirty.remove(key)
+        }
+        for path in paths.subtracting(quarantine.paths).sorted() {
+            let file = directory + "/" + path
+            if Directory.exists(file) {
+                _ = try quarantine.add(path, from: directory, .damaged(file: file, line: 0))
+            }
+        }
+    }
+
     /// Writes a conversation that is quarantined anew, from what is good in its file and what is missing there.
     mutating func repair(
         _ path: String, adding entries: [ConversationEntry]
@@ -102,7 +118,9 @@ struct ConversationPool: Sendable {
             guard case .damaged = error else { throw error }
             open[key] = nil
             dirty.remove(key)
-            if try !mend(key, adding: entries) { throw try quarantine.add(key, from: directory, error) }
+            if try !mend(key, adding: entries) {
+                throw try quarantine.add(ConversationPath.file(key), from: directory, error)
+            }
         }
         return try body(&self)
     }
@@ -111,9 +129,11 @@ struct ConversationPool: Sendable {
     /// is.
     private func mend(_ key: ConversationKey, adding entries: [ConversationEntry]) throws(StoreError) -> Bool
     {
-        let path = directory + "/" + ConversationPath.file(key)
+        let name = ConversationPath.file(key)
+        let path = directory + "/" + name
         do throws(SystemError) {
-            let repair = ConversationRepair(try File(path, for: .reading).readAll(), adding: entries)
+            let repair = ConversationRepair(
+                try File(path, for: .reading).readAll(), at: name, adding: entries)
             guard unsettled.explain(repair) else { return false }
             try AtomicFile.write(repair.bytes, to: path)
             return true

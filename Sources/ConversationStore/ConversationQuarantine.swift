@@ -60,9 +60,8 @@ struct ConversationQuarantine: Sendable {
 
     /// Moves a damaged conversation here, and says so; on disk before any checkpoint speaks of lines behind the damage.
     mutating func add(
-        _ key: ConversationKey, from conversations: String, _ reason: StoreError
+        _ path: String, from conversations: String, _ reason: StoreError
     ) throws(StoreError) -> StoreError {
-        let path = ConversationPath.file(key)
         let target = directory + "/" + path
         logger.critical(
             "a conversation is damaged and was set aside: balloon conversations rebuild",
@@ -88,7 +87,7 @@ struct ConversationQuarantine: Sendable {
             // Who puts a file from a backup where the damaged one was wants that one.
             let target = conversations + "/" + path
             let base = try File(Directory.exists(target) ? target : source, for: .reading).readAll()
-            repair = ConversationRepair(base, adding: entries + (waiting[path] ?? []))
+            repair = ConversationRepair(base, at: path, adding: entries + (waiting[path] ?? []))
             try Directory.make(Directory.parent(of: target))
             try AtomicFile.write(repair.bytes, to: target)
             try Directory.rename(source, to: source + ".before")

@@ -10,6 +10,8 @@ struct ConversationRepair: Sendable {
     private(set) var bytes: [UInt8] = []
     /// How many lines were written that the file did not have.
     private(set) var restored = 0
+    /// How many lines of the file said something else than the journal, and say the same now.
+    private(set) var corrected = 0
     /// How many lines could not be had.
     private(set) var lost = 0
     /// How many pieces of the file are no lines.
@@ -24,37 +26,52 @@ struct ConversationRepair: Sendable {
         let text: [UInt8]
     }
 
-    init(_ damaged: [UInt8], adding entries: [ConversationEntry]) {
+    /// Takes a file, its path below the folder of all conversations, and what the journal has of its lines.
+    init(_ damaged: [UInt8], at path: String, adding entries: [ConversationEntry]) {
         var parts: [Part] = []
         var known: Set<LineIdentity> = []
+        let journalled = Dictionary(entries.map { ($0.identity, $0) }) { first, _ in first }
+        var found = 0
+        var lastSequence = 0
         for piece in damaged.split(separator: UInt8(ascii: "\n")) {
             // A block that never reached the disk reads as zeros; the line behind it may be whole.
             let text = Array(piece.drop { $0 == 0 })
-            guard let line = ConversationLine(text), let comma = text.firstIndex(of: UInt8(ascii: ",")) else {
+            guard let line = ConversationLine(text), let comma = text.firstIndex(of: UInt8(ascii: ",")),
+                journalled[line.identity] != nil || ConversationPath.holds(path, line.customer)
+            else {
                 broken += 1
                 continue
             }
+            found += 1
+            lastSequence = line.sequence
             // One that stands twice is kept once.
             guard known.insert(line.identity).inserted else { continue }
             if broken > 0 || !behindDamage.isEmpty || line.sequence != parts.count + 1 {
                 behindDamage.append(line.record)
             }
-            parts.append(Part(record: line.record, text: Array(text[comma...])))
+            let kept = Array(text[comma...])
+            let said = journalled[line.identity].flatMap { $0.isRedacted ? nil : Self.text($0) } ?? kept
+            if said != kept { corrected += 1 }
+            parts.append(Part(record: line.record, text: said))
         }
         for entry in entries where known.insert(entry.identity).inserted {
-            let line = entry.line(sequence: 0)
-            guard let comma = line.firstIndex(of: UInt8(ascii: ",")) else { continue }
-            let part = Part(record: entry.record, text: Array(line[comma...].dropLast()))
+            let part = Part(record: entry.record, text: Self.text(entry))
             // Behind all that the journal had before it; what was parked stands where it was.
             let place = parts.lastIndex { $0.record <= part.record }.map { $0 + 1 } ?? 0
             parts.insert(part, at: place)
             restored += 1
         }
-        lost = max(0, broken - restored)
+        lost = max(0, max(broken, lastSequence - found) - restored)
         for (index, part) in parts.enumerated() {
             bytes.append(contentsOf: Array("{\"seq\":\(index + 1)".utf8))
             bytes.append(contentsOf: part.text)
             bytes.append(UInt8(ascii: "\n"))
         }
+    }
+
+    /// The entry's line without its number, from the comma behind it.
+    private static func text(_ entry: ConversationEntry) -> [UInt8] {
+        let line = entry.line(sequence: 0)
+        return Array(line[(line.firstIndex(of: UInt8(ascii: ",")) ?? line.endIndex)...].dropLast())
     }
 }

@@ -16,6 +16,7 @@ extension ConversationStore {
                     customer: lease.conversation.customer, id: records.id, message: records.message,
                     receivedAt: records.receivedAt)
             } catch {
+                scheduler.withQueues { $0.noteUnreadable() }
                 logUnreadable(lease, error)
             }
         }
@@ -210,9 +211,9 @@ extension ConversationStore {
     private func write(_ entry: ConversationEntry, mightBeThere: Bool) async throws {
         do {
             try await conversations.append(entry, mightBeThere: mightBeThere)
-            checkpointer.noteWrite()
+            checkpointer.noteWrite(of: entry)
         } catch {
-            checkpointer.distrust(error)
+            checkpointer.noteFailure(of: entry, error)
             throw error
         }
     }

@@ -5,7 +5,7 @@ import Dispatch
 extension ConversationStore {
     /// What a rebuild did.
     package struct Rebuilt: Hashable, Sendable {
-        /// Lines that were missing and are there now.
+        /// Lines that were missing, or said something else than the journal, and are there now.
         package fileprivate(set) var restoredLines = 0
         /// Conversations that were damaged and are whole again.
         package fileprivate(set) var repairedConversations = 0
@@ -37,7 +37,8 @@ extension ConversationStore {
         }
     }
 
-    /// Replays the journal onto the conversations: writes every line that is missing, and damaged files anew.
+    /// Replays the journal onto the conversations: writes every line that is missing, and anew each file in which a line is
+    /// damaged, out of its number, twice, elsewhere's or not what the journal says.
     ///
     /// Beside everything else that the store does. A damaged file stays in its folder, with `.before` behind its name.
     /// Throws a ``StoreError``; what was rebuilt until then stays.
@@ -58,6 +59,8 @@ extension ConversationStore {
     }
 
     private func replayJournal() throws(StoreError) -> Rebuilt {
+        let faulty = try StoreVerification.faultyConversations(in: directory)
+        try conversations.now { pool throws(StoreError) in try pool.setAside(faulty) }
         var rebuilt = Rebuilt()
         var damaged: [String: [ConversationEntry]] = [:]
         var messages = OpenMessages()
@@ -78,7 +81,7 @@ extension ConversationStore {
             let repair = try conversations.now { pool throws(StoreError) in
                 try pool.repair(path, adding: damaged[path] ?? [])
             }
-            rebuilt.restoredLines += repair.restored
+            rebuilt.restoredLines += repair.restored + repair.corrected
             rebuilt.lostLines += repair.lost
             rebuilt.repairedConversations += 1
         }

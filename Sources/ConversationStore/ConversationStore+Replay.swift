@@ -5,12 +5,13 @@ extension ConversationStore {
     /// Hands finished messages over again, each as a delivery of its own at the end of its conversation; returns their
     /// new records.
     ///
-    /// All of them or none, and durable when it returns. Never taken for a repetition; a dead letter that is handed over again is none any more.
+    /// All of them or none, each once though it is named twice, and durable when it returns. Never taken for a repetition;
+    /// a dead letter that is handed over again is none any more.
     /// Throws ``StoreError/unknownRecord(_:)`` and ``StoreError/notFinished(record:)``; then none is.
     package func replay(_ records: [UInt64]) async throws -> [UInt64] {
         // What was finished a moment ago may still be on its way to the file.
         await journal.flush()
-        let events = try files.events(records)
+        let events = try await files.eventsOnQueue(records)
         if let open = events.first(where: { !$0.isFinished }) {
             throw StoreError.notFinished(record: open.record)
         }
@@ -37,7 +38,7 @@ extension ConversationStore {
     /// All of them or none, and durable when it returns. Throws ``StoreError/unknownRecord(_:)`` and ``StoreError/notDead(record:)``; then none is.
     package func drop(_ records: [UInt64]) async throws {
         await journal.flush()
-        let events = try files.events(records)
+        let events = try await files.eventsOnQueue(records)
         if let other = events.first(where: { !$0.isDeadLetter }) {
             throw StoreError.notDead(record: other.record)
         }

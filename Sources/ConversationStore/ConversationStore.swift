@@ -1,4 +1,4 @@
-import BalloonPOSIX
+package import BalloonPOSIX
 import BusinessMessages
 package import Logging
 import Synchronization
@@ -20,6 +20,7 @@ package final class ConversationStore: Sendable {
     let accounts: SegmentAccounts
     let retention: Retention
     let logger: Logger
+    let directory: String
     /// What is known of the decided deliveries that are leased, by their records.
     let decided = Mutex<[UInt64: DecidedDelivery]>([:])
     private let lock: Mutex<FileLock?>
@@ -32,7 +33,9 @@ package final class ConversationStore: Sendable {
         var recovered = try JournalRecovery.run(
             directory: directory.journal, state: RecoveredJournal(configuration), logger: logger)
         let scheduler = DeliveryScheduler()
-        let intake = Intake(index: recovered.index, scheduler: scheduler)
+        let intake = Intake(
+            index: recovered.index, scheduler: scheduler,
+            maximumPendingDeliveries: configuration.maximumPendingDeliveries)
         files = JournalFiles(dataDirectory: configuration.directory)
         reader = SegmentReader(directory: directory.journal)
         var writer = JournalWriter(
@@ -54,6 +57,7 @@ package final class ConversationStore: Sendable {
         self.scheduler = scheduler
         self.intake = intake
         self.logger = logger
+        self.directory = configuration.directory
         self.lock = Mutex(lock)
         writeMissingLines(recovered)
         scheduler.add(recovered.deliveries)
@@ -109,7 +113,12 @@ package final class ConversationStore: Sendable {
         lock.withLock { $0 = nil }
     }
 
-    /// Counts for health checks and logs.
+    /// Why the journal's last batch failed; nil when it did not.
+    ///
+    /// Never waits for the disk.
+    package var lastSyncFailure: SystemError? { journal.lastFailure }
+
+    /// Counts for health checks and logs; never waits for the disk.
     package var statistics: StoreStatistics {
         let deliveries = scheduler.counts
         return StoreStatistics(
@@ -117,7 +126,7 @@ package final class ConversationStore: Sendable {
             unreadableDeliveries: deliveries.unreadable,
             pendingReferences: scheduler.referenceCount, waitingBytes: journal.waitingBytes,
             lastSyncFailure: journal.lastFailure, indexedMessages: intake.count,
-            quarantinedConversations: conversations.quarantined.count)
+            quarantinedConversations: conversations.quarantinedCount)
     }
 
     /// Writes the conversation lines that a power cut may have taken.

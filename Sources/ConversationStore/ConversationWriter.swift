@@ -6,9 +6,12 @@ import Synchronization
 final class ConversationWriter: Sendable {
     private let queue = DispatchQueue(label: "balloon.conversations")
     private let pool: Mutex<ConversationPool>
+    /// How many conversations wait to be rebuilt; the pool itself may be waiting for the disk.
+    private let quarantines: Atomic<Int>
 
     init(_ directory: DataDirectory, _ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
         let quarantine = try ConversationQuarantine(directory, logger: logger)
+        quarantines = Atomic(quarantine.paths.count)
         pool = Mutex(
             ConversationPool(
                 directory: directory.conversations, quarantine: quarantine, disk: configuration.disk,
@@ -30,6 +33,9 @@ final class ConversationWriter: Sendable {
     /// The conversations that wait to be rebuilt, as paths below the folder of all conversations.
     var quarantined: Set<String> { pool.withLock { $0.quarantine.paths } }
 
+    /// How many they are; never waits.
+    var quarantinedCount: Int { quarantines.load(ordering: .relaxed) }
+
     /// Waits until every line is on disk; whether there was anything to wait for.
     func synchronize() async throws -> Bool {
         try await perform { pool throws(StoreError) in
@@ -46,7 +52,10 @@ final class ConversationWriter: Sendable {
     func now<Result: Sendable>(
         _ body: (inout ConversationPool) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try pool.withLock { pool throws(StoreError) in try body(&pool) }
+        try pool.withLock { pool throws(StoreError) in
+            defer { quarantines.store(pool.quarantine.paths.count, ordering: .relaxed) }
+            return try body(&pool)
+        }
     }
 
     private func perform<Result: Sendable>(

@@ -35,6 +35,18 @@ struct DataDirectory: Sendable {
         return lock
     }
 
+    /// Throws ``StoreError/noData(path:)`` when no store has made the directory, ``StoreError/unknownVersion(found:path:)``,
+    /// and ``StoreError/unavailable(path:_:)`` when that cannot be read.
+    func check() throws(StoreError) {
+        let found: [UInt8]
+        do throws(SystemError) { found = try File(versionFile, for: .reading).readAll() } catch {
+            guard error.isMissing else { throw .unavailable(path: versionFile, error) }
+            if Directory.exists(journal) { throw .unknownVersion(found: "", path: path) }
+            throw .noData(path: path)
+        }
+        try checkVersion(found)
+    }
+
     private func checkVersion() throws(StoreError) {
         guard Directory.exists(versionFile) else {
             // A journal without a version is not an empty directory.
@@ -46,6 +58,10 @@ struct DataDirectory: Sendable {
         let found = try run(versionFile) { () throws(SystemError) in
             try File(versionFile, for: .reading).readAll()
         }
+        try checkVersion(found)
+    }
+
+    private func checkVersion(_ found: [UInt8]) throws(StoreError) {
         let text = String(decoding: found.prefix(64), as: UTF8.self)
         guard text == Self.version else {
             throw .unknownVersion(found: text.filter { $0 != "\n" }, path: path)
@@ -57,5 +73,15 @@ struct DataDirectory: Sendable {
         _ path: String, _ body: () throws(SystemError) -> Result
     ) throws(StoreError) -> Result {
         do throws(SystemError) { return try body() } catch { throw .unavailable(path: path, error) }
+    }
+}
+
+extension ConversationStore {
+    /// Throws unless a store has made this data directory and this program can read it.
+    ///
+    /// Throws ``StoreError/noData(path:)``, ``StoreError/unknownVersion(found:path:)`` or
+    /// ``StoreError/unavailable(path:_:)``; takes no lock and changes nothing.
+    package static func check(_ directory: String) throws(StoreError) {
+        try DataDirectory(path: directory).check()
     }
 }

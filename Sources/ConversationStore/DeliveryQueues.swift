@@ -172,8 +172,11 @@ struct DeliveryQueues: Sendable {
     /// Leaves a leased delivery where it is for the rest of this life.
     mutating func giveUp(_ lease: Lease) {
         withConversation(lease.conversation) { $0.head = .unreadable }
-        unreadable += 1
+        noteUnreadable()
     }
+
+    /// Counts a delivery whose reference cannot be read back, so that its conversation stands still.
+    mutating func noteUnreadable() { unreadable += 1 }
 
     /// Takes out a leased delivery and makes the next one of its conversation ready; nil when it is not
     /// leased.

@@ -7,6 +7,7 @@ import Synchronization
 final class DeliveryScheduler: Sendable {
     private let queues = Mutex(DeliveryQueues())
     private let references = Mutex(ReferenceLane())
+    private let pending = Atomic<Int>(0)
     private let lastWaiter = Atomic<UInt64>(0)
     private let timers = DispatchQueue(label: "balloon.deliveries")
 
@@ -15,11 +16,15 @@ final class DeliveryScheduler: Sendable {
         queues.withLock { ($0.count, $0.parked, $0.unreadable) }
     }
 
+    /// How many deliveries are not finished; waits for nobody.
+    var pendingCount: Int { pending.load(ordering: .relaxed) }
+
     /// How many references nobody fetches yet.
     var referenceCount: Int { references.withLock { $0.count } }
 
     /// Adds deliveries in their order.
     func add(_ deliveries: [Lease]) {
+        pending.add(deliveries.count, ordering: .relaxed)
         let handovers = queues.withLock { queues in
             deliveries.compactMap { queues.add($0.pending, to: $0.conversation) }
         }
@@ -98,6 +103,7 @@ final class DeliveryScheduler: Sendable {
     /// Ends a delivery; nil when it is not leased.
     func finish(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
         let result = queues.withLock { $0.finish(record, of: key) }
+        if result != nil { pending.subtract(1, ordering: .relaxed) }
         resume(result?.next)
         return result?.finished
     }
@@ -119,8 +125,8 @@ final class DeliveryScheduler: Sendable {
 }
 
 /// The time until a recovered delivery is due; a clock that was set back makes it no longer than the longest pause.
-private func remaining(until due: Timestamp?) -> Duration {
+func remaining(until due: Timestamp?, from now: Timestamp = .now()) -> Duration {
     guard let due else { return .zero }
-    let milliseconds = due.milliseconds - Timestamp.now().milliseconds
+    let milliseconds = due.milliseconds - now.milliseconds
     return .milliseconds(min(max(0, milliseconds), 86_400_000))
 }

@@ -43,10 +43,9 @@ struct ExpectedLines {
             places[path] = place
             paths.append(path)
         }
-        let isRedacted = entry.result == nil && ConversationEntry.redactedKinds.contains(entry.kind)
         lines[key(path, entry.identity)] = Line(
             record: entry.record, end: end,
-            checksum: isRedacted ? nil : Self.checksum(entry.line(sequence: 0).dropLast()), path: place)
+            checksum: entry.isRedacted ? nil : Self.checksum(entry.line(sequence: 0).dropLast()), path: place)
     }
 
     /// Notes that all were inserted: those behind the last checkpoint need not be on disk yet.

@@ -4,10 +4,12 @@ import Synchronization
 final class Intake: Sendable {
     private let index: Mutex<MessageIndex>
     private let scheduler: DeliveryScheduler
+    private let maximumPendingDeliveries: Int
 
-    init(index: MessageIndex, scheduler: DeliveryScheduler) {
+    init(index: MessageIndex, scheduler: DeliveryScheduler, maximumPendingDeliveries: Int) {
         self.index = Mutex(index)
         self.scheduler = scheduler
+        self.maximumPendingDeliveries = maximumPendingDeliveries
     }
 
     /// How many messages are known.
@@ -31,6 +33,10 @@ final class Intake: Sendable {
             case .waiting: return nil
             case .absent:
                 do throws(StoreError) {
+                    // Those on their way to the disk come on top; their bytes are bounded.
+                    if scheduler.pendingCount >= maximumPendingDeliveries {
+                        throw .tooManyPending(maximum: maximumPendingDeliveries)
+                    }
                     try journal.append(body, for: .sender(accepted, completion), isPrompt: isPrompt)
                     return nil
                 } catch {

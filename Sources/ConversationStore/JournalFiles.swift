@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import Dispatch
 
 /// The journal of a data directory for who only reads it; takes no lock, and may run beside a server.
 package struct JournalFiles: Sendable {
@@ -25,15 +26,25 @@ package struct JournalFiles: Sendable {
         return events
     }
 
-    /// The messages of these records, in their order.
+    /// The messages of these records, in their order and each once.
     ///
     /// Throws ``StoreError/unknownRecord(_:)`` when one is no message's.
     package func events(_ records: [UInt64]) throws -> [JournalEvent] {
+        var wanted = Set(records)
         var found: [UInt64: JournalEvent] = [:]
-        try forEach(of: Set(records)) { found[$0.record] = $0 }
-        return try records.map { record in
+        try forEach(of: wanted) { found[$0.record] = $0 }
+        return try records.filter { wanted.remove($0) != nil }.map { record in
             guard let event = found[record] else { throw StoreError.unknownRecord(record) }
             return event
+        }
+    }
+
+    /// The same for who runs as a task: the whole journal is read on a queue, so that no other task waits for it.
+    func eventsOnQueue(_ records: [UInt64]) async throws -> [JournalEvent] {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "balloon.events").async {
+                continuation.resume(with: Result { try events(records) })
+            }
         }
     }
 

@@ -93,7 +93,7 @@ final class Retention: Sendable {
             return (expired.map(\.first), ledger.deadLetters(in: expired))
         }
         guard let last = expired.last else { return }
-        let quarantined = conversations.quarantined.count
+        let quarantined = conversations.quarantinedCount
         guard quarantined == 0 else {
             return logger.error(
                 "the journal is kept for damaged conversations: balloon conversations rebuild",
@@ -116,7 +116,7 @@ final class Retention: Sendable {
     /// Writes dead letters to the current segment, and what was decided about them meanwhile.
     private func carry(_ records: [UInt64]) async throws {
         if records.isEmpty { return }
-        for event in try files.events(records) where event.isDeadLetter {
+        for event in try await files.eventsOnQueue(records) where event.isDeadLetter {
             let written = try await journal.append(JournalBody.carried(event))
             let isOne = accounts.withLedger { ledger in
                 let isOne = ledger.deadLetters[event.record] != nil

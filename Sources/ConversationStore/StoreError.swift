@@ -7,6 +7,8 @@ package enum StoreError: Error, Hashable, Sendable {
     /// The directory was written by a version that this program does not know; the operator upgrades the
     /// program or points it elsewhere. Empty when the directory holds a journal and no VERSION file.
     case unknownVersion(found: String, path: String)
+    /// No store has made this directory; the operator names the right one.
+    case noData(path: String)
     /// A line that must be intact is not: the disk is broken, or someone edited the file. The operator
     /// restores it from a backup. Lines count from 1; 0 when only the file's end was read.
     case damaged(file: String, line: Int)
@@ -22,6 +24,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case notDurable(SystemError)
     /// More waits for the disk than ``StoreConfiguration/maximumWaitingBytes``; the caller answers 503.
     case overloaded
+    /// As many messages wait for their handlers as ``StoreConfiguration/maximumPendingDeliveries`` allows; the caller
+    /// answers 503, and the operator looks why nobody takes them.
+    case tooManyPending(maximum: Int)
     /// The store is closed; the caller stops.
     case closed
     /// The delivery is not leased, or leased again since; a mistake of the caller.
@@ -51,6 +56,7 @@ extension StoreError: CustomStringConvertible {
             found.isEmpty
                 ? "the data directory \(path) holds a journal but no VERSION file"
                 : "the data directory \(path) has version \"\(found)\", which this program does not know"
+        case .noData(let path): "\(path) is no data directory: it has no VERSION file"
         case .damaged(let file, 0): "\(file) is damaged"
         case .damaged(let file, let line): "\(file) is damaged at line \(line)"
         case .quarantined(let file): "\(file) was found damaged and waits for a decision"
@@ -58,6 +64,7 @@ extension StoreError: CustomStringConvertible {
         case .unavailable(let path, let error): "\(path): \(error)"
         case .notDurable(let error): "not written to disk: \(error)"
         case .overloaded: "too much is waiting for the disk"
+        case .tooManyPending(let maximum): "\(maximum) messages wait for their handlers already"
         case .closed: "the store is closed"
         case .notLeased(let record): "delivery \(record) is not leased"
         case .alreadyDecided(let record): "delivery \(record) was decided before"

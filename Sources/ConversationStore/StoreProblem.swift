@@ -24,6 +24,27 @@ package struct StoreProblem: Hashable, Sendable {
         case unknownRecord
         /// A conversation was found damaged and waits to be rebuilt.
         case conversationQuarantined
+
+        /// Whether the journal itself is not what was written.
+        var isJournals: Bool {
+            switch self {
+            case .journalDamaged, .journalGap, .journalQuarantined: true
+            case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .missing, .differs,
+                .unknownRecord,
+                .conversationQuarantined:
+                false
+            }
+        }
+
+        /// Whether a conversation's file must be written anew; what is only missing at its end is appended.
+        var isInFile: Bool {
+            switch self {
+            case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true
+            case .journalDamaged, .journalGap, .journalQuarantined, .missing, .unknownRecord,
+                .conversationQuarantined:
+                false
+            }
+        }
     }
 
     /// What is wrong.

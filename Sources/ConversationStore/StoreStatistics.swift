@@ -1,3 +1,4 @@
+import BalloonJSON
 package import BalloonPOSIX
 
 /// Counts for health checks and logs.
@@ -18,4 +19,23 @@ package struct StoreStatistics: Hashable, Sendable {
     package let indexedMessages: Int
     /// Conversations that were found damaged and wait to be rebuilt; while there are any, no segment is deleted.
     package let quarantinedConversations: Int
+}
+
+extension StoreStatistics {
+    /// `{"pendingDeliveries":3,"parkedDeliveries":1,…}`: every count by its name, and `lastSyncFailure` as a text while
+    /// there is one.
+    package var json: [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object { writer in
+            writer.field("pendingDeliveries", pendingDeliveries)
+            writer.field("parkedDeliveries", parkedDeliveries)
+            writer.field("unreadableDeliveries", unreadableDeliveries)
+            writer.field("pendingReferences", pendingReferences)
+            writer.field("waitingBytes", waitingBytes)
+            writer.field("lastSyncFailure", lastSyncFailure.map { "\($0)" })
+            writer.field("indexedMessages", indexedMessages)
+            writer.field("quarantinedConversations", quarantinedConversations)
+        }
+        return writer.finish()
+    }
 }

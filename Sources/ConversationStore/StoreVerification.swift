@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import Synchronization
 
 /// Checks everything in a data directory; takes no lock, changes nothing, and may run beside a server.
 ///
@@ -18,6 +19,8 @@ package struct StoreVerification: Sendable {
     package private(set) var comparedLines = 0
     /// How many problems there are.
     package private(set) var problems = 0
+    /// Whether any of them is the journal's own, from which nothing can be rebuilt then.
+    package private(set) var isJournalDamaged = false
 
     private let data: DataDirectory
     private let files: JournalFiles
@@ -36,14 +39,31 @@ package struct StoreVerification: Sendable {
     package static func run(
         dataDirectory: String, report: @escaping @Sendable (StoreProblem) -> Void
     ) throws -> StoreVerification {
+        try DataDirectory(path: dataDirectory).check()
         var verification = StoreVerification(dataDirectory, report)
         let (expected, lastRecord) = try verification.checkJournal()
         try verification.checkConversations(expected, lastRecord: lastRecord)
         return verification
     }
 
+    /// The conversations whose files must be written anew, as paths below the folder of all of them; none while the
+    /// journal itself is damaged.
+    static func faultyConversations(in dataDirectory: String) throws(StoreError) -> Set<String> {
+        let paths = Mutex<Set<String>>([])
+        let folder = DataDirectory(path: dataDirectory).conversations + "/"
+        var verification = StoreVerification(dataDirectory) { problem in
+            guard problem.kind.isInFile else { return }
+            paths.withLock { _ = $0.insert(String(problem.file.dropFirst(folder.count))) }
+        }
+        let (expected, lastRecord) = try verification.checkJournal()
+        if verification.isJournalDamaged { return [] }
+        try verification.checkConversations(expected, lastRecord: lastRecord)
+        return paths.withLock { $0 }
+    }
+
     private mutating func note(_ problem: StoreProblem) {
         problems += 1
+        if problem.kind.isJournals { isJournalDamaged = true }
         report(problem)
     }
 

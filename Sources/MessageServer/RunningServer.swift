@@ -39,7 +39,8 @@ package final class RunningServer: Sendable {
         let making = HandlerMaking(factories: handlers, unasked: UnaskedMessages(), logger: logger)
         let registry = HandlerRegistry(try making.make(configuration))
         let tls = try configuration.tls?.credentials()
-        var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)
+        var storeConfiguration = configuration.store.configuration(
+            directory: configuration.dataDirectory)
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 8), 4096)
         let store = try ConversationStore.open(storeConfiguration, logger: logger)

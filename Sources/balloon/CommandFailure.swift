@@ -32,7 +32,7 @@ enum CommandFailure: Error, Equatable {
     /// A token was refused, and why: the sender's secret, identity or clock is another than the server's.
     case tokenRefused(reason: String)
     /// The data directory is not as it should be, as the lines before say: the operator rebuilds, or restores a backup.
-    case problemsFound(count: Int)
+    case problemsFound(count: Int, areInJournal: Bool)
     /// A variable that the command reads itself has no meaning: the operator corrects it.
     case badVariable(name: String, hint: String)
 }

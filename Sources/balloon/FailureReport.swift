@@ -75,10 +75,12 @@ struct FailureReport {
         case .notAToken:
             self.init(.badData, "the token is not three parts of Base64url with dots between them", hint: nil)
         case .tokenRefused(let reason): self.init(.failed, reason, hint: nil)
-        case .problemsFound(let count):
+        case .problemsFound(let count, let areInJournal):
             self.init(
                 .badData, "\(count) \(count == 1 ? "problem" : "problems")",
-                hint: "balloon conversations rebuild writes what the journal has; the rest is in a backup")
+                hint: areInJournal
+                    ? "restore the journal's files from a backup; nothing can be rebuilt from damaged ones"
+                    : "balloon conversations rebuild writes what the journal has; the rest is in a backup")
         case .badVariable(let name, let hint):
             self.init(.configuration, "\(name) has no meaning", hint: hint)
         }
@@ -93,6 +95,8 @@ struct FailureReport {
         switch error {
         case .inUse:
             self.init(.unavailable, "\(error)", hint: "stop that process, or name another directory")
+        case .noData:
+            self.init(.unavailable, "\(error)", hint: "name the server's data directory with --data")
         case .unknownVersion:
             self.init(.badData, "\(error)", hint: "use the program that wrote it, or name another directory")
         case .damaged, .quarantined:
@@ -106,7 +110,8 @@ struct FailureReport {
                 .usage, "\(error)", hint: "balloon events list and balloon deadletters list show the records")
         case .notFinished:
             self.init(.failed, "\(error)", hint: "wait for its end; balloon events show tells how far it is")
-        case .notDurable, .overloaded, .closed, .notLeased, .alreadyDecided, .unknownReply, .alreadyResolved:
+        case .notDurable, .overloaded, .tooManyPending, .closed, .notLeased, .alreadyDecided, .unknownReply,
+            .alreadyResolved:
             self.init(.failed, "\(error)", hint: nil)
         }
     }

@@ -37,6 +37,8 @@ enum StoreChange {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))
         }
+        // What a mistyped path names is not made a data directory.
+        try ConversationStore.check(data)
         if let answer = try await askServer(data, name, body, read) { return answer }
         // Takes the lock, so that no server can begin meanwhile; the next one delivers.
         let store = try ConversationStore.open(

@@ -34,6 +34,27 @@ struct DataDirectoryTests {
         #expect(throws: StoreError.unknownVersion(found: "", path: directory.path)) { try directory.open() }
     }
 
+    @Test func `who only reads is told that a directory is no data directory`() async throws {
+        try Directory.make(directory.path)
+        let refusal = StoreError.noData(path: directory.path)
+        #expect(throws: refusal) { try ConversationStore.check(directory.path) }
+        #expect(throws: refusal) { try StoreVerification.run(dataDirectory: directory.path) { _ in } }
+        #expect(try Directory.names(in: directory.path).isEmpty)
+        await (try directory.open()).close()
+        try ConversationStore.check(directory.path)
+        let version = directory.path + "/VERSION"
+        try AtomicFile.write(Array("2\n".utf8), to: version)
+        #expect(throws: StoreError.unknownVersion(found: "2", path: directory.path)) {
+            try ConversationStore.check(directory.path)
+        }
+        try Directory.remove(version)
+        try Directory.make(version)
+        // As any other reason why it cannot be read: not "nothing there".
+        #expect(throws: StoreError.unavailable(path: version, SystemError("pread", code: EISDIR))) {
+            try ConversationStore.check(directory.path)
+        }
+    }
+
     @Test func `a new directory is made with all above it and gets a version`() async throws {
         let deep = directory.path + "/a/b/c"
         let store = try directory.open { $0.directory = deep }

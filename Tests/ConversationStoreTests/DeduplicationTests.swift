@@ -94,6 +94,18 @@ struct DeduplicationTests {
         #expect(try directory.open().statistics.pendingDeliveries == 10_000)
     }
 
+    @Test func `as many may wait for their handlers as may, and then there is room again`() async throws {
+        let store = try directory.open { $0.maximumPendingDeliveries = 2 }
+        for id in ["m1", "m2"] { #expect(await store.append(message(id)) == .stored) }
+        #expect(await store.append(message("m3")) == .failed(.tooManyPending(maximum: 2)))
+        #expect(await store.append(message("m1")) == .duplicate)
+        try await store.finish(try await store.lease(), result: .handled)
+        #expect(await store.append(message("m3")) == .stored)
+        await store.close()
+        let reopened = try directory.open { $0.maximumPendingDeliveries = 2 }
+        #expect(await reopened.append(message("m4")) == .failed(.tooManyPending(maximum: 2)))
+    }
+
     @Test func `too much waiting is refused at once, and there is room again after the sync`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open {

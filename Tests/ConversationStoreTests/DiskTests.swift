@@ -1,9 +1,10 @@
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
 import Glibc
 import TestSupport
 import Testing
+
+@testable import ConversationStore
 
 /// Real file systems that are full, or cannot be written to: small ones in memory, which only root can mount.
 @Suite(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"), .serialized)
@@ -127,7 +128,17 @@ struct ClockTests {
         #expect(lines.map(\.id.rawValue) == times.indices.map { "m\($0)" })
     }
 
-    @Test func `a parked delivery whose time is years away by a clock that jumped comes within a day`()
+    @Test func `a parked delivery whose time is years away by a clock that jumped comes within a day`() throws
+    {
+        let now = try #require(Timestamp(rfc3339: "2026-11-21T10:00:00.000Z"))
+        let day = Duration.seconds(86_400)
+        #expect(remaining(until: Timestamp(rfc3339: "2036-11-21T10:00:00.000Z"), from: now) == day)
+        #expect(remaining(until: Timestamp(rfc3339: "2026-11-21T10:00:01.500Z"), from: now) == .seconds(1.5))
+        #expect(remaining(until: Timestamp(rfc3339: "1970-01-01T00:00:00.000Z"), from: now) == .zero)
+        #expect(remaining(until: nil, from: now) == .zero)
+    }
+
+    @Test func `a parked delivery whose time was years ago by a clock that jumped comes at once`()
         async throws
     {
         try directory.prepare()

@@ -53,7 +53,7 @@ struct ReplayTests {
     @Test func `a replay survives a restart`() async throws {
         let store = try directory.open()
         let record = try await fail("1", in: store)
-        let replays = try await store.replay([record, record])
+        let replays = [try await store.replay([record]), try await store.replay([record])].flatMap(\.self)
         let copy = try directory.copy()
         let restarted = try copy.open()
         let delivery = try await restarted.lease()
@@ -89,6 +89,19 @@ struct ReplayTests {
         try await store.drop([dead])
         #expect(try status(of: dead) == .dropped)
         await #expect(throws: StoreError.notDead(record: dead)) { try await store.drop([dead]) }
+    }
+
+    @Test func `what is named twice is handed over again once`() async throws {
+        let store = try directory.open()
+        let records = [try await fail("1", in: store), try await fail("2", in: store)]
+        let replays = try await store.replay([records[1], records[0], records[1]])
+        #expect(replays.count == 2)
+        #expect(store.statistics.pendingDeliveries == 2)
+        let messages = try directory.records("message").filter { $0["replayOf"] != nil }
+        #expect(messages.map { $0["replayOf"]?.int } == [records[1], records[0]].map { Int($0) })
+        let third = try await fail("3", in: store)
+        try await store.drop([third, third])
+        #expect(try directory.records("dropped").count == 1)
     }
 
     @Test func `several are handed over again, or dropped, all or none`() async throws {

@@ -263,6 +263,53 @@ struct RebuildTests {
         }
     }
 
+    /// What somebody may have done to a file whose lines all stay lines.
+    static let edits: [@Sendable (inout [String]) -> Void] = [
+        { $0.removeFirst() },
+        { $0.remove(at: 1) },
+        { $0[2] = $0[2].replacing("hello", with: "hullo", maxReplacements: 1) },
+        { $0.append($0[1].replacing("\"seq\":2", with: "\"seq\":5", maxReplacements: 1)) },
+        { $0[3] = $0[3].replacing("urn:mbid:c", with: "urn:mbid:x", maxReplacements: 1) },
+        { $0.swapAt(0, 1) },
+    ]
+
+    @Test(arguments: edits.indices, [false, true])
+    func `what verify faults in a file is mended`(_ edit: Int, whileOpen: Bool) async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3", "4"] { try await handle(id, in: store) }
+        if !whileOpen { await store.close() }
+        let whole = try File(file, for: .reading).readAll()
+        var lines = String(decoding: whole, as: UTF8.self).split(separator: "\n").map(String.init)
+        Self.edits[edit](&lines)
+        try AtomicFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: file)
+        let mended = whileOpen ? store : try directory.open()
+        let rebuilt = try await mended.rebuild()
+        #expect(rebuilt.repairedConversations == 1)
+        #expect(rebuilt.lostLines == 0)
+        try await handle("5", in: mended)
+        await mended.close()
+        #expect(try verify().isEmpty)
+        let ids = try files.lines(of: business, customer).map(\.id.rawValue)
+        // What somebody put into another order stays in it, with new numbers.
+        #expect(ids == (edit == 5 ? ["2", "1", "3", "4", "5"] : ["1", "2", "3", "4", "5"]))
+    }
+
+    @Test func `nothing is set aside while the journal itself is damaged`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        let name = try #require(try directory.segments().first)
+        var bytes = try File(directory.journal + "/" + name, for: .reading).readAll()
+        bytes[bytes.count / 3] ^= 1
+        try directory.write(bytes, to: name)
+        let lines = try File(file, for: .reading).readAll().split(separator: UInt8(ascii: "\n"))
+        try AtomicFile.write(Array(lines[1]) + [UInt8(ascii: "\n")], to: file)
+        await #expect(throws: StoreError.self) { try await store.rebuild() }
+        #expect(Directory.exists(file))
+        let result = try StoreVerification.run(dataDirectory: directory.path) { _ in }
+        #expect(result.isJournalDamaged)
+        await store.close()
+    }
+
     @Test func `a line that nobody has any more is counted as lost`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }

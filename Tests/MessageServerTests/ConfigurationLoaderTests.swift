@@ -3,6 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
+import ConversationStore
 import HandlerKit
 import Logging
 import MessageServer
@@ -46,6 +47,7 @@ import Testing
             {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",
              "listen":"[::1]:0","dataDirectory":"/data",
              "gateway":{"url":"http://127.0.0.1:9000/v1/","downloadHosts":["Example.com","127.0.0.1:9000"]},
+             "store":{"deduplicationHours":24,"maximumRememberedMessages":5000,"maximumPendingDeliveries":7},
              "limits":{"maximumBodyBytes":2048,"maximumInflatedBytes":4096,"maximumInflationRatio":20,
              "tokenAgeSeconds":60,"handlerDeadlineSeconds":5,"handlerConcurrency":4,"shards":3}}
             """
@@ -67,6 +69,10 @@ import Testing
         limits.handlerConcurrency = 4
         limits.shards = 3
         #expect(configuration.limits == limits)
+        let store = configuration.store.configuration(directory: "d")
+        #expect(store.deduplicationWindow == .seconds(86_400))
+        #expect(store.maximumRememberedMessages == 5000)
+        #expect(store.maximumPendingDeliveries == 7)
     }
 
     @Test func `every bound on HTTP is read`() throws {

@@ -12,7 +12,7 @@ import Testing
 
 /// The same choice under two message ids, as it is really seen.
 @Suite struct RepetitionTests {
-    @Test(arguments: [Kind.quickReply, .listPicker, .timePicker])
+    @Test(arguments: [Kind.quickReply, .listPicker, .timePicker, .form])
     func `a choice that comes again under another id is recorded, marked and not handed over`(_ kind: Kind)
         async throws
     {

@@ -48,6 +48,20 @@ import Testing
         #expect(lines.last?.outcome == "accepted")
     }
 
+    @Test func `the control socket tells what waits`() async throws {
+        let server = try await ServerUnderTest()
+        var request = TransportRequest(url: "http://localhost/statistics", allowsPlainHTTP: true)
+        request.unixSocket = server.directory.file("data/control.sock")
+        let answer = try await server.transport.send(request)
+        #expect(answer.status == 200)
+        let counts = try JSONDocument(answer.body).root
+        #expect(counts["pendingDeliveries"]?.int == 0)
+        #expect(counts["unreadableDeliveries"]?.int == 0)
+        #expect(counts["quarantinedConversations"]?.int == 0)
+        #expect(counts["lastSyncFailure"] == nil)
+        await server.stop()
+    }
+
     @Test func `a file goes with a text`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()

@@ -29,11 +29,15 @@ import Testing
         #expect(list.output.hasPrefix("2  "))
         #expect(list.output.hasSuffix("  failed  b-1  c  text: hello  (the handler threw Oops)\n"))
         #expect(try await shell.run("balloon deadletters list --kind form").output == "")
+        #expect(try await shell.run("balloon deadletters list --status rejected").output == "")
+        #expect(try await shell.run("balloon deadletters list --status failed").output == list.output)
+        #expect(try await shell.run("balloon deadletters drop --all --status rejected").output == "")
         #expect(try await shell.run("balloon deadletters list --until 2001-01-01T00:00:00Z").output == "")
         let shown = try await shell.run("balloon deadletters show 2")
         #expect(shown.output.contains(#""reason":"the handler threw Oops","message":{"id":"m""#))
-        let retried = try await shell.run("balloon deadletters retry 2")
+        let retried = try await shell.run("balloon deadletters retry 2 2")
         #expect(retried.output.hasPrefix("2 is handed over again as "), "\(retried.errors)")
+        #expect(retried.output.split(separator: "\n").count == 1)
         #expect(try await shell.run("balloon deadletters list").output == "")
         let again = try await shell.run("balloon deadletters drop 2")
         #expect(again.status == 64)
@@ -49,6 +53,28 @@ import Testing
         let shell = Shell(directory: directory.path)
         #expect(try await shell.run("balloon deadletters drop --all").output == "2 is dropped\n")
         #expect(try await shell.run("balloon deadletters list").output == "")
+        #expect(try await shell.run("balloon events list --status dropped").output.hasPrefix("2  "))
+    }
+
+    @Test func `a server that runs is asked to drop`() async throws {
+        let directory = try await directory()
+        try Directory.make(directory.file("businesses"))
+        let files = [
+            "server.json": #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1"}"#,
+            "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
+            "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
+        ]
+        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
+        let shell = Shell(directory: directory.path)
+        let running = try shell.start(
+            "exec balloon serve --config server.json --listen 127.0.0.1:0 --data data 2>log")
+        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let dropped = try await shell.run("balloon deadletters drop 2")
+        #expect(dropped.output == "2 is dropped\n", "\(dropped.errors)")
+        #expect(try await shell.run("balloon deadletters list").output == "")
+        #expect(try await shell.run("balloon deadletters drop 2").status != 0)
+        running.terminate()
+        #expect(await running.wait() == 0)
         #expect(try await shell.run("balloon events list --status dropped").output.hasPrefix("2  "))
     }
 

@@ -50,6 +50,42 @@ import Testing
         #expect(try await shell.run("balloon conversations verify").status == 0)
     }
 
+    @Test func `what cannot be mended is said, and with what`() async throws {
+        let directory = TemporaryDirectory()
+        let file = try await fill(directory)
+        let shell = Shell(directory: directory.path)
+        let text = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self)
+        let strange = text.split(separator: "\n")[1].replacing("\"seq\":2", with: "\"seq\":3")
+            .replacing("\"record\":", with: "\"record\":9")
+        try AtomicFile.write(Array((text + strange + "\n").utf8), to: file)
+        let rebuilt = try await shell.run("balloon conversations rebuild")
+        #expect(rebuilt.status == 65)
+        #expect(rebuilt.errors.contains("the journal never had its record"))
+        #expect(rebuilt.errors.contains("balloon conversations rebuild writes what the journal has"))
+        let journal = directory.file("data/journal")
+        let name = try #require(try Directory.names(in: journal).first)
+        var bytes = try File(journal + "/" + name, for: .reading).readAll()
+        bytes[bytes.count / 3] ^= 1
+        try AtomicFile.write(bytes, to: journal + "/" + name)
+        let damaged = try await shell.run("balloon conversations verify")
+        #expect(damaged.status == 65)
+        #expect(damaged.errors.contains("hint: restore the journal's files from a backup"))
+    }
+
+    @Test(arguments: [
+        "conversations list", "conversations show", "conversations verify", "conversations rebuild",
+        "events list", "events replay 2 --send", "deadletters list", "deadletters retry --all",
+        "attachments list",
+    ])
+    func `a directory that no server has made is not taken for an empty one`(command: String) async throws {
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("data"))
+        let result = try await Shell(directory: directory.path).run("balloon \(command)")
+        #expect(result.status == 69, "\(result.errors)")
+        #expect(result.errors.contains("data is no data directory"))
+        #expect(try Directory.names(in: directory.file("data")).isEmpty)
+    }
+
     @Test func `a server that runs is asked to rebuild what it has set aside`() async throws {
         let directory = TemporaryDirectory()
         let file = try await fill(directory)

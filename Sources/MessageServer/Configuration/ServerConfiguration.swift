@@ -14,6 +14,7 @@ package import BalloonWire
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
 ///   "attachments": { "retentionDays": 365 },
+///   "store": { "deduplicationHours": 72 },
 ///   "limits": { "tokenAgeSeconds": 3600 },
 ///   "http": { "maximumConnectionsPerPeer": 100 }
 /// }
@@ -37,6 +38,8 @@ package struct ServerConfiguration: Sendable {
     package var gateway = GatewayAddress()
     /// Files that come and go with messages.
     package var attachments = AttachmentSettings()
+    /// What the store keeps in memory, and for how long it knows a message again.
+    package var store = StoreSettings()
     /// The bounds on sizes, counts and waits.
     package var limits = ServerLimits()
     /// What `listen` takes from its clients.
@@ -55,7 +58,8 @@ package struct ServerConfiguration: Sendable {
                 "gateway",
                 gateway.url == other.gateway.url && gateway.downloadHosts == other.gateway.downloadHosts
             ),
-            ("limits", handled == other.limits), ("http", http == other.http),
+            ("store", store == other.store), ("limits", handled == other.limits),
+            ("http", http == other.http),
         ]
         return same.filter { !$0.1 }.map(\.0)
     }

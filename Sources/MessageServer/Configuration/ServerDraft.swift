@@ -30,6 +30,7 @@ struct ServerDraft {
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway
         result.attachments = file.attachments
+        result.store = file.store
         result.limits = file.limits
         result.http = file.http
         return result

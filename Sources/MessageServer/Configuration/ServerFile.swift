@@ -10,6 +10,7 @@ struct ServerFile {
     private(set) var tls: TLSReference?
     private(set) var downloadHosts: [Setting]?
     private(set) var attachments = AttachmentSettings()
+    private(set) var store = StoreSettings()
     private(set) var limits = ServerLimits()
     private(set) var http = HTTPLimits()
     /// Keys that must be somewhere and are not here.
@@ -17,7 +18,7 @@ struct ServerFile {
 
     private static let keys =
         EnvironmentKey.allCases.compactMap(\.fileKey)
-        + ["secret", "tls", "gateway", "attachments", "limits", "http"]
+        + ["secret", "tls", "gateway", "attachments", "store", "limits", "http"]
     private static let gatewayKeys = ["url", "downloadHosts"]
 
     /// A file that could not be read, of which nothing more is to be said.
@@ -44,6 +45,7 @@ struct ServerFile {
         attachments =
             reader.object("attachments", keys: AttachmentSettings.keys, AttachmentSettings.read)
             ?? attachments
+        store = reader.object("store", keys: StoreSettings.keys, StoreSettings.read) ?? store
         limits = reader.object("limits", keys: ServerLimits.keys, ServerLimits.read) ?? limits
         http = reader.object("http", keys: HTTPLimits.keys, HTTPLimits.read) ?? http
         if http.maximumBufferedBytes < limits.maximumBodyBytes {

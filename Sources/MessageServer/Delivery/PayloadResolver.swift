@@ -113,8 +113,9 @@ extension StoreError {
     /// Whether the same call may succeed later.
     var isTransient: Bool {
         switch self {
-        case .notDurable, .overloaded, .unavailable: true
-        case .inUse, .unknownVersion, .damaged, .quarantined, .quarantinedConversation, .closed, .notLeased,
+        case .notDurable, .overloaded, .tooManyPending, .unavailable: true
+        case .inUse, .unknownVersion, .noData, .damaged, .quarantined, .quarantinedConversation, .closed,
+            .notLeased,
             .alreadyDecided,
             .unknownReply,
             .alreadyResolved, .unknownRecord, .notFinished, .notDead:

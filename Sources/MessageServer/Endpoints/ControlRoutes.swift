@@ -8,7 +8,8 @@ import Logging
 ///
 /// The body is `{"records":[12,13]}`. The answer is 200 with `{"records":[57,58]}`, the new records of a replay, or 400
 /// with `{"error":"…"}`, and then nothing was changed. `/rebuild` takes no body, and its answer is
-/// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`. `SendRoute` is there too, and `/livez` and `/readyz`
+/// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`. `GET /statistics` answers with what is pending, parked,
+/// unreadable and set aside. `SendRoute` is there too, and `/livez` and `/readyz`
 /// for who cannot check the public listener's certificate.
 package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
@@ -32,6 +33,7 @@ package enum ControlRoutes {
                 try await store.drop(records)
                 return []
             },
+            HTTPRoute(.get, "/statistics") { _, _ in HTTPResponse(.ok, json: store.statistics.json) },
             HTTPRoute(.post, "/rebuild") { _, responder in
                 // The journal is read and conversations are written, which no shard waits for.
                 Task { @concurrent in

@@ -17,7 +17,7 @@ package enum HealthRoutes {
             HTTPRoute(.get, "/livez") { _, _ in ok },
             HTTPRoute(.get, "/readyz") { _, _ in
                 if isDraining() { return draining }
-                return store.statistics.lastSyncFailure == nil ? ok : notDurable
+                return store.lastSyncFailure == nil ? ok : notDurable
             },
         ]
     }

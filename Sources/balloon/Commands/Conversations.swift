@@ -55,12 +55,18 @@ struct Conversations: AsyncParsableCommand {
         }
 
         private func chosen() throws -> ConversationFiles.Summary? {
-            let all = try options.files().list().filter {
-                business == nil || $0.business.rawValue == business
+            let files = try options.files()
+            let isMeant = { (summary: ConversationFiles.Summary) in
+                business == nil || summary.business.rawValue == business
             }
-            guard let customer else { return all.max { $0.lastAt < $1.lastAt } }
-            let exact = all.filter { $0.customer == CustomerID(customer) }
-            let found = exact.isEmpty ? all.filter { $0.customer.rawValue.hasPrefix(customer) } : exact
+            guard let customer else {
+                return try files.list().filter(isMeant).max { $0.lastAt < $1.lastAt }
+            }
+            // A whole identifier leads to its files; its beginning is looked for in all.
+            let exact = try files.summaries(of: CustomerID(customer)).filter(isMeant)
+            let found =
+                try exact.isEmpty
+                ? files.list().filter { isMeant($0) && $0.customer.rawValue.hasPrefix(customer) } : exact
             guard found.count == 1, let summary = found.first else {
                 throw CommandFailure.unknownArgument(
                     terminalText(customer),
@@ -81,9 +87,17 @@ struct ReadingOptions: ParsableArguments {
     @Flag(help: "Write one JSON object in each line.")
     var json = false
 
-    /// The conversations' files; there may be none in the directory, but it must be there.
-    func files() throws(CommandFailure) -> ConversationFiles {
-        guard Directory.isDirectory(data) else { throw .noDataDirectory(path: terminalText(data)) }
+    /// The conversations' files; there may be none in the directory, but it must be a server's.
+    func files() throws -> ConversationFiles {
+        try check()
         return ConversationFiles(dataDirectory: data)
+    }
+
+    /// Throws unless a server has made the directory and it can be read: what is not there is not "nothing".
+    func check() throws {
+        guard Directory.isDirectory(data) else {
+            throw CommandFailure.noDataDirectory(path: terminalText(data))
+        }
+        try ConversationStore.check(data)
     }
 }

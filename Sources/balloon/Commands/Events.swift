@@ -89,9 +89,9 @@ struct Events: AsyncParsableCommand {
 }
 
 extension ReadingOptions {
-    /// The journal; the directory must be there.
-    func journal() throws(CommandFailure) -> JournalFiles {
-        guard Directory.isDirectory(data) else { throw .noDataDirectory(path: terminalText(data)) }
+    /// The journal; the directory must be a server's.
+    func journal() throws -> JournalFiles {
+        try check()
         return JournalFiles(dataDirectory: data)
     }
 

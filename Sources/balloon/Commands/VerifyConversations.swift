@@ -26,7 +26,7 @@ extension Conversations {
             } else {
                 StandardStream.error.write(VerificationRendering.text(result))
             }
-            if result.problems > 0 { throw CommandFailure.problemsFound(count: result.problems) }
+            try result.throwProblems()
         }
     }
 
@@ -34,7 +34,9 @@ extension Conversations {
     struct Rebuild: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write what is missing in the conversations from the journal, and damaged ones anew.",
-            discussion: "Asks the server that runs, or takes the directory's lock when none does.")
+            discussion:
+                "Asks the server that runs, or takes the directory's lock when none does. Ends with 65 when something is wrong still."
+        )
 
         @OptionGroup var options: ReadingOptions
 
@@ -43,7 +45,19 @@ extension Conversations {
             let rebuilt = try await StoreChange.rebuild(data: options.data)
             StandardStream.output.write(
                 options.json ? VerificationRendering.json(rebuilt) : VerificationRendering.text(rebuilt))
+            // What the journal cannot mend is not passed over in silence.
+            try StoreVerification.run(dataDirectory: options.data) { problem in
+                StandardStream.error.write(VerificationRendering.text(problem))
+            }
+            .throwProblems()
         }
+    }
+}
+
+extension StoreVerification {
+    /// Throws ``CommandFailure/problemsFound(count:areInJournal:)`` when there are any.
+    fileprivate func throwProblems() throws(CommandFailure) {
+        if problems > 0 { throw .problemsFound(count: problems, areInJournal: isJournalDamaged) }
     }
 }
 

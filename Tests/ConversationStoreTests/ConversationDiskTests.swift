@@ -1,0 +1,129 @@
+import BalloonPOSIX
+import BusinessMessages
+import ConversationStore
+import Dispatch
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// What becomes of everything else while conversations wait for the disk, or cannot be written.
+struct ConversationDiskTests {
+    let directory = StoreDirectory()
+
+    private func record(_ id: String, in store: ConversationStore) async throws -> Delivery {
+        #expect(await store.append(message(id)) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        return delivery
+    }
+
+    @Test func `who asks for the statistics does not wait for the conversations' sync`() async throws {
+        let asked = Mutex<Bool?>(nil)
+        let asking = Mutex<ConversationStore?>(nil)
+        let disk = ConversationDisk(whileSynchronizing: {
+            guard let store = asking.withLock({ $0 }) else { return }
+            let answered = DispatchSemaphore(value: 0)
+            DispatchQueue(label: "asks").async {
+                _ = (store.statistics, store.lastSyncFailure)
+                answered.signal()
+            }
+            let isAnswered = answered.wait(timeout: .now() + .seconds(5)) == .success
+            asked.withLock { $0 = isAnswered }
+        })
+        let store = try directory.open { $0.disk = disk }
+        try await store.finish(try await record("1", in: store), result: .handled)
+        asking.withLock { $0 = store }
+        await store.close()
+        asking.withLock { $0 = nil }
+        #expect(asked.withLock { $0 } == true)
+    }
+
+    @Test func `there are checkpoints again when the line that could not be written is`() async throws {
+        let disk = ConversationDisk()
+        let store = try directory.open {
+            $0.disk = disk
+            $0.checkpointInterval = .seconds(3600)
+        }
+        #expect(await store.append(message("1")) == .stored)
+        let delivery = try await store.lease()
+        disk.isFull.store(true, ordering: .relaxed)
+        await #expect(throws: StoreError.self) {
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        }
+        disk.isFull.store(false, ordering: .relaxed)
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.finish(delivery, result: .handled)
+        await store.close()
+        #expect(try directory.records("checkpoint").count == 1)
+        #expect(
+            try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer).count == 1)
+    }
+
+    @Test func `there is no checkpoint while a line is missing`() async throws {
+        let disk = ConversationDisk()
+        let store = try directory.open { $0.disk = disk }
+        let first = try await record("1", in: store)
+        try await store.finish(first, result: .handled)
+        #expect(await store.append(message("2")) == .stored)
+        let delivery = try await store.lease()
+        disk.isFull.store(true, ordering: .relaxed)
+        await #expect(throws: StoreError.self) {
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        }
+        await store.close()
+        #expect(try directory.records("checkpoint").isEmpty)
+    }
+
+    @Test func `a customer's conversations are found without a look at any other's`() async throws {
+        let store = try directory.open()
+        try await store.finish(try await record("1", in: store), result: .handled)
+        #expect(await store.append(message("2", from: CustomerID("d"))) == .stored)
+        let other = try await store.lease()
+        try await store.recordInbound(other, kind: .text, message: other.message)
+        try await store.finish(other, result: .handled)
+        await store.close()
+        let path = ConversationFixture.path(business, CustomerID("d"))
+        try AtomicFile.write(Array("broken\n".utf8), to: directory.path + "/conversations/" + path)
+        let files = ConversationFiles(dataDirectory: directory.path)
+        #expect(throws: StoreError.self) { try files.list() }
+        let found = try files.summaries(of: customer)
+        #expect(found.map(\.business) == [business])
+        #expect(found.map(\.lines) == [1])
+        #expect(try files.summaries(of: CustomerID("nobody")).isEmpty)
+    }
+}
+
+/// A disk on which conversations' syncs can be watched, and their lines fail.
+private final class ConversationDisk: StoreDisk {
+    let isFull = Atomic(false)
+    private let whileSynchronizing: @Sendable () -> Void
+    private let disk = SystemDisk()
+    private let conversations = Mutex<[File]>([])
+
+    init(whileSynchronizing: @escaping @Sendable () -> Void = {}) {
+        self.whileSynchronizing = whileSynchronizing
+    }
+
+    func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
+
+    func open(_ path: String) throws(SystemError) -> File {
+        let file = try File(path, for: .appending)
+        conversations.withLock { $0.append(file) }
+        return file
+    }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) {
+        if isFull.load(ordering: .relaxed), isConversation(file) { throw SystemError("write", code: ENOSPC) }
+        try disk.append(bytes, to: file)
+    }
+
+    func synchronize(_ file: File) throws(SystemError) {
+        if isConversation(file) { whileSynchronizing() }
+        try disk.synchronize(file)
+    }
+
+    private func isConversation(_ file: File) -> Bool {
+        conversations.withLock { $0.contains { $0 === file } }
+    }
+}
