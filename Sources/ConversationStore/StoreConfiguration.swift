@@ -8,7 +8,8 @@ package struct StoreConfiguration: Sendable {
     package var deduplicationWindow = Duration.seconds(72 * 3600)
     /// How many messages are remembered at most, each in up to 64 bytes; beyond that the window is shorter.
     package var maximumRememberedMessages = 4_000_000
-    /// How many messages may wait to be finished before more are refused; each takes about 350 bytes of memory.
+    /// How many messages may wait to be finished before more are refused; each takes up to 130 bytes of memory, and
+    /// 550 where each is from another customer.
     package var maximumPendingDeliveries = 1_000_000
     /// The size from which a journal segment is followed by a new one.
     package var maximumSegmentBytes = 64 << 20
