@@ -23,6 +23,8 @@ package enum BridgeError: Error, Hashable, Sendable {
     case status(Int)
     /// The service could not be reached, or its answer was not whole.
     case transport
+    /// The service's answer has more than so many bytes: its author makes it smaller.
+    case answerTooLarge(maximumBytes: Int)
     /// The service's answer is not JSON.
     case notJSON
 }
@@ -41,6 +43,7 @@ extension BridgeError: LoggableError {
         case .noScratchFile: "the event's file could not be written"
         case .status(let status): "the service answered with status \(status)"
         case .transport: "the service could not be reached"
+        case .answerTooLarge(let maximumBytes): "the service's answer has more than \(maximumBytes) bytes"
         case .notJSON: "the service's answer is not JSON"
         }
     }

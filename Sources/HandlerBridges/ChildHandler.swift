@@ -15,6 +15,8 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         /// Cuts a pause short.
         var pause: Task<Void, Never>?
         var restarts = 0
+        /// The noise of the lives that are over.
+        var noiseLines = 0
         var isStopping = false
         var host: HandlerHost?
         /// Nil while it is ready.
@@ -63,9 +65,11 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     /// How it is, with its process's id while there is one.
     package var report: HandlerReport {
         get async {
-            let (session, health, restarts) = state.withLock { ($0.session, $0.health, $0.restarts) }
+            let state = self.state.withLock { $0 }
+            let noiseLines = state.noiseLines + (await state.session?.noiseCount ?? 0)
             return HandlerReport(
-                health: health, restarts: restarts, processID: await session?.processID, log: tail.lines)
+                health: state.health, restarts: state.restarts, processID: await state.session?.processID,
+                noiseLines: noiseLines, log: tail.lines)
         }
     }
 
@@ -167,7 +171,10 @@ extension ChildHandler {
             case .giveRest(let rest):
                 logger.error(
                     "handler does not stay up; its events wait",
-                    metadata: ["rest_ms": "\(rest.milliseconds)"])
+                    metadata: [
+                        "rest_ms": "\(rest.milliseconds)", "program": "\(program.command.first ?? "")",
+                        "hint": "balloon handlers restart \(request.slug) ends the rest",
+                    ])
                 await wait(rest, as: .open)
                 restarts.reset()
             }
@@ -194,7 +201,9 @@ extension ChildHandler {
         do throws(SystemError) {
             guard try await session.start(program) else { return }
         } catch {
-            return logger.error("handler cannot be started", metadata: ["error": "\(error)"])
+            let name = program.command.first ?? ""
+            return logger.error(
+                "handler cannot be started", metadata: ["program": "\(name)", "error": "\(error)"])
         }
         if let introduction = await introduce(session) {
             state.withLock { state in
@@ -209,12 +218,18 @@ extension ChildHandler {
         }
         let exit = await session.waitForExit()
         gate.close()
+        let noise = await session.noiseCount
         let isStopping = state.withLock { state in
+            // From here on its noise is part of the sum.
+            state.session = nil
+            state.noiseLines += noise
             if state.downSince == nil { state.downSince = .now }
             if !state.isStopping { state.restarts += 1 }
             return state.isStopping
         }
-        logger.log(level: isStopping ? .info : .warning, "handler ended", metadata: ["exit": "\(exit)"])
+        logger.log(
+            level: isStopping ? .info : .warning, "handler ended",
+            metadata: ["exit": "\(exit)", "noise_lines": "\(noise)"])
     }
 
     private func introduce(_ session: ChildSession) async -> Introduction? {

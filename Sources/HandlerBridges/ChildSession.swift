@@ -40,7 +40,12 @@ actor ChildSession {
     private var isChecking = false
     private var heard = 0
     private(set) var noiseCount = 0
-    private var noiseRate = FloodGauge()
+    /// Lines that are no awaited answer, whatever else they are.
+    private var unaskedRate = FloodGauge()
+    private var isFlooding = false
+    /// Nothing of a child that is killed for its noise counts any more.
+    private var isGivenUp = false
+    private var isWatched = false
     private var exit: SpawnedProcess.Exit?
     private var exitWaiters: [CheckedContinuation<SpawnedProcess.Exit, Never>] = []
 
@@ -102,6 +107,7 @@ actor ChildSession {
                 // Whoever gave up before now was not found in `pending`.
                 guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
                 pending[id] = continuation
+                watch()
                 guard input.write(line) else { return settle(id, .failure(.notReading)) }
                 if let time { expire(id, after: time) }
             }
@@ -127,6 +133,23 @@ actor ChildSession {
         executor.queue.asyncAfter(deadline: .now() + timings.signOfLife.dispatchInterval) {
             self.assumeIsolated { $0.endCheck(before) }
         }
+    }
+
+    /// Asks for a sign of life whenever something is in flight and nothing was heard for a while.
+    private func watch() {
+        guard !isWatched else { return }
+        isWatched = true
+        let before = heard
+        executor.queue.asyncAfter(deadline: .now() + timings.silence.dispatchInterval) {
+            self.assumeIsolated { $0.endWatch(before) }
+        }
+    }
+
+    private func endWatch(_ before: Int) {
+        isWatched = false
+        guard exit == nil, !pending.isEmpty else { return }
+        if heard == before { checkForLife() }
+        watch()
     }
 
     private func endCheck(_ before: Int) {
@@ -190,9 +213,10 @@ actor ChildSession {
 
     private func take(_ bytes: [UInt8]) {
         heard += 1
-        for piece in splitter.take(bytes) {
+        for piece in splitter.take(bytes) where !isGivenUp {
             switch piece {
-            case .line(let line): take(line: line)
+            case .line(let line):
+                if !take(line: line), unaskedRate.add() { slowDown() }
             case .tooLong:
                 logger.warning(
                     "handler wrote a line that is too long, it is dropped",
@@ -201,10 +225,11 @@ actor ChildSession {
         }
     }
 
-    private func take(line: [UInt8]) {
+    /// Takes a line; whether it is an answer that somebody waited for.
+    private func take(line: [UInt8]) -> Bool {
         switch RPCMessage(line: line) {
-        case .result(let id, let result): answer(id, .success(result))
-        case .failure(let id, let failure): answer(id, .failure(.refused(failure)))
+        case .result(let id, let result): return answer(id, .success(result))
+        case .failure(let id, let failure): return answer(id, .failure(.refused(failure)))
         case .notification(Method.log, let params): log(params)
         case .notification: break
         case .request(let id, Method.reply, let params): reply(id, params)
@@ -212,6 +237,15 @@ actor ChildSession {
             refuse(id, RPCFailure(code: RPCFailure.Code.unknownMethod, message: "there is no such method"))
         case nil: noise(line)
         }
+        return false
+    }
+
+    /// Whoever reads all of a flood as fast as it comes does nothing else.
+    private func slowDown() {
+        output?.pause(for: Self.floodPause)
+        guard !isFlooding else { return }
+        isFlooding = true
+        logger.warning("handler floods standard output, it is read slowly")
     }
 
     /// Takes a message that answers no event; the handler is answered when it is on disk.
@@ -244,10 +278,14 @@ actor ChildSession {
         notify(RPCLine.failure(id: id, failure))
     }
 
-    private func answer(_ id: Int, _ answer: Answer) {
-        // Answers to events that were given up, and second answers, are not worth a warning each.
-        guard pending[id] != nil else { return logger.debug("handler answered what nobody asked") }
+    private func answer(_ id: Int, _ answer: Answer) -> Bool {
+        guard pending[id] != nil else {
+            // Answers to events that were given up, and second answers, are not worth a warning each.
+            logger.debug("handler answered what nobody asked")
+            return false
+        }
         settle(id, answer)
+        return true
     }
 
     private func log(_ params: JSONValue) {
@@ -258,14 +296,14 @@ actor ChildSession {
     private func noise(_ line: [UInt8]) {
         guard !line.isEmpty else { return }
         noiseCount += 1
-        // Whoever reads all of it as fast as it comes does nothing else.
-        if noiseRate.add() { output?.pause(for: Self.floodPause) }
         if noiseCount == 1 {
             // Nothing of a customer is known to it before the handshake, so the line may be quoted.
             let quoted = isIntroduced ? "" : String(decoding: line.prefix(200), as: UTF8.self)
             logger.warning("handler writes noise to standard output", metadata: ["line": "\(quoted)"])
         }
         guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
+        // Once: the rest of what was read says nothing new, and the process may be gone before the next line.
+        isGivenUp = true
         logger.warning("handler writes nothing but noise, it is killed")
         process?.signalGroup(TerminationSignal.final)
     }

@@ -1,5 +1,5 @@
-import BalloonJSON
-import BalloonPOSIX
+package import BalloonJSON
+package import BalloonPOSIX
 package import HandlerKit
 
 /// Makes handlers that are programs: `"handler": {"exec": ["./bot.py"], "environment": {"TZ": "UTC"}, "config": {}}`.
@@ -32,10 +32,21 @@ package struct ExecBinder: HandlerBinder {
         try child(request)
     }
 
+    /// The program that a binding names and why it cannot be started; nil when nothing speaks against it.
+    ///
+    /// A server starts nevertheless: the program may come later, and other businesses do not wait for it.
+    package static func obstacle(
+        of binding: JSONValue, in directory: String
+    ) -> (program: String, error: SystemError)? {
+        guard let command = try? command(binding) else { return nil }
+        let program = SpawnedProcess.Program(command, environment: [:], directory: directory)
+        return program.obstacle.map { (command[0], $0) }
+    }
+
     /// Makes a handler.
     package func child(_ request: HandlerBindingRequest) throws(BindingError) -> ChildHandler {
         guard let loop else { throw .descriptorsExhausted }
-        let command = try command(request.binding)
+        let command = try Self.command(request.binding)
         let environment = Self.environment(
             for: request.slug, from: self.environment, adding: try variables(request.binding))
         let program = SpawnedProcess.Program(
@@ -56,7 +67,7 @@ package struct ExecBinder: HandlerBinder {
         return environment
     }
 
-    private func command(_ binding: JSONValue) throws(BindingError) -> [String] {
+    private static func command(_ binding: JSONValue) throws(BindingError) -> [String] {
         let words = binding["exec"]?.elements.map { $0.string } ?? []
         let command = words.compactMap { $0 }
         guard !command.isEmpty, command.count == words.count, command[0] != "",

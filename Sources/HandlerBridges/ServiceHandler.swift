@@ -59,10 +59,19 @@ final class ServiceHandler: EventHandler {
             response = try await transport.send(request(context))
         } catch {
             note(isFailure: true, since: begun)
-            throw error as? TransportError == .cancelled ? BridgeError.cancelled : .transport
+            throw Self.failure(error as? TransportError)
         }
-        note(isFailure: response.status >= 500, since: begun)
+        // A redirect is most often a login page: nobody behind it took the event.
+        note(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
         return try outcome(response, changing: context.state)
+    }
+
+    static func failure(_ error: TransportError?) -> BridgeError {
+        switch error {
+        case .cancelled: .cancelled
+        case .responseTooLarge(let maximumBytes): .answerTooLarge(maximumBytes: maximumBytes)
+        default: .transport
+        }
     }
 
     private func note(isFailure: Bool, since begun: ContinuousClock.Instant) {
@@ -103,7 +112,7 @@ final class ServiceHandler: EventHandler {
             {
                 throw .invalid(error)
             }
-        case 408, 425, 429, 500...:
+        case 300..<400, 408, 425, 429, 500...:
             // RFC 9110 §10.2.3; a date is not worth a clock that may be off.
             if let seconds = response.header("Retry-After").flatMap({ Int($0) }), seconds >= 0 {
                 return .retry(after: .seconds(seconds))

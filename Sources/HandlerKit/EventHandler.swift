@@ -39,14 +39,20 @@ public struct HandlerReport: Sendable {
     public let restarts: Int
     /// Its process, if it has one.
     public let processID: Int32?
+    /// How many lines of its standard output were no messages, over all of its lives.
+    public let noiseLines: Int
     /// The latest lines that it logged, the oldest first.
     public let log: [String]
 
     /// Takes everything.
-    public init(health: HandlerHealth, restarts: Int = 0, processID: Int32? = nil, log: [String] = []) {
+    public init(
+        health: HandlerHealth, restarts: Int = 0, processID: Int32? = nil, noiseLines: Int = 0,
+        log: [String] = []
+    ) {
         self.health = health
         self.restarts = restarts
         self.processID = processID
+        self.noiseLines = noiseLines
         self.log = log
     }
 }

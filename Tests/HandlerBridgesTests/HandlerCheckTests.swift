@@ -53,7 +53,8 @@ struct HandlerCheckTests {
         #expect(found.failures == [:])
         #expect(found.isSound)
         let looked = [
-            "handshake", "event form", "an event in a file", "cancel", "noise", "shutdown", "after a kill",
+            "handshake", "event form", "an event of over 1 MiB, in a file", "cancel", "noise", "shutdown",
+            "after a kill",
         ]
         #expect(Set(looked).isSubset(of: found.passed))
     }
@@ -67,6 +68,7 @@ struct HandlerCheckTests {
         ("long", "event text", "no answer"), ("deaf", "event text", "no answer"),
         ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "replies[0]"),
         ("crash", "event text", "the process ended"),
+        ("small", "an event of over 1 MiB, in a file", "the process ended"),
     ]
 
     @Test(arguments: faults)

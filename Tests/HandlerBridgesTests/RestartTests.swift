@@ -58,6 +58,50 @@ struct RestartTests {
         }
     }
 
+    /// A handler that runs `command`, and its host.
+    private func child(
+        _ command: String, _ timings: ChildTimings, _ directory: TemporaryDirectory, _ log: LogCollector
+    ) throws -> (ChildHandler, HandlerHost) {
+        let request = HandlerBindingRequest(
+            binding: try JSONDocument(Array(#"{"exec": \#(command)}"#.utf8)).root,
+            business: BusinessID("b"), slug: "b", directory: directory.path,
+            scratchDirectory: directory.file("scratch"), deadline: .seconds(1), maximumInFlight: 1,
+            logger: log.logger)
+        let host = HandlerHost(business: BusinessID("b"), slug: "b", logger: log.logger) { _, _, _ in
+            MessageID("")
+        }
+        return (try ExecBinder(timings: timings).child(request), host)
+    }
+
+    @Test func `a program that is not there is named, and so is how its rest ends`() async throws {
+        let log = LogCollector()
+        var timings = ChildTimings()
+        timings.restarts.firstPause = .zero
+        let (handler, host) = try child(#"["./nowhere"]"#, timings, TemporaryDirectory(), log)
+        await handler.provision(host)
+        await log.first { $0.contains("does not stay up") && $0.contains("balloon handlers restart b") }
+        #expect(
+            log.lines.contains { $0.contains("cannot be started") && $0.contains("program=./nowhere") })
+        await handler.shutdown()
+    }
+
+    @Test(arguments: [
+        ("./missing", false), ("./plain", false), ("./folder", false), ("./good", true), ("sh", true),
+        ("no-such-program-anywhere", false), ("/bin/sh", true),
+    ])
+    func `what stands against a start is told beforehand`(_ name: String, _ mayStart: Bool) throws {
+        let directory = TemporaryDirectory()
+        for file in ["plain", "good"] {
+            try AtomicFile.write(Array("#!/bin/sh\n".utf8), to: directory.file(file))
+        }
+        try Directory.makeExecutable(directory.file("good"))
+        try Directory.make(directory.file("folder"))
+        let binding = try JSONDocument(Array(#"{"exec": ["\#(name)"]}"#.utf8)).root
+        let obstacle = ExecBinder.obstacle(of: binding, in: directory.path)
+        #expect((obstacle == nil) == mayStart)
+        #expect(mayStart || obstacle?.program == name)
+    }
+
     @Test func `a thousand restarts leave no descriptor and no zombie behind`() async throws {
         var timings = ChildTimings()
         timings.restarts.firstPause = .zero

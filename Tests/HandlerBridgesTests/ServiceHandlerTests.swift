@@ -43,7 +43,6 @@ struct ServiceHandlerTests {
         (200, nil, #"{"replies":["Hello"]}"#, .reply("Hello")), (202, nil, "", .handled),
         (429, "7", "", .retry(after: .seconds(7))), (503, "0", "", .retry(after: .zero)),
         (404, nil, "", .reject(reason: "the service answered with status 404")),
-        (301, nil, "", .reject(reason: "the service answered with status 301")),
     ]
 
     @Test(arguments: answers)
@@ -56,12 +55,38 @@ struct ServiceHandlerTests {
     }
 
     @Test(arguments: [
-        (500, "", BridgeError.status(500)), (408, "", .status(408)), (200, "hello", .notJSON),
+        (500, "", BridgeError.status(500)), (302, "", .status(302)), (408, "", .status(408)),
+        (200, "hello", .notJSON),
         (200, #"{"outcome":"perhaps"}"#, .invalid(.malformed("outcome"))),
     ])
     func `what may go better later is an error`(_ status: Int, _ body: String, _ error: BridgeError) {
         let response = TransportResponse(status: status, body: Array(body.utf8))
         #expect(throws: error) { try handler().outcome(response) }
+    }
+
+    @Test func `an answer that is too large is named so`() {
+        let failure = ServiceHandler.failure(.responseTooLarge(maximumBytes: 7))
+        #expect(failure == .answerTooLarge(maximumBytes: 7))
+        #expect(failure.reason.contains("more than 7 bytes"))
+        #expect(ServiceHandler.failure(.connectionFailed) == .transport)
+        #expect(ServiceHandler.failure(.cancelled) == .cancelled)
+    }
+
+    @Test func `a service that redirects counts as down`() async throws {
+        let found = try #require(HTTPStatus(code: 302))
+        let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in
+            HTTPResponse(found, text: "log in\n")
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let handler = try handler("http://\(try await service.start()[0])/")
+        let context = try context()
+        for _ in 0..<3 {
+            await #expect(throws: BridgeError.status(302)) { try await handler.handle(context) }
+        }
+        #expect(handler.downSince != nil)
+        await service.stop(within: .zero)
     }
 
     private static let addresses: [(String, String?, String?)] = [
@@ -84,9 +109,7 @@ struct ServiceHandlerTests {
 
     @Test func `a service is down after three failures in a row, until it answers`() async throws {
         let handler = try handler()
-        let context = Context(
-            event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
-            deliveryID: DeliveryID("1"), deadline: .now + .seconds(5), logger: LogCollector().logger)
+        let context = try context()
         for failure in 1...3 {
             #expect(handler.downSince == nil)
             await #expect(throws: BridgeError.transport) { try await handler.handle(context) }
@@ -132,9 +155,15 @@ struct ServiceHandlerTests {
         await service.stop(within: .zero)
     }
 
-    private func handler() throws -> ServiceHandler {
+    private func context() throws -> Context {
+        Context(
+            event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
+            deliveryID: DeliveryID("1"), deadline: .now + .seconds(5), logger: LogCollector().logger)
+    }
+
+    private func handler(_ address: String = "http://127.0.0.1:9") throws -> ServiceHandler {
         ServiceHandler(
-            try #require(ServiceAddress("http://127.0.0.1:9")),
+            try #require(ServiceAddress(address)),
             signature: WebhookSignature(secrets: [try Secret(webhook: Self.secret)]),
             kinds: [.text], transport: try CurlTransport())
     }

@@ -39,6 +39,21 @@ import Testing
         #expect(broken.output.hasPrefix("FAIL  handshake: "))
     }
 
+    @Test func `a program that is not there is told before a server starts`() async throws {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        try Directory.remove(directory.file("shop.py"))
+        let secret = "BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ="
+        let checked = try await shell.run("\(secret) balloon config check --config server.json")
+        #expect(checked.status == 78)
+        #expect(
+            checked.errors.contains("businesses/shop.json: names the program ../shop.py, which cannot be"),
+            "\(checked.errors)")
+        let started = try await shell.run("balloon dev --handler ./shop.py --listen 127.0.0.1:0")
+        #expect(started.status == 69)
+        #expect(started.errors.contains("./shop.py: access: No such file or directory"))
+    }
+
     @Test func `init writes a package in Swift that is the example's, word for word`() async throws {
         let directory = TemporaryDirectory()
         let written = try await Shell(directory: directory.path).run(

@@ -48,6 +48,7 @@ struct Dev: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let binding = try binding()
         let logger = try log.start().logger
         var known = try DevelopmentServer.read(in: data) ?? .random()
         let gateway = FakeGateway(mspID: known.mspID, secret: known.secret, logger: logger)
@@ -55,7 +56,7 @@ struct Dev: AsyncParsableCommand {
         let address = try await gateway.start()
         known.gateway = "http://\(address)"
         do {
-            try await serve(known, logger)
+            try await serve(known, binding, logger)
         } catch {
             await gateway.stop()
             throw error
@@ -65,6 +66,10 @@ struct Dev: AsyncParsableCommand {
 
     private func binding() throws -> HandlerBinding {
         guard let handler else { return .builtin(name: DemoHandlerFactory().name, configuration: nil) }
+        let program = SpawnedProcess.Program([handler], environment: [:], directory: ".")
+        if let error = program.obstacle {
+            throw CommandFailure.unreadable(path: terminalText(handler), error)
+        }
         var writer = JSONWriter()
         writer.object { writer in
             writer.key("exec")
@@ -73,8 +78,10 @@ struct Dev: AsyncParsableCommand {
         return .bound(by: "exec", try JSONDocument(writer.finish()).root)
     }
 
-    private func serve(_ known: DevelopmentServer, _ logger: Logger) async throws {
-        var configuration = known.configuration(directory: data, handler: try binding())
+    private func serve(
+        _ known: DevelopmentServer, _ binding: HandlerBinding, _ logger: Logger
+    ) async throws {
+        var configuration = known.configuration(directory: data, handler: binding)
         configuration.listen = listen
         try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger) { addresses in
             var known = known

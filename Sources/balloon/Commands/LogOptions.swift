@@ -14,7 +14,7 @@ struct LogOptions: ParsableArguments {
     ///
     /// A person gets lines of text, a program gets JSON.
     func start() throws -> (logger: Logger, stages: any StageObserver) {
-        let level = try logLevel ?? level(in: ProcessEnvironment.variables()) ?? .info
+        let level = try logLevel ?? Self.level(in: ProcessEnvironment.variables()) ?? .info
         let isTerminal = StandardStream.error.isTerminal
         LoggingSystem.bootstrap { _ -> any LogHandler in
             if isTerminal { return TextLogHandler(level: level) }
@@ -24,10 +24,11 @@ struct LogOptions: ParsableArguments {
         return (logger, isTerminal ? LogObserver(logger) : JSONStageLog(level: level))
     }
 
-    private func level(in environment: [String: String]) throws -> Logger.Level? {
-        guard let text = environment[Self.variable] else { return nil }
+    /// The level that the environment names; nil when it names none.
+    static func level(in environment: [String: String]) throws -> Logger.Level? {
+        guard let text = environment[variable] else { return nil }
         guard let level = Logger.Level(rawValue: text) else {
-            throw CommandFailure.badVariable(name: Self.variable, hint: "it can be \(Self.levels)")
+            throw CommandFailure.badVariable(name: variable, hint: "it can be \(levels)")
         }
         return level
     }

@@ -70,6 +70,8 @@ def event(call):
         answer = result(call, {"replies": [{"type": "interactive"}]})
     if fault == "crash":
         os._exit(5)
+    if fault == "small" and os.path.getsize(params["event"].get("messagePath", "/")) > 1 << 20:
+        os._exit(6)
     if fault == "flood":
         for number in range(2000):
             write(f"noise {number}")
