@@ -173,6 +173,18 @@ extension ConversationStore {
             for: .nobody)
     }
 
+    /// Gives the lease back as if it had never been taken: no attempt counts, nothing is journalled, and nothing is
+    /// parked that was not; the delivery is leased again after a pause that grows with each time up to half a minute.
+    ///
+    /// For a store that cannot write, and for who finds nobody to give the delivery to. Returns the pause; nil when the
+    /// delivery is not leased.
+    package func giveBack(_ delivery: Delivery) -> Duration? {
+        calls.end(delivery.record)
+        guard let delay = scheduler.giveBack(delivery.record, of: delivery.conversation) else { return nil }
+        decided.withLock { $0[delivery.record] = nil }
+        return delay
+    }
+
     /// Notes that a handler is given the delivery: should the process end before the delivery is decided, postponed or
     /// finished, the next life counts a crash.
     package func beginHandling(_ delivery: Delivery) { calls.begin(delivery.record) }
@@ -227,7 +239,7 @@ extension ConversationStore {
             logger.error(
                 "a handler's state cannot be kept",
                 metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])
-            _ = scheduler.postpone(lease.pending.record, of: lease.conversation, after: .seconds(1))
+            _ = scheduler.giveBack(lease.pending.record, of: lease.conversation)
             return false
         }
     }

@@ -33,6 +33,8 @@ package struct Delivery: Sendable {
     package let isReplay: Bool
     /// The kind of a message that goes out unasked; it was decided when it was stored, and no handler sees it.
     package let outboundKind: Kind?
+    /// Whether a person, not a program, wrote a message that goes out unasked.
+    package let isFromPerson: Bool
     /// Whether it waits outside its conversation's order, so that others do not wait for it.
     package let isParked: Bool
     /// Whether one that came before it in its conversation was parked and may come later.

@@ -149,6 +149,21 @@ struct DeliveryQueues: Sendable {
         return true
     }
 
+    /// Gives a lease back, with its attempt, until ``resume(_:of:)``; one that is parked stays so.
+    ///
+    /// Returns how many times that was done, and nil when it is not leased.
+    mutating func giveBack(_ record: UInt64, of key: ConversationKey) -> (times: UInt8, next: Handover?)? {
+        guard let delivery = leased(record, of: key) else { return nil }
+        let times = delivery.timesGivenBack == .max ? .max : delivery.timesGivenBack + 1
+        _ = update(record, of: key) {
+            $0.attempt -= 1
+            $0.timesGivenBack = times
+        }
+        if delivery.isParked { return (times, park(record, of: key)?.next) }
+        _ = postpone(record, of: key)
+        return (times, nil)
+    }
+
     /// Takes a leased delivery out of its conversation's order until ``resume(_:of:)``; nil when it is not leased.
     mutating func park(_ record: UInt64, of key: ConversationKey) -> (
         parked: PendingDelivery, next: Handover?

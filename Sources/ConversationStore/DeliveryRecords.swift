@@ -15,6 +15,7 @@ struct DeliveryRecords: Sendable {
     let attributes: ReceivedAttributes
     private let isReplay: Bool
     private let outboundKind: Kind?
+    private let isFromPerson: Bool
     private(set) var message: [UInt8]
     private(set) var reference = ReferenceState.none
     private(set) var decided: DecidedOutcome?
@@ -32,6 +33,7 @@ struct DeliveryRecords: Sendable {
         attributes = ReceivedAttributes(root["attributes"])
         isReplay = root["replayOf"] != nil
         outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
+        isFromPerson = root["person"]?.bool ?? false
         message = Array(root["message"]?.text ?? [])
         if let outboundKind {
             decided = DecidedOutcome(
@@ -69,7 +71,7 @@ struct DeliveryRecords: Sendable {
             reference: reference, files: files, attempt: Int(lease.pending.attempt), decided: decided,
             replyResults: replies.mapValues(\.result), receivedAt: receivedAt,
             isRecovered: lease.pending.isRecovered, isReplay: lease.pending.isReplay,
-            outboundKind: outboundKind,
+            outboundKind: outboundKind, isFromPerson: isFromPerson,
             isParked: lease.pending.isParked,
             isAfterGap: lease.pending.isAfterGap, crashes: Int(lease.pending.crashes))
     }

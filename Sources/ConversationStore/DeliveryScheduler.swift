@@ -85,6 +85,15 @@ final class DeliveryScheduler: Sendable {
         return true
     }
 
+    /// Gives a lease back without its attempt, and returns for how long; nil when it is not leased.
+    func giveBack(_ record: UInt64, of key: ConversationKey) -> Duration? {
+        guard let result = queues.withLock({ $0.giveBack(record, of: key) }) else { return nil }
+        resume(result.next)
+        let delay = min(Duration.seconds(1) * (1 << Int(min(result.times, 6) - 1)), .seconds(30))
+        resume(record, of: key, after: delay)
+        return delay
+    }
+
     /// Gives a lease back for a while and lets the others of its conversation go on; false when it is not leased.
     func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
         guard let result = queues.withLock({ $0.park(record, of: key) }) else { return false }

@@ -29,7 +29,7 @@ enum JournalBody {
     /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`;
     /// with `"reference":true` before the message when it has a payload reference.
     /// `"replayOf":12` says which message is handed over again, `"outbound":"text"` that the message is one of that
-    /// kind from the business, which answers no event, and `"act":"closes"` or `"neither"` that it says nothing.
+    /// kind from the business, which answers no event, `"person":true` that no program wrote that, and `"act":"closes"` or `"neither"` that it says nothing.
     static func message(_ message: ReceivedMessage, replayOf original: UInt64? = nil) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.message.count + 512)
         writer.object { writer in
@@ -45,6 +45,7 @@ enum JournalBody {
             writer.field("id", message.id.rawValue)
             writer.field("replayOf", original.map { Int($0) })
             writer.field("outbound", message.outboundKind?.rawValue)
+            if message.isFromPerson { writer.field("person", true) }
             if message.act != .writes { writer.field("act", message.act.rawValue) }
             write(message.attributes, to: &writer)
             if message.hasPayloadReference { writer.field("reference", true) }
@@ -204,6 +205,7 @@ enum JournalBody {
             writer.field("id", event.id.rawValue)
             writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
             writer.field("outbound", event.outboundKind?.rawValue)
+            if event.isFromPerson { writer.field("person", true) }
             writer.field("kind", event.kind?.rawValue)
             writer.field("attempts", event.attempts)
             writer.field("result", event.status.rawValue)

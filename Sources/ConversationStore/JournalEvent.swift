@@ -57,6 +57,8 @@ package struct JournalEvent: Sendable {
     package let message: JSONValue
     /// The kind of a message that went out unasked; nil for what a customer sent.
     package let outboundKind: Kind?
+    /// Whether a person, not a program, wrote what went out unasked.
+    let isFromPerson: Bool
     /// Whether it came with a payload reference.
     let hasReference: Bool
     let attributes: ReceivedAttributes
@@ -84,6 +86,7 @@ package struct JournalEvent: Sendable {
         replayOf = root.record("replayOf")
         let outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         self.outboundKind = outboundKind
+        isFromPerson = root["person"]?.bool ?? false
         hasReference = root["reference"]?.bool ?? false
         attributes = ReceivedAttributes(root["attributes"])
         status = trace.status
@@ -109,7 +112,8 @@ package struct JournalEvent: Sendable {
         let isOpen = hasReference && message["interactiveDataRef"] != nil
         return ReceivedMessage(
             business: business, customer: customer, id: id, attributes: attributes,
-            message: Array(message.text), hasPayloadReference: isOpen, outboundKind: outboundKind)
+            message: Array(message.text), hasPayloadReference: isOpen, outboundKind: outboundKind,
+            isFromPerson: isFromPerson)
     }
 }
 

@@ -21,6 +21,8 @@ struct PendingDelivery: Sendable {
     var isDecided = false
     /// How often the process ended while its handler had it.
     var crashes: UInt8 = 0
+    /// How often it was given back without an attempt.
+    var timesGivenBack: UInt8 = 0
     /// Whether it was taken out of its conversation's order.
     var isParked = false
     /// Whether one that came before it was parked.

@@ -19,6 +19,8 @@ package struct ReceivedMessage: Sendable {
     ///
     /// It keeps its place in the conversation's order, is sent as it is, and no handler sees it.
     package let outboundKind: Kind?
+    /// Whether a person, not a program, wrote what goes out unasked.
+    package let isFromPerson: Bool
     /// What the customer does with it.
     package let act: Act
     /// When it came in.
@@ -46,8 +48,8 @@ package struct ReceivedMessage: Sendable {
     /// Takes a message whose JSON was validated.
     package init(
         business: BusinessID, customer: CustomerID, id: MessageID, attributes: ReceivedAttributes = .init(),
-        message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil, act: Act = .writes,
-        receivedAt: Timestamp = .now()
+        message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil,
+        isFromPerson: Bool = false, act: Act = .writes, receivedAt: Timestamp = .now()
     ) {
         self.business = business
         self.customer = customer
@@ -56,6 +58,7 @@ package struct ReceivedMessage: Sendable {
         self.message = message
         self.hasPayloadReference = hasPayloadReference
         self.outboundKind = outboundKind
+        self.isFromPerson = isFromPerson
         self.act = act
         self.receivedAt = receivedAt
     }

@@ -169,10 +169,12 @@ package final class GatewayClient: Sendable {
             switch response.status {
             case 200..<300: return .answered(response)
             case 408, 429, 500...:
+                let retryAfter = Duration(
+                    retryAfter: response.header("retry-after"), now: SystemClock.secondsSince1970())
                 return .failed(
-                    .unavailable(call, status: response.status, attempts: attempt),
-                    retryAfter: Duration(
-                        retryAfter: response.header("retry-after"), now: SystemClock.secondsSince1970()))
+                    .unavailable(
+                        call, status: response.status, attempts: attempt, retryAfter: retryAfter),
+                    retryAfter: retryAfter)
             default:
                 let reason = GatewayReason(response.body, hiding: hiding)
                 return .final(.refused(call, status: response.status, reason: reason))

@@ -6,8 +6,9 @@ package import BalloonTransport
 package enum GatewayError: Error, Sendable, Equatable {
     /// Apple said no for good (3xx, 4xx): the request is wrong; correct it, or the MSP's settings, before it is sent again.
     case refused(GatewayCall, status: Int, reason: GatewayReason)
-    /// Apple was asked as often as the policy says and always failed (408, 429, 5xx): its fault; try again later.
-    case unavailable(GatewayCall, status: Int, attempts: Int)
+    /// Apple was asked as often as the policy says and always failed (408, 429, 5xx): its fault; try again later, and not
+    /// before `retryAfter` is over, where Apple asked for it.
+    case unavailable(GatewayCall, status: Int, attempts: Int, retryAfter: Duration? = nil)
     /// No whole answer came in any attempt: the network's fault, or a setting's; ``isRetryable`` tells which.
     case unreachable(GatewayCall, TransportError, attempts: Int)
     /// Apple answered 200 with something that its documents do not describe: look for a newer Balloon.
@@ -32,6 +33,11 @@ package enum GatewayError: Error, Sendable, Equatable {
         case .unreachable(_, let error, _): error.isRetryable
         case .refused, .answerMalformed, .referenceMalformed, .downloadRefused, .payloadTooLarge: false
         }
+    }
+
+    /// How long Apple wants to be left alone, when it said so at the last attempt.
+    package var retryAfter: Duration? {
+        if case .unavailable(_, _, _, let retryAfter) = self { retryAfter } else { nil }
     }
 
     /// Whether a reference could not be used because Apple does not have what it names, or has no more.

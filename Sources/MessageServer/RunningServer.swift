@@ -86,6 +86,7 @@ package final class RunningServer: Sendable {
             throw error
         }
         let (resolver, deliveries, registry) = (resolver, deliveries, registry)
+        sweep.removeUnfinished()
         registry.start()
         let task = Task {
             await withDiscardingTaskGroup { group in

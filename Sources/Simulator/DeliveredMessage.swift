@@ -16,6 +16,8 @@ package struct DeliveredMessage: Sendable {
     package let business: BusinessID
     /// The whole body.
     package let message: JSONDocument
+    /// Whether its header said that a program wrote it.
+    package var isAutomatic = false
     /// How often it came again with the same id; the customer sees it once.
     package var repeats = 0
 
@@ -27,6 +29,7 @@ package struct DeliveredMessage: Sendable {
             writer.field("customer", customer.rawValue)
             writer.field("business", business.rawValue)
             writer.field("message", message.root)
+            writer.field("autoReply", isAutomatic)
             writer.field("repeats", repeats)
         }
     }
@@ -44,6 +47,7 @@ extension DeliveredMessage {
         else { return nil }
         self.init(
             number: number, at: at, id: MessageID(id), customer: CustomerID(customer),
-            business: BusinessID(business), message: document, repeats: value["repeats"]?.int ?? 0)
+            business: BusinessID(business), message: document,
+            isAutomatic: value["autoReply"]?.bool ?? false, repeats: value["repeats"]?.int ?? 0)
     }
 }

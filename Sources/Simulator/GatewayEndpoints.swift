@@ -94,7 +94,9 @@ struct GatewayEndpoints: Sendable {
         guard destination.hasPrefix("tel:") == (request.text("message-type") == "notification") else {
             return badRequest("message-type and destination do not fit")
         }
-        memory.deliver(MessageID(id), to: CustomerID(destination), from: BusinessID(source), document)
+        memory.deliver(
+            MessageID(id), to: CustomerID(destination), from: BusinessID(source), document,
+            isAutomatic: request.text("auto-reply") == "true")
         guard request.text("include-data-ref") == "true", let data = body["interactiveData"] else {
             return HTTPResponse(.ok)
         }

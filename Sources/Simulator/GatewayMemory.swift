@@ -53,8 +53,10 @@ final class GatewayMemory: Sendable {
     }
 
     /// Remembers a message; one with a known id is counted as a repeat of it.
-    func deliver(_ id: MessageID, to customer: CustomerID, from business: BusinessID, _ message: JSONDocument)
-    {
+    func deliver(
+        _ id: MessageID, to customer: CustomerID, from business: BusinessID, _ message: JSONDocument,
+        isAutomatic: Bool = false
+    ) {
         let waiters = state.withLock { state in
             if let number = state.numbers[id] {
                 state.messages[number - state.lastNumber + state.messages.count - 1].repeats += 1
@@ -65,7 +67,7 @@ final class GatewayMemory: Sendable {
             state.messages.append(
                 DeliveredMessage(
                     number: state.lastNumber, at: .now(), id: id, customer: customer, business: business,
-                    message: message))
+                    message: message, isAutomatic: isAutomatic))
             state.messageBytes += message.bytes.count
             while state.messages.count - state.firstKept > Self.maximumMessages
                 || state.messageBytes > Self.maximumMessageBytes

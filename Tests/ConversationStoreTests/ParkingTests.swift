@@ -22,6 +22,36 @@ struct ParkingTests {
         #expect(!third.isAfterGap)
     }
 
+    @Test func `a lease that is given back counts no attempt, is not journalled, and keeps its place`()
+        async throws
+    {
+        let store = try directory.open()
+        for id in ["1", "2"] { _ = await store.append(message(id)) }
+        let first = try await store.lease()
+        #expect(store.giveBack(first) == .seconds(1))
+        #expect(store.giveBack(first) == nil)
+        let again = try await store.lease()
+        #expect((again.id, again.attempt, again.isParked) == (MessageID("1"), 1, false))
+        #expect(store.giveBack(again) == .seconds(2))
+        await store.close()
+        #expect(try directory.records("attempt").isEmpty)
+    }
+
+    @Test func `a parked delivery that is given back holds up nobody`() async throws {
+        let store = try directory.open()
+        _ = await store.append(message("1"))
+        store.postpone(try await store.lease(), after: .milliseconds(1), parks: true)
+        let parked = try await store.lease()
+        _ = await store.append(message("2"))
+        #expect(store.giveBack(parked) == .seconds(1))
+        let second = try await store.lease()
+        #expect(second.id == MessageID("2"))
+        try await store.finish(second, result: .handled)
+        let again = try await store.lease()
+        #expect((again.id, again.attempt, again.isParked) == (MessageID("1"), 2, true))
+        #expect(store.statistics.parkedDeliveries == 1)
+    }
+
     @Test func `a parked delivery comes again when it is due, parks again by itself, and ends`() async throws
     {
         let store = try directory.open()

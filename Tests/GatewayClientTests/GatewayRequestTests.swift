@@ -149,7 +149,10 @@ import Testing
         if let waits { #expect(clock.waits == waits) } else { #expect(clock.waits.count == 1) }
         switch outcome {
         case .success(let acceptance): #expect(acceptance.attempts == 2)
-        case .failure(let error): #expect(error == .unavailable(.message, status: 429, attempts: 1))
+        case .failure(let error):
+            // What is asked for beyond our patience is for who tries again later.
+            #expect(error == .unavailable(.message, status: 429, attempts: 1, retryAfter: .seconds(31)))
+            #expect(error.retryAfter == .seconds(31))
         }
     }
 

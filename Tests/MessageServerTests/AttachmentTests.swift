@@ -95,6 +95,32 @@ import Testing
         #expect(lines.map(\.files.count) == [1, 2])
     }
 
+    @Test func `a file is asked for until it comes, as long as there is time`() async throws {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        let file = try await attachment([1, 2, 3], server)
+        // One time more than the client tries.
+        server.gateway.misbehave(at: .preDownload, .answer(.serviceUnavailable), times: 5)
+        try await post([file], customer)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        guard case .stored? = handler.seen.first?.files.first else {
+            Issue.record("\(handler.seen.map(\.files))")
+            return await server.stop()
+        }
+        await server.stop()
+    }
+
+    @Test func `what an earlier life left half fetched is gone before anything is fetched`() async throws {
+        let directory = TemporaryDirectory()
+        let incoming = directory.file("data/attachments/incoming")
+        try Directory.make(incoming)
+        try AtomicFile.write([1], to: incoming + "/half")
+        let server = try await ServerUnderTest(directory: directory)
+        #expect(try Directory.names(in: incoming).isEmpty)
+        await server.stop()
+    }
+
     @Test func `the deadline holds, and then the message goes on`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler, attachments: { $0.deadline = .milliseconds(300) })

@@ -81,6 +81,31 @@ import Testing
         #expect(line.message["interactiveDataRef"] == nil)
     }
 
+    @Test func `a reference is asked for again when the gateway fails for seconds`() async throws {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        // One time more than the client tries.
+        server.gateway.misbehave(at: .preDownload, .answer(.serviceUnavailable), times: 5)
+        #expect(try await customer.post(customer.message(.quickReply), isLarge: true).status == 200)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(handler.seen.map(\.event.kind) == [.quickReply])
+        await server.stop()
+    }
+
+    @Test func `Retry-After of a message that was not taken is the pause of its delivery`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        server.gateway.misbehave(at: .message, .answer(.serviceUnavailable, retryAfterSeconds: 40))
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first { $0.contains("stage=reply") }
+        let pauses = server.stages.events.compactMap { event -> Int? in
+            if case .postponed(let milliseconds, _) = event.result { milliseconds } else { nil }
+        }
+        #expect(pauses == [40_000])
+        await server.stop()
+    }
+
     @Test func `a reference that cannot be resolved delivers what there is`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)

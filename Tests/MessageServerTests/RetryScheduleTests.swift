@@ -26,6 +26,13 @@ import Testing
         #expect(schedule.delay(after: 2, random: 1) == .seconds(6))
     }
 
+    @Test func `the gateway lengthens a pause and never shortens one`() {
+        #expect(schedule.delay(after: 1, atLeast: .seconds(40), random: 0.5) == .seconds(40))
+        #expect(schedule.delay(after: 4, atLeast: .seconds(40), random: 0.5) == .seconds(120))
+        #expect(schedule.delay(after: 1, atLeast: .seconds(99_999), random: 0.5) == .seconds(3600))
+        #expect(schedule.delay(after: 7, atLeast: .seconds(40), random: 0.5) == nil)
+    }
+
     @Test func `a handler chooses the pause within bounds, not the number of attempts`() {
         #expect(schedule.delay(after: 1, asked: .seconds(7), random: 0.5) == .seconds(7))
         #expect(schedule.delay(after: 1, asked: .seconds(9999), random: 0.5) == .seconds(300))

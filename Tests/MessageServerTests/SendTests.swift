@@ -62,6 +62,22 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a program's message says so to Apple, a person's does not`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        for isAutomatic in [false, true] {
+            let request = SendRequest(
+                business: ServerUnderTest.business, customer: customer.id,
+                message: try JSONDocument(Array(#"{"type":"text","body":"x"}"#.utf8)), files: [],
+                wait: .seconds(20), isAutomatic: isAutomatic)
+            #expect(SendAnswer(try await post(request, server).body)?.result == .accepted(status: 200))
+        }
+        #expect(server.gateway.messages(for: customer.id).map(\.isAutomatic) == [true, false, true])
+        await server.stop()
+    }
+
     @Test func `a file goes with a text`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
@@ -119,6 +135,9 @@ import Testing
         let sent = await server.gateway.waitForMessages(customer: customer.id)
         #expect(sent.map(\.id) == [answer.id])
         await server.stop()
+        // What was refused is not handled: somebody must look at it.
+        let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events { $0.isDeadLetter }
+        #expect(dead.map { $0.reason?.hasPrefix("refused (400)") } == [true])
     }
 
     @Test func `nothing is sent into a closed conversation`() async throws {
@@ -130,6 +149,12 @@ import Testing
         let answer = try await post(
             Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
         #expect(SendAnswer(answer.body)?.result?.name == "failed")
+        // Nor when the close is further away than the lines that a handler is given.
+        for _ in 0..<51 {
+            let again = try await post(
+                Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
+            #expect(SendAnswer(again.body)?.result?.name == "failed")
+        }
         #expect(server.gateway.messages(for: customer.id).count == 1)
         await server.stop()
     }

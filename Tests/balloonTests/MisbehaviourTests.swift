@@ -18,6 +18,10 @@ import Testing
         #expect(sent.status == 0, "\(sent.errors)")
         #expect(sent.output.split(separator: "\n").count == 3)
         #expect(try await shell.run("balloon simulate quickReply --wait --customer bob").status == 0)
+        let repeated = try await shell.run("balloon simulate text --wait --repeat 2 --customer dora")
+        #expect(repeated.status == 0, "\(repeated.errors)")
+        let missing = try await shell.run("balloon simulate text --attach /nope")
+        #expect(missing.errors.contains("/nope"), "\(missing.errors)")
         // The same message three times is one; each of the two was answered.
         let shown = try await shell.run("balloon conversations show bob")
         #expect(shown.output.split(separator: "\n").count == 4, "\(shown.output)")

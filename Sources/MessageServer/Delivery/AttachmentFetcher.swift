@@ -34,12 +34,15 @@ struct AttachmentFetcher: Sendable {
     private func fetch(
         _ attachment: Attachment, for business: BusinessID, until end: ContinuousClock.Instant
     ) async throws -> RecordedFile {
-        guard await permits.take() else { throw CancellationError() }
-        defer { permits.giveBack() }
         do throws(GatewayError) {
             let reference = try StoredReference(attachment)
-            let file = try await gateway.download(
-                reference, for: business, into: files, within: end - .now)
+            let file = try await keepAsking(until: end) { _ async throws(GatewayError) in
+                // Not while it waits for another attempt.
+                guard await permits.take() else { throw .cancelled }
+                defer { permits.giveBack() }
+                return try await gateway.download(
+                    reference, for: business, into: files, within: end - .now)
+            }
             if !file.hasExpectedChecksum {
                 logger.warning(
                     "an attachment has another checksum than its message says",

@@ -9,9 +9,13 @@ struct AttachmentSweep: Sendable {
     let retention: Duration?
     let logger: Logger
 
+    /// Removes what an earlier life did not fetch to its end; before anything is fetched in this one.
+    func removeUnfinished() {
+        do { try files.removeUnfinished() } catch { report(error) }
+    }
+
     /// Sweeps until the task is cancelled.
     func run() async {
-        do { try files.removeUnfinished() } catch { report(error) }
         guard let retention else { return }
         repeat {
             do {

@@ -5,6 +5,8 @@ import Synchronization
 /// The events of one business on their way to whatever answers for it at the moment.
 final class BusinessLane: Sendable {
     let business: BusinessID
+    /// One at a time of those that a handler had when the process ended: the next crash shows which of them it was.
+    let suspects = Permits(1)
     private let held: Mutex<BusinessHandler>
 
     init(_ handler: BusinessHandler) {

@@ -4,45 +4,47 @@ import GatewayClient
 
 /// Stage 11: the replies of a decided delivery, in order, each until it is settled.
 extension DeliveryPipeline {
-    /// Sends what has not been settled; false when a reply must be tried again later.
+    /// Sends what has not been settled, and returns what became of each reply; nil when one must be tried again later.
     func reply(
         _ delivery: Delivery, _ outcome: DecidedOutcome, _ stages: inout DeliveryStages
-    ) async throws -> Bool {
+    ) async throws -> [Int: ReplyResult]? {
+        var results = delivery.replyResults
         let wasClosed = outcome.replies.isEmpty ? false : try await wasClosed(delivery, stages.kind)
         for (index, reply) in outcome.replies.enumerated() where delivery.replyResults[index] == nil {
             stages.begin(.reply, of: reply)
             // A close that came meanwhile counts too, though its turn in the conversation has not come.
             let isClosed = wasClosed || store.isClosing(delivery.business, delivery.customer)
             if isClosed {
-                try await settle(delivery, index, .failed(reason: closedReason), &stages)
+                try await settle(delivery, index, .failed(reason: closedReason), &results, &stages)
                 continue
             }
             let acceptance: GatewayAcceptance
             do {
                 let message = try await replyFiles.upload(reply.message, for: delivery.business)
                 if let reason = reasonNotToSend(message, delivery) {
-                    try await settle(delivery, index, .failed(reason: reason), &stages)
+                    try await settle(delivery, index, .failed(reason: reason), &results, &stages)
                     continue
                 }
                 acceptance = try await send(message, reply, of: delivery)
             } catch is ReplyFileMissing {
-                try await settle(delivery, index, .failed(reason: fileMissingReason), &stages)
+                try await settle(delivery, index, .failed(reason: fileMissingReason), &results, &stages)
                 continue
             } catch let error as GatewayError {
                 if case .cancelled = error { throw CancellationError() }
                 if case .refused(_, let status, let reason) = error {
-                    try await settle(delivery, index, .refused(status: status, reason: "\(reason)"), &stages)
-                } else if error.isRetryable, let delay = nextDelay(delivery) {
+                    try await settle(
+                        delivery, index, .refused(status: status, reason: "\(reason)"), &results, &stages)
+                } else if error.isRetryable, let delay = nextDelay(delivery, atLeast: error.retryAfter) {
                     postpone(delivery, delay, "\(error)", &stages)
-                    return false
+                    return nil
                 } else {
-                    try await settle(delivery, index, .failed(reason: "\(error)"), &stages)
+                    try await settle(delivery, index, .failed(reason: "\(error)"), &results, &stages)
                 }
                 continue
             }
-            try await settle(delivery, index, .accepted(status: acceptance.status), &stages)
+            try await settle(delivery, index, .accepted(status: acceptance.status), &results, &stages)
         }
-        return true
+        return results
     }
 
     private func send(
@@ -50,6 +52,7 @@ extension DeliveryPipeline {
     ) async throws(GatewayError) -> GatewayAcceptance {
         var options = SendOptions()
         options.isNotification = reply.kind == .invitation
+        options.isAutomatic = !delivery.isFromPerson
         guard reply.kind == .authentication else {
             return try await gateway.send(
                 message, id: reply.id, from: delivery.business, to: delivery.customer, options: options)
@@ -63,9 +66,17 @@ extension DeliveryPipeline {
     private func wasClosed(_ delivery: Delivery, _ kind: Kind?) async throws -> Bool {
         let isInTurn = delivery.outboundKind == nil && !delivery.isParked && !delivery.isReplay
         if isInTurn, let kind, !kind.isTyping, kind != .close { return false }
-        let lines = try await store.recentLines(
-            of: delivery.business, delivery.customer, maximum: conversationLength)
-        return lines.last { $0.direction == .inbound && !$0.kind.isTyping }?.kind == .close
+        var maximum = conversationLength
+        while true {
+            let lines = try await store.recentLines(
+                of: delivery.business, delivery.customer, maximum: maximum)
+            if let last = lines.last(where: { $0.direction == .inbound && !$0.kind.isTyping }) {
+                return last.kind == .close
+            }
+            // Each message that was not sent has a line too, so that a close can be any number of them away.
+            guard lines.count >= maximum else { return false }
+            maximum *= 4
+        }
     }
 
     /// The first rule that a reply breaks, which Apple would answer with a 400 that names none; nil when it may go.
@@ -80,8 +91,10 @@ extension DeliveryPipeline {
     }
 
     private func settle(
-        _ delivery: Delivery, _ index: Int, _ result: ReplyResult, _ stages: inout DeliveryStages
+        _ delivery: Delivery, _ index: Int, _ result: ReplyResult, _ results: inout [Int: ReplyResult],
+        _ stages: inout DeliveryStages
     ) async throws {
+        results[index] = result
         // Tried until it is written: what the gateway has accepted must not be sent again.
         try await keepTrying { try await store.recordReply(delivery, index: index, result: result) }
         if delivery.outboundKind != nil, let reply = delivery.decided?.replies[index] {

@@ -26,7 +26,7 @@ extension DeliveryPipeline {
         }
         return ReceivedMessage(
             business: request.business, customer: request.customer, id: id, message: body,
-            outboundKind: outbound.kind)
+            outboundKind: outbound.kind, isFromPerson: !request.isAutomatic)
     }
 
     /// Sends what waits in one conversation to be sent unasked, as far as nothing else comes before it.

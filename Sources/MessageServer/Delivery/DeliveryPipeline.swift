@@ -19,8 +19,6 @@ struct DeliveryPipeline: Sendable {
     /// Who waits for the end of a message that the business sends of its own accord.
     let outcomes = SendOutcomes()
     var retrySchedule = RetrySchedule()
-    /// One at a time of those that a handler had when the process ended: the next crash shows which of them it was.
-    let suspects = Permits(1)
     /// How many deliveries of one business may be under way, handlers and replies together.
     var maximumInFlight = 256
     /// How many of a conversation's latest lines a handler is given.
@@ -55,7 +53,7 @@ struct DeliveryPipeline: Sendable {
             try await record(delivery, event, repeating: original, &stages)
             if let original { return try await finish(delivery, .repeated(of: original), &stages) }
             guard let outcome = try await outcome(of: delivery, event, lane, &stages) else { return }
-            guard try await reply(delivery, outcome, &stages) else { return }
+            guard try await reply(delivery, outcome, &stages) != nil else { return }
             try await finish(delivery, DeliveryResult(outcome.verdict), &stages)
         } catch {
             await giveUp(delivery, error, &stages)
@@ -76,8 +74,9 @@ struct DeliveryPipeline: Sendable {
     private func send(_ delivery: Delivery, of kind: Kind, _ stages: inout DeliveryStages) async throws {
         stages.kind = kind
         try await store.recordInbound(delivery, kind: kind, message: delivery.message)
-        guard let outcome = delivery.decided, try await reply(delivery, outcome, &stages) else { return }
-        try await finish(delivery, .handled, &stages)
+        guard let outcome = delivery.decided, let results = try await reply(delivery, outcome, &stages)
+        else { return }
+        try await finish(delivery, results.values.lazy.compactMap(\.failure).first ?? .handled, &stages)
     }
 
     /// Never fails for what a customer can send: the journal holds nothing but validated JSON.
@@ -170,7 +169,7 @@ struct DeliveryPipeline: Sendable {
                 return nil
             }
             do {
-                return try await handle(delivery, event, handler, business, responder, &stages)
+                return try await handle(delivery, event, handler, lane, business, responder, &stages)
             } catch is HandlerSlots.Closed {
                 // It waited for a slot of a handler that was replaced: no attempt was made.
             }
@@ -196,8 +195,8 @@ struct DeliveryPipeline: Sendable {
     ///
     /// The outcome, the final bytes of every reply and the state are durable before the first reply is sent.
     private func handle(
-        _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ business: BusinessHandler,
-        _ responder: BusinessHandler.Responder, _ stages: inout DeliveryStages
+        _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ lane: BusinessLane,
+        _ business: BusinessHandler, _ responder: BusinessHandler.Responder, _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
         stages.begin(.handle)
         if delivery.crashes >= Self.maximumCrashes {
@@ -206,12 +205,12 @@ struct DeliveryPipeline: Sendable {
             return nil
         }
         var context = try await context(of: delivery, event, business)
-        var answer = try await ask(handler, context, delivery, responder.slots)
+        var answer = try await ask(handler, context, delivery, lane, business.deadline, responder.slots)
         if case .failure = answer, !responder.isFallback,
             let fallback = await business.fallbackResponder(for: event.kind), let handler = fallback.handler
         {
             context = try await self.context(of: delivery, event, business)
-            answer = try await ask(handler, context, delivery, fallback.slots)
+            answer = try await ask(handler, context, delivery, lane, business.deadline, fallback.slots)
         }
         switch answer {
         case .success(.handled(let replies)):
@@ -245,15 +244,18 @@ struct DeliveryPipeline: Sendable {
     }
 
     private func ask(
-        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ slots: HandlerSlots
+        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ lane: BusinessLane,
+        _ deadline: Duration, _ slots: HandlerSlots
     ) async throws -> Result<Outcome, HandlerFailure> {
         let isSuspect = delivery.crashes > 0
-        if isSuspect, await !suspects.take() { throw CancellationError() }
-        defer { if isSuspect { suspects.giveBack() } }
+        if isSuspect, await !lane.suspects.take() { throw CancellationError() }
+        defer { if isSuspect { lane.suspects.giveBack() } }
         store.beginHandling(delivery)
-        let answer = try await slots.run(within: context.deadline - .now) {
+        let answer = try await slots.run(within: deadline) {
             () async -> Result<Outcome, HandlerFailure> in
             do {
+                // From here on, however long it has waited for its slot.
+                let context = context.beginning(deadline: .now + deadline)
                 let outcome = try await dispatch(context, to: handler) ?? .handled
                 let stateBytes = context.state.change?.count ?? 0
                 guard stateBytes <= ConversationState.maximumBytes else { return .failure(.stateTooLarge) }
@@ -287,8 +289,11 @@ struct DeliveryPipeline: Sendable {
         return decided
     }
 
-    func nextDelay(_ delivery: Delivery, asked: Duration? = nil) -> Duration? {
-        retrySchedule.delay(after: delivery.attempt, asked: asked, random: .random(in: 0...1))
+    func nextDelay(
+        _ delivery: Delivery, asked: Duration? = nil, atLeast: Duration? = nil
+    ) -> Duration? {
+        retrySchedule.delay(
+            after: delivery.attempt, asked: asked, atLeast: atLeast, random: .random(in: 0...1))
     }
 
     func finish(
@@ -313,9 +318,7 @@ struct DeliveryPipeline: Sendable {
     ) {
         store.postpone(
             delivery, after: delay, parks: retrySchedule.parks(after: delivery.attempt, for: delay))
-        let milliseconds =
-            delay.components.seconds * 1000 + delay.components.attoseconds / 1_000_000_000_000_000
-        stages.end(.postponed(milliseconds: Int(milliseconds), reason: reason))
+        stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
     }
 
     /// The store failed, the message cannot be read, or the server is on its way out.
@@ -336,5 +339,31 @@ struct DeliveryPipeline: Sendable {
         }
         // Nothing is decided, the journal keeps the delivery.
         stages.end(.failed(reason: "interrupted; it goes on after a restart"))
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int {
+        Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+extension ReplyResult {
+    /// What becomes of a message of the business's own that was not sent, a dead letter; nil when it was.
+    fileprivate var failure: DeliveryResult? {
+        switch self {
+        case .accepted: nil
+        case .refused(let status, let reason): .failed(reason: "refused (\(status)): \(reason)")
+        case .failed(let reason): .failed(reason: reason)
+        }
+    }
+}
+
+extension Context {
+    /// The same, for a call that begins now; it shares the state that the handler changes.
+    fileprivate func beginning(deadline: ContinuousClock.Instant) -> Context {
+        Context(
+            event: event, conversation: conversation, state: state, files: files, deliveryID: deliveryID,
+            attempt: attempt, isAfterGap: isAfterGap, deadline: deadline, logger: logger)
     }
 }

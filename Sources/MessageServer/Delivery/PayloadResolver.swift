@@ -57,14 +57,17 @@ struct PayloadResolver: Sendable {
             let reference = PayloadReference(message: message)
         else { return .failed(reason: "the reference lacks url, owner or key") }
         do {
-            let decoded = try await gateway.resolve(reference, for: pending.business, within: deadline)
+            let decoded = try await keepAsking(until: .now + deadline) { rest async throws(GatewayError) in
+                try await gateway.resolve(reference, for: pending.business, within: rest)
+            }
             guard let document = try? JSONDocument(decoded, limits: .stored),
                 let resolved = resolving(message: message, with: document)
             else { return .failed(reason: "the decoded payload is not a JSON object") }
             return .resolved(message: resolved)
         } catch {
             if Task.isCancelled { return nil }
-            guard error.isAboutExpiry else { return .failed(reason: "\(error)") }
+            // What could be tried again was, for longer than a reference lives.
+            guard error.isAboutExpiry || error.isRetryable else { return .failed(reason: "\(error)") }
             // What the customer chose is lost, and so is the next one's choice if we are too slow in general.
             logger.error(
                 "a payload reference had expired before it was fetched",

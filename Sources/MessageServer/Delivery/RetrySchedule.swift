@@ -21,10 +21,15 @@ struct RetrySchedule: Sendable {
     /// The pause before the next attempt, or nil when `attempt` (from 1) was the last.
     ///
     /// `asked` is what the handler wants; it counts instead of the schedule, within bounds, but not instead of the
-    /// number of attempts. `random` is between 0 and 1.
-    func delay(after attempt: Int, asked: Duration? = nil, random: Double) -> Duration? {
+    /// number of attempts. `atLeast` is what the gateway wants: it lengthens a pause and never shortens one, up to the
+    /// longest of the schedule. `random` is between 0 and 1.
+    func delay(
+        after attempt: Int, asked: Duration? = nil, atLeast: Duration? = nil, random: Double
+    ) -> Duration? {
         guard attempt <= delays.count else { return nil }
         if let asked { return min(max(asked, .zero), maximumDelay) }
-        return delays[max(0, attempt - 1)] * (1 + jitter * (2 * random - 1))
+        let scheduled = delays[max(0, attempt - 1)] * (1 + jitter * (2 * random - 1))
+        guard let atLeast else { return scheduled }
+        return max(scheduled, min(atLeast, delays.max() ?? maximumDelay))
     }
 }

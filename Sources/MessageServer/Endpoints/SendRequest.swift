@@ -10,7 +10,7 @@ package import ConversationStore
 ///  "message": {"type": "text", "body": "Your bread is ready."},
 ///  "files": [{"path": "/srv/bread.jpg", "name": "bread.jpg", "mimeType": "image/jpeg"}]}
 /// ```
-/// `files` may be missing; they go with a text only. What the server adds to a message may be missing too.
+/// `files` may be missing; they go with a text only. `"autoReply":true` says that a program wrote it. What the server adds to a message may be missing too.
 package struct SendRequest: Sendable {
     /// Who sends.
     package let business: BusinessID
@@ -22,17 +22,20 @@ package struct SendRequest: Sendable {
     package let files: [OutboundFile]
     /// How long the answer may be waited for.
     package let wait: Duration
+    /// Whether a program wrote it, which Apple is told then; else a person did.
+    package let isAutomatic: Bool
 
     /// Asks for a message.
     package init(
         business: BusinessID, customer: CustomerID, message: JSONDocument, files: [OutboundFile],
-        wait: Duration
+        wait: Duration, isAutomatic: Bool = false
     ) {
         self.business = business
         self.customer = customer
         self.message = message
         self.files = files
         self.wait = wait
+        self.isAutomatic = isAutomatic
     }
 
     /// Reads a request; nil when it is none.
@@ -50,7 +53,8 @@ package struct SendRequest: Sendable {
                     path: path, name: file["name"]?.string,
                     mimeType: file["mimeType"]?.string ?? "application/octet-stream")
             } ?? [],
-            wait: .seconds(min(max(root["waitSeconds"]?.int ?? 30, 0), 50)))
+            wait: .seconds(min(max(root["waitSeconds"]?.int ?? 30, 0), 50)),
+            isAutomatic: root["autoReply"]?.bool ?? false)
     }
 
     /// Writes what `init(_:)` reads.
@@ -60,6 +64,7 @@ package struct SendRequest: Sendable {
             writer.field("business", business.rawValue)
             writer.field("customer", customer.rawValue)
             writer.field("waitSeconds", Int(wait.components.seconds))
+            writer.field("autoReply", isAutomatic)
             writer.key("files")
             writer.array { writer in
                 for file in files {

@@ -31,6 +31,9 @@ struct Send: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long to wait for Apple's answer, 0 to 50.", valueName: "seconds"))
     var wait = 30
 
+    @Flag(help: "Tell Apple that a program wrote it, as with the replies of handlers.")
+    var autoReply = false
+
     @Flag(help: "Write what became of it as one JSON object.")
     var json = false
 
@@ -45,7 +48,7 @@ struct Send: AsyncParsableCommand {
         let request = SendRequest(
             business: try server.business(business), customer: CustomerID(to),
             message: try content.document(),
-            files: try content.files(), wait: .seconds(wait))
+            files: try content.files(), wait: .seconds(wait), isAutomatic: autoReply)
         // Here too, so that what is wrong is said before anything is opened.
         let message: DecidedReply
         do throws(SendRefusal) { message = try request.outbound(id: .random()) } catch {

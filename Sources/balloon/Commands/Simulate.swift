@@ -77,7 +77,12 @@ struct Simulate: AsyncParsableCommand {
             messages += repeatElement(message, count: repetitions)
         }
         if shuffle { messages.shuffle() }
-        for message in messages { try await send(message, as: customer, to: url) }
+        var known: Set<[UInt8]> = []
+        for message in messages {
+            // Nobody answers a message that is said once more.
+            let waits = wait && known.insert(message).inserted
+            try await send(message, as: customer, to: url, waits: waits)
+        }
     }
 
     private func message(_ input: SimulatedInput, of customer: SimulatedCustomer) async throws -> [UInt8] {
@@ -85,6 +90,10 @@ struct Simulate: AsyncParsableCommand {
         guard case .kind(.text) = input else { return message }
         var attachments: [[UInt8]] = []
         for path in attach {
+            // The simulated device says what it cannot read, and not where.
+            do throws(SystemError) { _ = try File(path, for: .reading) } catch {
+                throw CommandFailure.unreadable(path: path, error)
+            }
             let name = path.split(separator: "/").last.map(String.init) ?? path
             attachments.append(
                 try await customer.attach(path, name: name, mimeType: SendContent.mediaType(of: path)))
@@ -92,9 +101,11 @@ struct Simulate: AsyncParsableCommand {
         return try customer.message(message, with: attachments)
     }
 
-    private func send(_ message: [UInt8], as customer: SimulatedCustomer, to url: String) async throws {
+    private func send(
+        _ message: [UInt8], as customer: SimulatedCustomer, to url: String, waits: Bool
+    ) async throws {
         // Replies are told from those to earlier messages by their number.
-        let before = wait ? try await customer.replies().last?.number ?? 0 : 0
+        let before = waits ? try await customer.replies().last?.number ?? 0 : 0
         let answer: TransportResponse
         do {
             answer = try await customer.post(message, isLarge: large)
@@ -108,7 +119,7 @@ struct Simulate: AsyncParsableCommand {
         }
         let rendering = SimulationRendering(json: json)
         StandardStream.output.write(rendering.sent(message))
-        guard wait else { return }
+        guard waits else { return }
         for reply in try await replies(to: customer, after: before) {
             StandardStream.output.write(rendering.reply(reply))
         }

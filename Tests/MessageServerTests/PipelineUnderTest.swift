@@ -1,0 +1,68 @@
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import ConversationStore
+import HandlerKit
+import Simulator
+import TestSupport
+
+@testable import MessageServer
+
+/// The deliveries of one business, without a server around them.
+struct PipelineUnderTest {
+    let directory = TemporaryDirectory()
+    let log = LogCollector()
+    let stages = StageCollector()
+    let gateway: FakeGateway
+    let store: ConversationStore
+    let lane: BusinessLane
+    var pipeline: DeliveryPipeline
+
+    init(_ handler: any Handler, disk: any StoreDisk = SystemDisk()) async throws {
+        let secret = Secret.random(byteCount: 32)
+        gateway = FakeGateway(mspID: ServerUnderTest.mspID, secret: secret, logger: log.logger)
+        let address = try await gateway.start()
+        var configuration = ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: [])
+        configuration.dataDirectory = directory.file("data")
+        configuration.gateway.url = "http://\(address)/v1"
+        var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
+        storeConfiguration.disk = disk
+        storeConfiguration.probeInterval = .milliseconds(20)
+        store = try ConversationStore.open(storeConfiguration, logger: log.logger)
+        pipeline = try DeliveryPipeline.make(
+            configuration, store: store, observer: stages.and(LogObserver(log.logger)), logger: log.logger)
+        let business = ServerUnderTest.business
+        let host = HandlerHost(business: business, slug: "one", logger: log.logger) { _, _, _ in
+            throw HandlerHostError.notStored
+        }
+        lane = BusinessLane(
+            BusinessHandler(
+                business: business, slug: "one", life: HandlerLife(handler, host: host), concurrency: 16,
+                deadline: .seconds(10), logger: log.logger))
+        lane.current.start()
+    }
+
+    /// Makes a text durable, as if it had come in.
+    func append(_ text: String, from customer: String) async {
+        let id = MessageID.random()
+        let json =
+            #"{"id":"\#(id)","v":1,"type":"text","body":"\#(text)","sourceId":"\#(customer)","#
+            + #""destinationId":"\#(ServerUnderTest.business)"}"#
+        let message = ReceivedMessage(
+            business: ServerUnderTest.business, customer: CustomerID(customer), id: id,
+            message: Array(json.utf8))
+        await withCheckedContinuation { continuation in
+            store.append(message) { _ in continuation.resume() }
+        }
+    }
+
+    /// Lets `running` end, and closes everything.
+    func stop(_ running: Task<Void, Never>) async {
+        store.stopLeasing()
+        lane.current.stopWaiting()
+        await running.value
+        await lane.current.shutdown()
+        await store.close()
+        await gateway.stop()
+    }
+}
