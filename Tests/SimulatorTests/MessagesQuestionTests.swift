@@ -48,7 +48,9 @@ import Testing
         let answer = try await test.ask("GET", "/_simulator/messages?after=1", bearer: "")
         #expect(answer.header("content-type") == "application/json")
         let message = try #require(JSONDocument(answer.body).root["messages"]?[0])
-        let names = ["number", "at", "id", "customer", "business", "message", "repeats"]
+        let names = [
+            "number", "at", "id", "customer", "business", "message", "autoReply", "repeats",
+        ]
         #expect(message.members.map(\.key) == names)
         #expect(message["message"]?["body"]?.string == "x")
         #expect(message["repeats"]?.int == 1)
