@@ -39,6 +39,9 @@ extension SystemError {
 
     /// Whether something is at the path already (`EEXIST`).
     package var isExisting: Bool { code == EEXIST }
+
+    /// Whether every other write fails as well until somebody sees to the disk (`ENOSPC`, `EDQUOT`, `EROFS`).
+    package var isDiskWide: Bool { code == ENOSPC || code == EDQUOT || code == EROFS }
 }
 
 /// Runs `call` until it is not interrupted by a signal; a negative result is thrown as a ``SystemError``.

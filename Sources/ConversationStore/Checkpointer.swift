@@ -55,11 +55,15 @@ final class Checkpointer: Sendable {
 
     /// Makes no checkpoint until this line is written.
     func noteFailure(of entry: ConversationEntry, _ error: any Error) {
-        state.withLock { state in
+        let isFirst = state.withLock { state in
+            let isFirst = state.unwritten.isEmpty
             // Each is a delivery's that is tried again; so many are not, and count as lost until the next start.
             if state.unwritten.count >= Self.maximumUnwrittenLines { state.isTrusted = false }
             if state.isTrusted { state.unwritten.insert(UnwrittenLine(entry)) }
+            return isFirst
         }
+        // One line for all that fail together.
+        guard isFirst else { return }
         logger.error(
             "a conversation could not be written; its delivery is tried again",
             metadata: ["record": "\(entry.record)", "error": "\(error)"])

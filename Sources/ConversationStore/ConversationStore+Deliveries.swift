@@ -224,8 +224,10 @@ extension ConversationStore {
         do {
             try await conversations.append(entry, mightBeThere: mightBeThere)
             checkpointer.noteWrite(of: entry)
+            gate.noteWrite()
         } catch {
             checkpointer.noteFailure(of: entry, error)
+            gate.noteFailure(error)
             throw error
         }
     }

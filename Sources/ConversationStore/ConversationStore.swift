@@ -11,6 +11,7 @@ package final class ConversationStore: Sendable {
     let intake: Intake
     let journal: Journal
     let scheduler: DeliveryScheduler
+    let gate: DeliveryGate
     let reader: SegmentReader
     let files: JournalFiles
     let conversations: ConversationWriter
@@ -33,6 +34,7 @@ package final class ConversationStore: Sendable {
         var recovered = try JournalRecovery.run(
             directory: directory.journal, state: RecoveredJournal(configuration), logger: logger)
         let scheduler = DeliveryScheduler()
+        let gate = DeliveryGate(scheduler, probeInterval: configuration.probeInterval, logger: logger)
         let intake = Intake(
             index: recovered.index, scheduler: scheduler,
             maximumPendingDeliveries: configuration.maximumPendingDeliveries)
@@ -44,6 +46,7 @@ package final class ConversationStore: Sendable {
         let accounts = SegmentAccounts(recovered.ledger)
         journal = Journal(writer, configuration: configuration) { entries, result in
             accounts.settle(entries, result)
+            gate.note(result)
             intake.settle(entries, result)
         }
         conversations = try ConversationWriter(directory, configuration, logger: logger)
@@ -55,6 +58,7 @@ package final class ConversationStore: Sendable {
             journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
         self.accounts = accounts
         self.scheduler = scheduler
+        self.gate = gate
         self.intake = intake
         self.logger = logger
         self.directory = configuration.directory

@@ -8,10 +8,21 @@ struct DeliveryQueues: Sendable {
     /// Somebody who waits for a lease, and the lease; nil says that there will be none.
     typealias Handover = (waiter: LeaseWaiter, lease: Lease?)
 
+    /// What cannot be written at the moment, so that an attempt would be for nothing.
+    struct Holds: OptionSet, Sendable {
+        static let journal = Holds(rawValue: 1)
+        static let conversations = Holds(rawValue: 2)
+        let rawValue: UInt8
+    }
+
     private var conversations: [ConversationKey: Conversation] = [:]
     private var lanes: [Lane] = []
     private var lanePositions: [BusinessID: Int] = [:]
     private var isClosed = false
+    /// While there is any, nobody is handed anything.
+    private(set) var holds: Holds = []
+    /// The lane that is probed first.
+    private var probed = 0
     /// How many deliveries are not finished.
     private(set) var count = 0
     /// How many of them are parked.
@@ -68,11 +79,46 @@ struct DeliveryQueues: Sendable {
     mutating func lease(for business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
         if isClosed { return (waiter, nil) }
         let lane = lanePosition(of: business)
-        if let key = lanes[lane].ready.popFirst() {
-            return (waiter, withConversation(key) { $0.lease(key) }.flatMap { $0 })
-        }
         lanes[lane].waiters.append(waiter)
+        return holds.isEmpty ? handOver(in: lane) : nil
+    }
+
+    /// Hands out nothing; whether anything was until now.
+    mutating func hold(_ reason: Holds) -> Bool {
+        defer { holds.formUnion(reason) }
+        return holds.isEmpty
+    }
+
+    /// Takes a reason away, and hands out what waits when it was the last.
+    mutating func release(_ reason: Holds) -> [Handover] {
+        guard !holds.isEmpty, holds.subtracting(reason).isEmpty else {
+            holds.subtract(reason)
+            return []
+        }
+        holds = []
+        var handovers: [Handover] = []
+        for lane in lanes.indices {
+            while let handover = handOver(in: lane) { handovers.append(handover) }
+        }
+        return handovers
+    }
+
+    /// Hands out one delivery, of another business each time, to find out whether its conversation can be written.
+    mutating func probe() -> Handover? {
+        guard holds == .conversations else { return nil }
+        for _ in lanes.indices {
+            probed = (probed + 1) % lanes.count
+            if let handover = handOver(in: probed) { return handover }
+        }
         return nil
+    }
+
+    /// Brings together who waits longest in a lane and what is ready longest; nil when there is only one of them.
+    private mutating func handOver(in lane: Int) -> Handover? {
+        guard !lanes[lane].ready.isEmpty, let waiter = lanes[lane].waiters.popFirst(),
+            let key = lanes[lane].ready.popFirst()
+        else { return nil }
+        return (waiter, withConversation(key) { $0.lease(key) }.flatMap { $0 })
     }
 
     /// Takes back who waits.
@@ -224,7 +270,7 @@ struct DeliveryQueues: Sendable {
     ) -> Handover? {
         guard conversations.values[index].makeReady() else { return nil }
         let lane = conversations.values[index].lane
-        guard let waiter = lanes[lane].waiters.popFirst() else {
+        guard holds.isEmpty, let waiter = lanes[lane].waiters.popFirst() else {
             lanes[lane].ready.append(key)
             return nil
         }
@@ -235,7 +281,7 @@ struct DeliveryQueues: Sendable {
     private mutating func start(_ conversation: inout Conversation, _ key: ConversationKey) -> Handover? {
         defer { conversations[key] = conversation }
         guard conversation.makeReady() else { return nil }
-        guard let waiter = lanes[conversation.lane].waiters.popFirst() else {
+        guard holds.isEmpty, let waiter = lanes[conversation.lane].waiters.popFirst() else {
             lanes[conversation.lane].ready.append(key)
             return nil
         }

@@ -55,6 +55,26 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
+    /// Hands out nothing more while something cannot be written; whether anything was handed out until now.
+    func hold(_ reason: DeliveryQueues.Holds) -> Bool { queues.withLock { $0.hold(reason) } }
+
+    /// Takes a reason away; whether it was the last.
+    func release(_ reason: DeliveryQueues.Holds) -> Bool {
+        let (handovers, isFree) = queues.withLock { queues in
+            let wasHeld = !queues.holds.isEmpty
+            return (queues.release(reason), wasHeld && queues.holds.isEmpty)
+        }
+        resume(handovers)
+        return isFree
+    }
+
+    /// Hands out one delivery while conversations cannot be written; whether that is so still.
+    func probe() -> Bool {
+        let (handover, goesOn) = queues.withLock { ($0.probe(), $0.holds.contains(.conversations)) }
+        resume(handover)
+        return goesOn
+    }
+
     /// Waits for a message whose reference nobody fetches yet; nil when closed or cancelled.
     func nextReference() async -> Lease? {
         let id = lastWaiter.add(1, ordering: .relaxed).newValue

@@ -321,6 +321,12 @@ struct DeliveryPipeline: Sendable {
         stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
     }
 
+    /// Nothing was tried that counts: it comes again in its place, after a pause that the store chooses.
+    private func giveBack(_ delivery: Delivery, _ reason: String, _ stages: inout DeliveryStages) {
+        _ = store.giveBack(delivery)
+        stages.end(.givenBack(reason: reason))
+    }
+
     /// The store failed, the message cannot be read, or the server is on its way out.
     func giveUp(_ delivery: Delivery, _ error: any Error, _ stages: inout DeliveryStages) async {
         do {
@@ -331,11 +337,18 @@ struct DeliveryPipeline: Sendable {
                 return try await finish(delivery, .failed(reason: "it cannot be read: \(error)"), &stages)
             case let error as StoreError where error.isDamage && !Task.isCancelled:
                 return try await tryAgain(delivery, "its conversation is damaged", asked: nil, &stages)
-            case let error as StoreError where !error.isTransient: break
-            default: if !Task.isCancelled { return postpone(delivery, .seconds(1), "\(error)", &stages) }
+            case let error as StoreError where error.isTransient:
+                return giveBack(delivery, "\(error)", &stages)
+            case is StoreError: break
+            case is CancellationError where !Task.isCancelled:
+                return giveBack(delivery, "nobody takes events any more", &stages)
+            default:
+                if !Task.isCancelled { return try await tryAgain(delivery, "\(error)", asked: nil, &stages) }
             }
+        } catch let error as StoreError where error.isTransient {
+            return giveBack(delivery, "\(error)", &stages)
         } catch {
-            // The store fails here as well: as below.
+            // The store closes meanwhile: as below.
         }
         // Nothing is decided, the journal keeps the delivery.
         stages.end(.failed(reason: "interrupted; it goes on after a restart"))

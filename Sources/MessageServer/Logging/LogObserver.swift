@@ -31,6 +31,8 @@ package struct LogObserver: StageObserver {
         case .duplicate, .ended: .info
         case .refused: event.stage == .reply ? .error : .notice
         case .postponed: .warning
+        // The store, or who stops, says it once for all of them.
+        case .givenBack: .debug
         case .failed: event.stage == .finish ? .error : .warning
         }
     }
@@ -46,6 +48,7 @@ package struct LogObserver: StageObserver {
         case (.finish, _): "delivery ended"
         case (_, .refused): "request refused"
         case (_, .postponed): "delivery postponed"
+        case (_, .givenBack): "delivery given back"
         case (_, .failed): "stage failed"
         case (_, .done), (_, .duplicate), (_, .ended): "stage done"
         }
@@ -65,7 +68,7 @@ package struct LogObserver: StageObserver {
         case .refused(let status, let reason):
             metadata["status"] = "\(status)"
             metadata["reason"] = "\(reason)"
-        case .failed(let reason): metadata["reason"] = "\(reason)"
+        case .failed(let reason), .givenBack(let reason): metadata["reason"] = "\(reason)"
         case .postponed(let milliseconds, let reason):
             metadata["reason"] = "\(reason)"
             metadata["after_ms"] = "\(milliseconds)"

@@ -46,6 +46,8 @@ package struct StageEvent: Sendable {
         case failed(reason: String)
         /// To be tried again after so many milliseconds; the reason as for `failed`.
         case postponed(milliseconds: Int, reason: String)
+        /// Given back as if nothing had been tried, which counts no attempt; the reason as for `failed`.
+        case givenBack(reason: String)
         /// An end that is neither: `unhandled`, `rejected`, `handedOff`.
         case ended(String)
     }
