@@ -7,9 +7,10 @@ import Synchronization
 final class Checkpointer: Sendable {
     private struct State {
         var isArmed = false
-        /// False once a sync failed: the next start writes it again from the journal,
-        /// because no checkpoint says otherwise.
+        /// False once a sync failed, until all that was written since the last checkpoint is written anew.
         var isTrusted = true
+        /// When that is tried next, and how long after that once more.
+        var recovery: (at: ContinuousClock.Instant, pause: Duration)
         /// Lines that could not be written, and were not since.
         var unwritten: Set<UnwrittenLine> = []
         var isWhole: Bool { isTrusted && unwritten.isEmpty }
@@ -18,14 +19,22 @@ final class Checkpointer: Sendable {
     }
 
     private static let maximumUnwrittenLines = 10_000
-    private let state = Mutex(State())
+    /// The longest time between two tries to write conversations anew.
+    private static let maximumPause = Duration.seconds(600)
+    private let state: Mutex<State>
     private let timers = DispatchQueue(label: "balloon.checkpoints")
     private let interval: Duration
     private let conversations: ConversationWriter
     private let journal: Journal
+    private let recovery: ConversationRecovery
     private let logger: Logger
 
-    init(_ interval: Duration, conversations: ConversationWriter, journal: Journal, logger: Logger) {
+    init(
+        _ interval: Duration, conversations: ConversationWriter, journal: Journal,
+        recovery: ConversationRecovery, logger: Logger
+    ) {
+        state = Mutex(State(recovery: (.now, interval)))
+        self.recovery = recovery
         self.interval = interval
         self.conversations = conversations
         self.journal = journal
@@ -57,7 +66,7 @@ final class Checkpointer: Sendable {
     func noteFailure(of entry: ConversationEntry, _ error: any Error) {
         let isFirst = state.withLock { state in
             let isFirst = state.unwritten.isEmpty
-            // Each is a delivery's that is tried again; so many are not, and count as lost until the next start.
+            // Each is a delivery's that is tried again; of so many no list is kept.
             if state.unwritten.count >= Self.maximumUnwrittenLines { state.isTrusted = false }
             if state.isTrusted { state.unwritten.insert(UnwrittenLine(entry)) }
             return isFirst
@@ -69,11 +78,36 @@ final class Checkpointer: Sendable {
             metadata: ["record": "\(entry.record)", "error": "\(error)"])
     }
 
-    /// Makes no checkpoint any more.
+    /// Makes no checkpoint until conversations are written anew.
     func distrust(_ error: any Error) {
         state.withLock { $0.isTrusted = false }
         logger.error(
-            "a conversation could not be written; the next start repairs it", metadata: ["error": "\(error)"])
+            "conversations could not be brought to disk; they are written anew",
+            metadata: ["error": "\(error)"])
+        noteWrite()
+    }
+
+    /// Whether what is written can be synced: by now, if it could not.
+    private func recover() async -> Bool {
+        let isDue = state.withLock { $0.isTrusted ? nil : $0.recovery.at <= .now }
+        guard let isDue else { return true }
+        do {
+            if isDue {
+                state.withLock { state in
+                    state.recovery.at = .now + state.recovery.pause
+                    state.recovery.pause = min(state.recovery.pause * 2, Self.maximumPause)
+                }
+                try await recovery.run()
+                state.withLock { $0.isTrusted = true }
+                logger.notice("conversations were written anew after a failed sync")
+                return true
+            }
+        } catch {
+            logger.error("conversations cannot be written anew yet", metadata: ["error": "\(error)"])
+        }
+        // The next look is by the same clock as that after any line.
+        noteWrite()
+        return false
     }
 
     /// Syncs what was written, then notes it in the journal; one at a time, so that who closes waits for the one under way.
@@ -94,6 +128,7 @@ final class Checkpointer: Sendable {
 
     private func makeCheckpoint(isDue: Bool) async {
         state.withLock { $0.isArmed = false }
+        guard await recover() else { return }
         // A delivery's lines are written before its finished record, so those of all records up to here are.
         let through = journal.lastRecord
         do {
@@ -102,10 +137,14 @@ final class Checkpointer: Sendable {
             }
             try journal.append(
                 JournalBody.checkpoint(through: through, at: .now()), for: .checkpoint(through: through))
+            state.withLock { $0.recovery = (.now, interval) }
         } catch StoreError.closed {
             return
         } catch {
             distrust(error)
+            // The next process may find the same lines in the system's memory. Should the journal fail as well, it is not
+            // told.
+            _ = try? await journal.append(JournalBody.unsynced(at: .now()))
         }
     }
 }

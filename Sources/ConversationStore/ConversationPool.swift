@@ -5,7 +5,8 @@ struct ConversationPool: Sendable {
     private let directory: String
     private var open: [ConversationKey: OpenConversation] = [:]
     private var uses: UInt64 = 0
-    private var dirty: Set<ConversationKey> = []
+    /// The conversations that were written since the last sync of all that did not fail.
+    private(set) var dirty: Set<ConversationKey> = []
     private var newDirectories: Set<String> = []
     private var isClosed = false
     private(set) var quarantine: ConversationQuarantine
@@ -91,6 +92,39 @@ struct ConversationPool: Sendable {
     ) throws(StoreError) -> ConversationRepair {
         if isClosed { throw .closed }
         return try quarantine.repair(path, in: directory, adding: entries)
+    }
+
+    /// Writes a conversation to a new file that takes the name of the old one when it is on disk, with those of the lines
+    /// that the old one does not show.
+    ///
+    /// One in which others are missing is set aside.
+    mutating func writeAnew(
+        _ key: ConversationKey, adding entries: [ConversationEntry]
+    ) throws(StoreError) {
+        if isClosed { throw .closed }
+        let name = ConversationPath.file(key)
+        let path = directory + "/" + name
+        if quarantine.contains(key) {
+            dirty.remove(key)
+            return
+        }
+        guard Directory.exists(path) else { return try restore(entries, of: key) }
+        let shown: [UInt8]
+        do throws(SystemError) { shown = try File(path, for: .reading).readAll() } catch {
+            throw .unavailable(path: path, error)
+        }
+        let repair = ConversationRepair(completing: shown, at: name, with: entries)
+        let isWhole = repair.lost == 0 && repair.count >= open[key]?.lastSequence ?? 0
+        open[key] = nil
+        guard isWhole else {
+            dirty.remove(key)
+            throw try quarantine.add(name, from: directory, .damaged(file: path, line: 0))
+        }
+        do throws(SystemError) { try AtomicFile.write(repair.bytes, to: path) } catch {
+            throw .unavailable(path: path, error)
+        }
+        // So that the folders above it are synced with the others.
+        dirty.insert(key)
     }
 
     private mutating func write(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {

@@ -8,6 +8,8 @@ import BusinessMessages
 struct ConversationRepair: Sendable {
     /// The whole file.
     private(set) var bytes: [UInt8] = []
+    /// How many lines the whole file has.
+    private(set) var count = 0
     /// How many lines were written that the file did not have.
     private(set) var restored = 0
     /// How many lines of the file said something else than the journal, and say the same now.
@@ -62,11 +64,24 @@ struct ConversationRepair: Sendable {
             restored += 1
         }
         lost = max(0, max(broken, lastSequence - found) - restored)
+        count = parts.count
         for (index, part) in parts.enumerated() {
             bytes.append(contentsOf: Array("{\"seq\":\(index + 1)".utf8))
             bytes.append(contentsOf: part.text)
             bytes.append(UInt8(ascii: "\n"))
         }
+    }
+
+    /// Takes a file, its path, and what the journal has of its lines, of which those that are there stay as they are.
+    ///
+    /// A last line that was never finished was never any.
+    init(completing shown: [UInt8], at path: String, with entries: [ConversationEntry]) {
+        let end = shown.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        let isUnfinished = end < shown.count && shown[end] == UInt8(ascii: "{")
+        let bytes = isUnfinished ? Array(shown[..<end]) : shown
+        let there = Set(
+            bytes.split(separator: UInt8(ascii: "\n")).compactMap { ConversationLine(Array($0))?.identity })
+        self.init(bytes, at: path, adding: entries.filter { !there.contains($0.identity) })
     }
 
     /// The entry's line without its number, from the comma behind it.

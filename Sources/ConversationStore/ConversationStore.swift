@@ -52,7 +52,10 @@ package final class ConversationStore: Sendable {
         conversations = try ConversationWriter(directory, configuration, logger: logger)
         states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
-            configuration.checkpointInterval, conversations: conversations, journal: journal, logger: logger)
+            configuration.checkpointInterval, conversations: conversations, journal: journal,
+            recovery: ConversationRecovery(
+                files: files, reader: reader, journal: journal, accounts: accounts, scheduler: scheduler,
+                conversations: conversations), logger: logger)
         retention = Retention(
             configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
             journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
@@ -140,16 +143,25 @@ package final class ConversationStore: Sendable {
         let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
         // Nothing can fail before a line is written.
         try? conversations.now { pool throws(StoreError) in pool.begin(behind: unsettled) }
-        for messages in Dictionary(grouping: unwritten, by: \.conversation).values {
+        var lines = Dictionary(grouping: unwritten, by: \.conversation)
+        if recovered.isUnsynced {
+            for delivery in recovered.deliveries { lines[delivery.conversation, default: []] += [] }
+        }
+        for (key, messages) in lines {
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
                 for message in messages { entries.append(contentsOf: try message.entries(from: reader)) }
                 try conversations.now { pool throws(StoreError) in
-                    if let key = messages.first?.conversation { try pool.restore(entries, of: key) }
+                    if recovered.isUnsynced {
+                        try pool.writeAnew(key, adding: entries)
+                    } else {
+                        try pool.restore(entries, of: key)
+                    }
                 }
                 checkpointer.noteWrite()
             } catch {
-                // The other conversations are served; this one is tried again at the next start.
+                // The other conversations are served; this one is tried again before the next checkpoint.
+                if case .quarantinedConversation = error { continue }
                 checkpointer.distrust(error)
             }
         }

@@ -144,6 +144,15 @@ struct DeliveryQueues: Sendable {
         return first
     }
 
+    /// Those of all deliveries whose message has its line.
+    var recorded: [Lease] {
+        conversations.flatMap { key, conversation in
+            (conversation.pending.indices.map { conversation.pending[$0] } + conversation.parked
+                + conversation.due.indices.map { conversation.due[$0] })
+                .filter { $0.recordedKind != nil }.map { Lease(conversation: key, pending: $0) }
+        }
+    }
+
     /// Changes the leased delivery; false when it is not leased.
     mutating func update(
         _ record: UInt64, of key: ConversationKey, _ change: (inout PendingDelivery) -> Void

@@ -226,6 +226,10 @@ enum JournalBody {
         }
     }
 
+    /// `{"type":"unsynced","at":"…"}`: a sync of conversations failed; until the next checkpoint no line that was written
+    /// since the last is known to be on disk, whatever the file shows.
+    static func unsynced(at: Timestamp) -> [UInt8] { object("unsynced") { $0.field("at", at.rfc3339) } }
+
     private static func write(_ attributes: ReceivedAttributes, to writer: inout JSONWriter) {
         if attributes.isEmpty { return }
         writer.key("attributes")

@@ -153,7 +153,7 @@ struct EventTrace: Sendable {
             next = nil
         // A carried one that has no other status is a dead letter.
         case .dropped where status.isDeadLetter || isCarried: status = .dropped
-        case .message, .reply, .files, .dropped, .carried, .checkpoint, .segment, .other: break
+        case .message, .reply, .files, .dropped, .carried, .checkpoint, .unsynced, .segment, .other: break
         }
     }
 

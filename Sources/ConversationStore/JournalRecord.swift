@@ -24,6 +24,8 @@ enum JournalRecord: Sendable {
     case carried(of: UInt64)
     /// How far conversations are on disk.
     case checkpoint(through: UInt64)
+    /// A sync of conversations failed.
+    case unsynced
     /// A segment begins.
     case segment(at: Timestamp?)
     /// A type that this program does not know, or nothing that it must act upon.
@@ -80,7 +82,7 @@ enum JournalRecord: Sendable {
         case .outcome(let record, _): record
         case .attempt(let attempt): attempt.of
         case .finished(let finished): finished.of
-        case .message, .checkpoint, .segment, .other: nil
+        case .message, .checkpoint, .unsynced, .segment, .other: nil
         }
     }
 
@@ -89,6 +91,7 @@ enum JournalRecord: Sendable {
         guard let type = root["type"] else { return nil }
         if type.equals("message") { return Message(root).map { .message($0) } }
         if type.equals("checkpoint") { return root.record("through").map { .checkpoint(through: $0) } }
+        if type.equals("unsynced") { return .unsynced }
         if type.equals("segment") { return .segment(at: root.timestamp("at")) }
         guard let of = root.record("of") else { return nil }
         if type.equals("finished") { return .finished(Finished(root, of: of)) }

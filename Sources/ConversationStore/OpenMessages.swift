@@ -19,7 +19,7 @@ struct OpenMessages {
             message.kind = finished.kind ?? message.kind
             message.original = finished.original
             return message
-        case .attempt, .dropped, .carried, .checkpoint, .segment, .other: break
+        case .attempt, .dropped, .carried, .checkpoint, .unsynced, .segment, .other: break
         }
         return nil
     }

@@ -27,6 +27,8 @@ struct RecoveredJournal: Sendable {
     /// The number of the next record to be written.
     private(set) var nextRecord: UInt64 = 1
     private(set) var index: MessageIndex
+    /// Whether a sync of conversations failed after the last checkpoint.
+    private(set) var isUnsynced = false
     /// What each segment is needed for.
     private(set) var ledger = SegmentLedger()
     /// The messages that are not finished, by their records.
@@ -63,6 +65,7 @@ struct RecoveredJournal: Sendable {
         switch record {
         case .message(let message): add(message, record: number, at: location)
         case .checkpoint(let through): applyCheckpoint(through)
+        case .unsynced: isUnsynced = true
         case .resolved(let message):
             unfinished[message]?.pending.awaitsReference = false
             unfinished[message]?.pending.related.append(location)
@@ -120,6 +123,7 @@ struct RecoveredJournal: Sendable {
     }
 
     private mutating func applyCheckpoint(_ through: UInt64) {
+        isUnsynced = false
         ledger.noteCheckpoint(through: through)
         unsynced = unsynced.filter { $0.key > through }
     }

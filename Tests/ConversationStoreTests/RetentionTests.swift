@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import Glibc
 import Testing
 
 @testable import ConversationStore
@@ -74,11 +75,15 @@ struct RetentionTests {
         let delivery = try await store.lease()
         try await finish(delivery, in: store)
         _ = try await self.store("2", in: store)
-        // No checkpoint is made any more in this life.
+        // None can be made while the file cannot be written anew.
+        let path = directory.path + "/conversations/" + ConversationFixture.path(business, delivery.customer)
+        let obstacle = "\(path).\(getpid()).new"
+        try Directory.make(obstacle)
         store.checkpointer.distrust(StoreError.closed)
         await store.retention.run()
         #expect(try directory.segments().contains(first))
         await store.close()
+        rmdir(obstacle)
         let restarted = try open()
         await restarted.retention.run()
         #expect(try !directory.segments().contains(first))

@@ -1,0 +1,218 @@
+import BalloonPOSIX
+import BusinessMessages
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ConversationStore
+
+/// What is done about conversations after a sync of them failed.
+struct ConversationRecoveryTests {
+    let directory = StoreDirectory()
+
+    private func open(_ disk: any StoreDisk = SystemDisk()) throws -> ConversationStore {
+        try directory.open {
+            $0.disk = disk
+            $0.checkpointInterval = .seconds(3600)
+            $0.deduplicationWindow = .zero
+            $0.maximumSegmentAge = .zero
+        }
+    }
+
+    /// Stores a message and writes its line.
+    private func record(
+        _ id: String, from customer: CustomerID = customer, in store: ConversationStore
+    ) async throws -> Delivery {
+        #expect(await store.append(message(id, from: customer)) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        return delivery
+    }
+
+    private func file(of customer: CustomerID = customer) -> String {
+        directory.path + "/conversations/" + ConversationFixture.path(business, customer)
+    }
+
+    private func inode(of customer: CustomerID = customer) -> UInt {
+        var status = stat()
+        return stat(file(of: customer), &status) == 0 ? status.st_ino : 0
+    }
+
+    private func ids(of customer: CustomerID = customer) throws -> [String] {
+        try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer).map(\.id.rawValue)
+    }
+
+    private func problems() throws -> Int {
+        try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }.problems
+    }
+
+    @Test(arguments: [1, 70])
+    func `what a failed sync lost is written anew from the journal, and segments go again`(
+        _ customers: Int
+    ) async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let others = (0..<customers).map { CustomerID("c\($0)") }
+        for other in others {
+            try await store.finish(try await record("a-\(other)", from: other, in: store), result: .handled)
+        }
+        await store.checkpointer.run()
+        await store.journal.flush()
+        #expect(try directory.records("checkpoint").count == 1)
+        for other in others {
+            try await store.finish(try await record("b-\(other)", from: other, in: store), result: .handled)
+        }
+        let underWay = try await record("c", from: others[0], in: store)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        #expect(try directory.records("unsynced").count == 1)
+        #expect(try ids(of: others[0]) == ["a-c0"])
+
+        _ = await store.append(message("d", from: others[0]))
+        try await store.finish(underWay, result: .handled)
+        let next = try await store.lease()
+        try await store.recordInbound(next, kind: .text, message: next.message)
+        try await store.finish(next, result: .handled)
+        await store.checkpointer.run()
+        await store.journal.flush()
+        #expect(try directory.records("checkpoint").count == 2)
+        #expect(try ids(of: others[0]) == ["a-c0", "b-c0", "c", "d"])
+        for other in others.dropFirst() { #expect(try ids(of: other) == ["a-\(other)", "b-\(other)"]) }
+        #expect(try problems() == 0)
+        for _ in 1...3 { await store.retention.run() }
+        #expect(try directory.records("message").isEmpty)
+        await store.close()
+        #expect(directory.log.lines.count { $0.hasPrefix("error") } == 1)
+        #expect(directory.log.lines.contains { $0.hasPrefix("notice conversations were written anew") })
+    }
+
+    @Test func `a line of a delivery that is under way is written anew as well`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let delivery = try await record("a", in: store)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        #expect(try ids() == [])
+        await store.checkpointer.run()
+        #expect(try ids() == ["a"])
+        try await store.finish(delivery, result: .handled)
+        await store.close()
+        #expect(try problems() == 0)
+    }
+
+    @Test func `the next process writes anew what the last could not sync, and once`() async throws {
+        let disk = ForgetfulDisk()
+        disk.forgets.store(false, ordering: .relaxed)
+        let store = try open(disk)
+        try await store.finish(try await record("a", in: store), result: .handled)
+        _ = try await record("b", from: CustomerID("c1"), in: store)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.close()
+        #expect(try directory.records("checkpoint").isEmpty)
+        let before = [inode(), inode(of: CustomerID("c1"))]
+
+        let restarted = try open()
+        let after = [inode(), inode(of: CustomerID("c1"))]
+        #expect(Set(before).isDisjoint(with: after))
+        #expect(try ids() == ["a"])
+        #expect(try ids(of: CustomerID("c1")) == ["b"])
+        await restarted.close()
+        #expect(try directory.records("checkpoint").count == 1)
+
+        let again = try open()
+        #expect([inode(), inode(of: CustomerID("c1"))] == after)
+        await again.close()
+    }
+
+    @Test func `what cannot be written anew is tried again, and less and less often`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try directory.open {
+            $0.disk = disk
+            $0.checkpointInterval = .milliseconds(1)
+        }
+        let delivery = try await record("a", in: store)
+        let obstacle = "\(file()).\(getpid()).new"
+        try Directory.make(obstacle)
+        disk.fails.store(true, ordering: .relaxed)
+        try await store.finish(delivery, result: .handled)
+        await directory.log.first { $0.contains("conversations cannot be written anew yet") }
+        disk.fails.store(false, ordering: .relaxed)
+        #expect(try directory.records("checkpoint").isEmpty)
+        rmdir(obstacle)
+        await directory.log.first { $0.contains("conversations were written anew") }
+        await store.close()
+        #expect(try !directory.records("checkpoint").isEmpty)
+        #expect(try ids() == ["a"])
+        #expect(try problems() == 0)
+    }
+
+    @Test func `a conversation that lost more than the journal has is set aside, and holds up no other`()
+        async throws
+    {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        try await store.finish(try await record("a", in: store), result: .handled)
+        try await store.finish(try await record("b", from: CustomerID("c1"), in: store), result: .handled)
+        await store.checkpointer.run()
+        try await store.finish(try await record("c", in: store), result: .handled)
+        try await store.finish(try await record("d", from: CustomerID("c1"), in: store), result: .handled)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        try File(file(), for: .overwriting).write([UInt8](repeating: 0, count: 1), at: 40)
+        await store.checkpointer.run()
+        #expect(store.statistics.quarantinedConversations == 1)
+        #expect(try ids(of: CustomerID("c1")) == ["b", "d"])
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical a conversation is damaged") })
+        let rebuilt = try await store.rebuild()
+        #expect(rebuilt.lostLines == 0)
+        #expect(try ids() == ["a", "c"])
+        await store.close()
+    }
+}
+
+/// A disk whose failed syncs lose what conversations were given since the last.
+private final class ForgetfulDisk: StoreDisk {
+    let fails = Atomic(false)
+    let forgets = Atomic(true)
+    private let disk = SystemDisk()
+    /// The conversations, and how much of each is on disk.
+    private let conversations = Mutex<[String: (file: File, syncedBytes: Int)]>([:])
+
+    func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
+
+    func open(_ path: String) throws(SystemError) -> File {
+        let file = try File(path, for: .appending)
+        conversations.withLock { $0[path] = (file, $0[path]?.syncedBytes ?? 0) }
+        return file
+    }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try disk.append(bytes, to: file) }
+
+    func synchronize(_ file: File) throws(SystemError) {
+        let path = conversations.withLock { $0.first { $0.value.file === file }?.key }
+        guard let path else { return try disk.synchronize(file) }
+        try end([path])
+    }
+
+    func synchronizeFileSystem(of path: String) throws(SystemError) {
+        try end(conversations.withLock { Array($0.keys) })
+    }
+
+    private func end(_ paths: [String]) throws(SystemError) {
+        for path in paths {
+            guard let (_, syncedBytes) = conversations.withLock({ $0[path] }) else { continue }
+            if fails.load(ordering: .relaxed) {
+                guard forgets.load(ordering: .relaxed) else { continue }
+                try File(path, for: .overwriting).truncate(to: syncedBytes)
+            } else {
+                let sizeBytes = try File(path, for: .reading).sizeBytes()
+                conversations.withLock { $0[path]?.syncedBytes = sizeBytes }
+            }
+        }
+        if fails.load(ordering: .relaxed) { throw SystemError("fdatasync", code: EIO) }
+    }
+}
