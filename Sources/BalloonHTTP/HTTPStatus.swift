@@ -31,6 +31,7 @@ package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
     package static let notFound = HTTPStatus(404, "Not Found")
     package static let methodNotAllowed = HTTPStatus(405, "Method Not Allowed")
     package static let requestTimeout = HTTPStatus(408, "Request Timeout")
+    package static let conflict = HTTPStatus(409, "Conflict")
     package static let lengthRequired = HTTPStatus(411, "Length Required")
     package static let contentTooLarge = HTTPStatus(413, "Content Too Large")
     package static let uriTooLong = HTTPStatus(414, "URI Too Long")

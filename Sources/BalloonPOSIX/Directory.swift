@@ -85,6 +85,11 @@ package enum Directory {
         _ = try uninterrupted("unlink") { unsafe unlink(path) }
     }
 
+    /// Removes a directory that has nothing in it.
+    package static func removeEmpty(_ path: String) throws(SystemError) {
+        _ = try uninterrupted("rmdir") { unsafe rmdir(path) }
+    }
+
     /// The directory that holds `path`: what stands before its last slash.
     package static func parent(of path: String) -> String {
         let bytes = path.utf8

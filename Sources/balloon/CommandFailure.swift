@@ -3,8 +3,8 @@ import MessageServer
 
 /// Why a command could not do what it was asked.
 enum CommandFailure: Error, Equatable {
-    /// An argument has no meaning: the caller corrects it.
-    case unknownArgument(String, hint: String)
+    /// An argument cannot be meant: the caller corrects it.
+    case unknownArgument(String, reason: String, hint: String)
     /// A file that was named cannot be read: the caller corrects the path or the file's mode.
     case unreadable(path: String, SystemError)
     /// Not all could be written to a file or a stream: the caller makes room, or looks at what reads it.

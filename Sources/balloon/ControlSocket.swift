@@ -50,6 +50,7 @@ struct ControlSocket {
         let reason =
             (try? JSONDocument(response.body))?.root["error"]?.string
             ?? String(decoding: response.body, as: UTF8.self)
-        throw CommandFailure.refused(status: response.status, answer: terminalText(reason))
+        let line = reason.hasSuffix("\n") ? String(reason.dropLast()) : reason
+        throw CommandFailure.refused(status: response.status, answer: terminalText(line))
     }
 }

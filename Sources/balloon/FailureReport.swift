@@ -30,8 +30,8 @@ struct FailureReport {
 
     private init(_ error: CommandFailure) {
         switch error {
-        case .unknownArgument(let argument, let hint):
-            self.init(.usage, "\(argument) has no meaning here", hint: hint)
+        case .unknownArgument(let argument, let reason, let hint):
+            self.init(.usage, "\(argument) \(reason)", hint: hint)
         case .unreadable(let path, let error):
             self.init(.unavailable, "\(path): \(error)", hint: "check the path and its mode")
         case .unwritten(let target, let error):

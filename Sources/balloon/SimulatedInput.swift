@@ -18,7 +18,9 @@ enum SimulatedInput {
         }
         guard argument == "-" || Directory.exists(argument) else {
             let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .unknownArgument(terminalText(argument), hint: "it is no file; the kinds are \(kinds)")
+            throw .unknownArgument(
+                terminalText(argument), reason: "is neither a kind nor a file", hint: "the kinds are \(kinds)"
+            )
         }
         let document = try CommandFile.json(argument)
         guard document.root.kind == .object else {

@@ -11,7 +11,7 @@ import Testing
 @Suite struct FailureReportTests {
     @Test(
         arguments: [
-            (CommandFailure.unknownArgument("x", hint: "h"), CommandStatus.usage),
+            (CommandFailure.unknownArgument("x", reason: "r", hint: "h"), CommandStatus.usage),
             (CommandFailure.unreadable(path: "p", SystemError("open", code: 2)), .unavailable),
             (CommandFailure.unwritten(to: "p", SystemError("write", code: 28)), .unavailable),
             (CommandFailure.socketPathTooLong("p"), .unavailable),

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import TestSupport
 import Testing
@@ -30,13 +31,38 @@ import Testing
         #expect(checked.output.contains("ok    event form: handled, 1 reply"))
         let again = try await shell.run("balloon init --handler python")
         #expect(again.status == 64)
-        #expect(again.errors.contains("it is there already"))
+        #expect(again.errors.contains("server.json is there already"))
         let sound = try await shell.run(
             "BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ= balloon config check --config server.json")
         #expect(sound.output == "server.json is sound; businesses: shop\n", "\(sound.errors)")
         let broken = try await shell.run("balloon handlers check -- sh -c 'echo hello; exit 3'")
         #expect(broken.status == 1)
         #expect(broken.output.hasPrefix("FAIL  handshake: "))
+    }
+
+    @Test func `init writes everything or nothing, and says where it could not`() async throws {
+        let directory = TemporaryDirectory()
+        let shell = Shell(directory: directory.path)
+        try Directory.make(directory.file("bot"))
+        try AtomicFile.write([], to: directory.file("bot/businesses"))
+        let stopped = try await shell.run("balloon init bot --handler python")
+        #expect(stopped.status == 69)
+        #expect(stopped.errors.contains("error: bot/businesses/shop.json: mkdir: Not a directory"))
+        #expect(stopped.output == "")
+        #expect(try Directory.names(in: directory.file("bot")) == ["businesses"])
+        try AtomicFile.write([], to: directory.file("file"))
+        let below = try await shell.run("balloon init file/bot --handler swift")
+        #expect(below.status == 69)
+        #expect(
+            below.errors.contains("error: file/bot/server.json: mkdir: Not a directory"), "\(below.errors)")
+        // What runs out after some of it was written leaves nothing; no file may be longer than a block of 512 bytes.
+        let full = try await shell.run("trap '' XFSZ; ulimit -f 1; balloon init full/bot --handler python")
+        #expect(full.status == 69)
+        #expect(full.errors.contains("error: full/bot/shop.py: write: File too large"), "\(full.errors)")
+        #expect(!Directory.exists(directory.file("full")))
+        let empty = try await shell.run("balloon init '' --handler python")
+        #expect(empty.status == 64)
+        #expect(empty.errors.contains("name is empty"))
     }
 
     @Test func `a program that is not there is told before a server starts`() async throws {
@@ -98,8 +124,11 @@ import Testing
         try await log("handler is ready", in: directory, count: 2)
         #expect(try await shell.run("balloon handlers logs shop").output == "")
         let unknown = try await shell.run("balloon handlers restart nobody")
-        #expect(unknown.status == 1)
-        #expect(unknown.errors.contains("no business of that name"))
+        #expect(unknown.status == 64)
+        #expect(
+            unknown.errors
+                == "error: \"nobody\" is no business with a handler\n  hint: balloon handlers list shows them\n"
+        )
 
         // A file that comes is noticed; one that is wrong changes nothing; SIGHUP reads again too.
         let quiet = #"{"businessID":"b-2","name":"Quiet","handler":{"builtin":"none"}}"#
@@ -119,6 +148,41 @@ import Testing
         #expect(await running.wait() == 0)
         let gone = try await shell.run("balloon handlers list")
         #expect(gone.status == 69)
+    }
+
+    /// Whether the process runs; one that has ended and that nobody has reaped yet does not.
+    private func isRunning(_ process: Int) -> Bool {
+        guard let stat = try? text("/proc/\(process)/stat") else { return false }
+        return stat.split(separator: ")").last?.split(separator: " ").first != "Z"
+    }
+
+    @Test func `a server that is killed leaves no handler behind`() async throws {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        let programs = ["node": "shop.mjs", "shell": "shop.sh"].mapValues { Self.samples + $0 }
+            .merging(["swift": try Shell.programs() + "/ShopExample"]) { $1 }
+        for (slug, program) in programs {
+            let business = #"{"businessID":"b-\#(slug)","name":"Shop","handler":{"exec":["\#(program)"]}}"#
+            try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/\(slug).json"))
+        }
+        let running = try shell.start(
+            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
+                + " --listen 127.0.0.1:0 2>log")
+        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        try await log("handler is ready", in: directory, count: 4)
+        let handlers = try JSONDocument(
+            Array(
+                "[\(try await shell.run("balloon handlers list --json").output.split(separator: "\n").joined(separator: ","))]"
+                    .utf8))
+        let processes = handlers.root.elements.compactMap { $0["process"]?.int }
+        #expect(processes.count == 4)
+        #expect(processes.allSatisfy(isRunning))
+        running.kill()
+        #expect(await running.wait() == 128 + 9)
+        // Each ends by itself, because its standard input does.
+        let deadline = ContinuousClock.now + .seconds(30)
+        while processes.contains(where: isRunning), ContinuousClock.now < deadline { await Task.yield() }
+        #expect(!processes.contains(where: isRunning))
     }
 
     @Test func `dev lets a program answer for its business`() async throws {

@@ -76,13 +76,16 @@ final class RunningCommand: Sendable {
         self.process = process
     }
 
-    deinit { kill(-process, SIGKILL) }
+    deinit { _ = Glibc.kill(-process, SIGKILL) }
 
     /// Asks the command and what it runs to end.
-    func terminate() { kill(-process, SIGTERM) }
+    func terminate() { _ = Glibc.kill(-process, SIGTERM) }
+
+    /// Ends the command and what it runs without asking.
+    func kill() { _ = Glibc.kill(-process, SIGKILL) }
 
     /// Tells the command and what it runs that it was hung up on.
-    func hangUp() { kill(-process, SIGHUP) }
+    func hangUp() { _ = Glibc.kill(-process, SIGHUP) }
 
     /// Reads standard output up to a line that has `mark`; nil when it ends before.
     func output(until mark: String) async -> String? {

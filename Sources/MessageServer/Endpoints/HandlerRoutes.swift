@@ -5,8 +5,9 @@ import HandlerKit
 /// `GET /handlers`, `POST /handlers/restart` and `POST /handlers/logs` on `DATA/control.sock`: how handlers are.
 ///
 /// The first answers `{"handlers":[{"business":"demo","health":"ready","restarts":0,"process":4711,"inFlight":0,
-/// "stuck":0}]}`, where `health` is `none` for a business that only records, and `downSeconds` is there while a handler
-/// is down. The others take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest that was logged, or 404.
+/// "stuck":0,"noiseLines":0}]}`, where `health` is `none` for a business that only records, and `downSeconds` is there
+/// while a handler is down. The others take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest that was
+/// logged, 404 where no such business has a handler, or 409 where its handler is part of the server.
 enum HandlerRoutes {
     static func make(_ registry: HandlerRegistry) -> [HTTPRoute] {
         [
@@ -15,11 +16,11 @@ enum HandlerRoutes {
                 Task { @concurrent in responder.respond(HTTPResponse(.ok, json: await list(registry))) }
                 return nil
             },
-            route("/handlers/restart", registry) { life in
-                await (life.handler as? any EventHandler)?.restart()
+            route("/handlers/restart", registry) { handler in
+                await handler.restart()
                 return []
             },
-            route("/handlers/logs", registry) { life in await life.report.log },
+            route("/handlers/logs", registry) { handler in await handler.report.log },
         ]
     }
 
@@ -46,6 +47,7 @@ enum HandlerRoutes {
             writer.field("process", report?.processID.map { Int($0) })
             writer.field("inFlight", business.inFlightCount)
             writer.field("stuck", business.slots.stuckCount)
+            writer.field("noiseLines", report?.noiseLines)
             let down = business.life?.downSince.map { .now - $0 }
             writer.field("downSeconds", down.map { Int($0.components.seconds) })
         }
@@ -53,16 +55,19 @@ enum HandlerRoutes {
 
     private static func route(
         _ path: String, _ registry: HandlerRegistry,
-        _ body: @escaping @Sendable (HandlerLife) async -> [String]
+        _ body: @escaping @Sendable (any EventHandler) async -> [String]
     ) -> HTTPRoute {
         HTTPRoute(.post, path, body: .collected(maximumBytes: 4096)) { request, responder in
             let slug = (try? JSONDocument(Array(request.body)))?.root["business"]?.string
             guard let life = registry.all.first(where: { $0.slug == slug })?.life else {
                 return HTTPResponse(.notFound, text: "no business of that name has a handler\n")
             }
+            guard let handler = life.handler as? any EventHandler else {
+                return HTTPResponse(.conflict, text: "the handler is part of the server\n")
+            }
             // A restart waits for the old process.
             Task { @concurrent in
-                let lines = await body(life)
+                let lines = await body(handler)
                 var answer = JSONWriter(reservingCapacity: 1024)
                 answer.object { writer in
                     writer.key("lines")

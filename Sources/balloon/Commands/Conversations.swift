@@ -70,9 +70,11 @@ struct Conversations: AsyncParsableCommand {
             guard found.count == 1, let summary = found.first else {
                 throw CommandFailure.unknownArgument(
                     terminalText(customer),
+                    reason: found.isEmpty
+                        ? "begins no conversation's customer" : "begins \(found.count) conversations",
                     hint: found.isEmpty
                         ? "balloon conversations list shows the customers"
-                        : "it begins \(found.count) conversations: write more of it, or name the --business")
+                        : "write more of it, or name the --business")
             }
             return summary
         }

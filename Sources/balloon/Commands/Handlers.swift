@@ -19,7 +19,8 @@ struct Handlers: AsyncParsableCommand {
     /// `balloon handlers list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the handlers: business, health, process, restarts, events under way, stuck calls."
+            abstract:
+                "List the handlers: business, health, process, restarts, events under way, stuck calls, noise."
         )
 
         @OptionGroup var options: ReadingOptions
@@ -43,6 +44,7 @@ struct Handlers: AsyncParsableCommand {
             words += handler["restarts"]?.int.map { ["\($0) restarts"] } ?? []
             words.append("\(handler["inFlight"]?.int ?? 0) under way")
             if let stuck = handler["stuck"]?.int, stuck > 0 { words.append("\(stuck) stuck") }
+            if let noise = handler["noiseLines"]?.int, noise > 0 { words.append("\(noise) lines of noise") }
             return terminalText(words.joined(separator: "  ")) + "\n"
         }
     }
@@ -89,7 +91,17 @@ struct Handlers: AsyncParsableCommand {
     ) async throws -> [UInt8] {
         var writer = JSONWriter()
         writer.object { $0.field("business", business) }
-        return try await ControlSocket(data: options.data).ask("POST", target, writer.finish())
+        do {
+            return try await ControlSocket(data: options.data).ask("POST", target, writer.finish())
+        } catch CommandFailure.refused(status: 404, answer: _) {
+            throw CommandFailure.unknownArgument(
+                "\"\(terminalText(business))\"", reason: "is no business with a handler",
+                hint: "balloon handlers list shows them")
+        } catch CommandFailure.refused(status: 409, answer: _) {
+            throw CommandFailure.unknownArgument(
+                "the handler of \(terminalText(business))", reason: "is part of the server",
+                hint: "restart the server; what the handler logs is in the server's log")
+        }
     }
 
     /// `balloon handlers check`.
@@ -98,7 +110,8 @@ struct Handlers: AsyncParsableCommand {
             abstract: "Look whether a program is a handler that can be relied on, and say what to mend.",
             discussion: """
                 Starts it as a server does: handshake, an event of each kind that it wants, the same event again, an event in \
-                a file, many at once, cancel, an unknown call, noise, shutdown and a kill. Exits with 0 when all is well.
+                a file, one that comes in pieces, many at once, how long it takes, cancel, an unknown call, noise, shutdown and \
+                a kill. Exits with 0 when all is well.
                 """)
 
         @Argument(help: "The program and its arguments; put -- before what begins with a dash.")

@@ -23,19 +23,45 @@ struct Initialize: ParsableCommand {
     @Option(help: ArgumentHelp("Where this server's package is, for a handler in Swift.", valueName: "dir"))
     var package = "../balloon"
 
+    func validate() throws {
+        if directory.isEmpty { throw ValidationError("The directory's name is empty.") }
+    }
+
     func run() throws {
         let files = files
         if let taken = files.first(where: { Directory.exists(path($0.name)) }) {
             throw CommandFailure.unknownArgument(
-                terminalText(path(taken.name)), hint: "it is there already; name another directory")
+                terminalText(path(taken.name)), reason: "is there already", hint: "name another directory")
         }
-        for file in files {
-            try Directory.make(Directory.parent(of: path(file.name)))
-            try AtomicFile.write(Array(file.text.utf8), to: path(file.name))
-            if file.isProgram { try Directory.makeExecutable(path(file.name)) }
-            StandardStream.output.write("wrote \(path(file.name))\n")
-        }
+        try write(files)
+        for file in files { StandardStream.output.write("wrote \(terminalText(path(file.name)))\n") }
         StandardStream.output.write(next)
+    }
+
+    /// Writes all of them or, so that it can be tried again, none.
+    private func write(_ files: [File]) throws(CommandFailure) {
+        var made: [String] = []
+        for (index, file) in files.enumerated() {
+            let path = path(file.name)
+            do throws(SystemError) {
+                made += missing(above: path)
+                try Directory.make(Directory.parent(of: path))
+                try AtomicFile.write(Array(file.text.utf8), to: path)
+                if file.isProgram { try Directory.makeExecutable(path) }
+            } catch {
+                // The last of them may not be there; what stays in the way is named by the next attempt.
+                for written in files[...index] { try? Directory.remove(self.path(written.name)) }
+                for directory in made.reversed() { try? Directory.removeEmpty(directory) }
+                throw .unwritten(to: terminalText(path), error)
+            }
+        }
+    }
+
+    /// The directories that a file needs and that are not there yet, the outermost first.
+    private func missing(above path: String) -> [String] {
+        let directory = Directory.parent(of: path)
+        guard directory != path, !Directory.exists(directory) else { return [] }
+        return missing(above: directory) + [directory]
     }
 
     private struct File {

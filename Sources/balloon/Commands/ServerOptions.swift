@@ -80,7 +80,9 @@ struct KnownServer {
         let found = businesses.filter { slug == nil || $0.slug == slug }
         guard found.count == 1, let business = found.first else {
             let slugs = businesses.map(\.slug).joined(separator: ", ")
-            throw .unknownArgument("--business \(slug ?? "(absent)")", hint: "the businesses are \(slugs)")
+            throw .unknownArgument(
+                "--business", reason: slug.map { "has no business \(terminalText($0))" } ?? "is needed",
+                hint: "the businesses are \(slugs)")
         }
         return business.id
     }

@@ -65,7 +65,7 @@ struct Simulate: AsyncParsableCommand {
         let server = try options.server()
         guard let url = to ?? server.url else {
             throw CommandFailure.unknownArgument(
-                "a server whose URL nothing tells", hint: "name its address with --to")
+                "the server's URL", reason: "is not known", hint: "name its address with --to")
         }
         let customer = SimulatedCustomer(
             id: CustomerID(customer), business: try server.business(business), server: url,

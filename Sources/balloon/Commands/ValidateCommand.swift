@@ -47,7 +47,7 @@ struct Validate: AsyncParsableCommand {
         let names = Self.capabilities.map(\.rawValue)
         for token in result.tokens where !names.contains(token.rawValue) {
             throw .unknownArgument(
-                "--capabilities \(terminalText(token.rawValue))",
+                "--capabilities", reason: "has \(terminalText(token.rawValue)), which is none",
                 hint: "they are \(names.joined(separator: ", "))")
         }
         return result
