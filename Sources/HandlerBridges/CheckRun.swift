@@ -11,6 +11,8 @@ struct CheckRun {
     let directory: String
     private(set) var findings: [HandlerCheck.Finding] = []
     private var nextDelivery = 1
+    /// What took longest, and how long.
+    private var slowest: (name: String, time: Duration) = ("nothing", .zero)
 
     init(check: HandlerCheck, loop: DescriptorLoop, directory: String) {
         self.check = check
@@ -68,8 +70,44 @@ struct CheckRun {
         guard await lookAt("the same event again", event, session, attempt: 2),
             await lookAt("an event of over 1 MiB, in a file", oversize(event), session, inFile: true)
         else { return false }
+        guard await lookAtPieces(event, session) else { return false }
         await lookAtMany(event, session, count: min(introduction.maximumInFlight ?? 16, 16))
+        lookAtTime()
         return true
+    }
+
+    /// A pipe may bring less than a line: who takes what is there for the whole finds no JSON in it.
+    private mutating func lookAtPieces(_ event: InboundEvent, _ session: ChildSession) async -> Bool {
+        let begun = ContinuousClock.now
+        let call = parameters(event, attempt: 1, path: nil)
+        let beginning = Array(call.line(0).prefix { $0 != UInt8(ascii: ",") })
+        await session.notify(beginning)
+        // Cut short by nobody: long enough for the program to read the piece.
+        _ = try? await Task.sleep(for: .milliseconds(200))
+        let answer = await session.call(within: check.deadline) {
+            Array(call.line($0).dropFirst(beginning.count))
+        }
+        switch answer {
+        case .success, .failure(.refused): note("an event in pieces", verdict(answer, after: .now - begun))
+        case .failure(let error):
+            note(
+                "an event in pieces",
+                .failed(error.reason, mend: "read on until the line ends, whatever there is at once"))
+            return false
+        }
+        return true
+    }
+
+    private mutating func lookAtTime() {
+        let (name, time) = (slowest.name, slowest.time.milliseconds)
+        note(
+            "slow",
+            slowest.time * 2 < check.deadline
+                ? .passed("\(name) took longest, \(time) ms of \(check.deadline.milliseconds)")
+                : .failed(
+                    "\(name) took \(time) ms, and the server gives up after \(check.deadline.milliseconds)",
+                    mend: "answer sooner and send the rest with \"reply\" later, or raise \"deadlineSeconds\""
+                ))
     }
 
     /// The event with more in it than a line of the protocol can have.
@@ -86,7 +124,9 @@ struct CheckRun {
     ) async -> Bool {
         let begun = ContinuousClock.now
         let answer = await ask(session, event, attempt: attempt, inFile: inFile)
-        note(name, verdict(answer, after: .now - begun))
+        let time = ContinuousClock.now - begun
+        if time > slowest.time { slowest = (name, time) }
+        note(name, verdict(answer, after: time))
         return switch answer {
         case .success, .failure(.refused): true
         case .failure: false

@@ -130,11 +130,28 @@ final class Stages: StageObserver {
     func observe(_ event: StageEvent) {
         let ready = state.withLock { state in
             state.events.append(event)
-            let ready = state.waiters.filter { $0.wanted(event) }
-            state.waiters.removeAll { $0.wanted(event) }
-            return ready.map(\.1)
+            // Asked once: who counts would count twice.
+            var ready: [CheckedContinuation<StageEvent, Never>] = []
+            state.waiters.removeAll { waiter in
+                guard waiter.wanted(event) else { return false }
+                ready.append(waiter.1)
+                return true
+            }
+            return ready
         }
         for waiter in ready { waiter.resume(returning: event) }
+    }
+
+    /// Waits until `count` events are wanted ones.
+    func count(_ count: Int, where wanted: @escaping @Sendable (StageEvent) -> Bool) async {
+        let seen = Mutex(0)
+        await first { event in
+            guard wanted(event) else { return false }
+            return seen.withLock { seen in
+                seen += 1
+                return seen == count
+            }
+        }
     }
 
     @discardableResult

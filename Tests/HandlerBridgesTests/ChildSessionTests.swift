@@ -1,5 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
+import Dispatch
+import Glibc
 import HandlerKit
 import HandlerProtocol
 import TestSupport
@@ -73,5 +75,49 @@ struct ChildSessionTests {
         #expect(await session.waitForExit() == .signal(9))
         let said = try Descriptor.open(reading: directory.file("lines")).readToEnd(maximumBytes: 1 << 20)
         #expect(String(decoding: said, as: UTF8.self).contains(#""method":"ping""#))
+    }
+
+    @Test func `a child has a group of its own, none of our descriptors and no signal that is off`()
+        async throws
+    {
+        // One that a child would inherit, if it could.
+        let inheritable = open("/dev/null", O_RDONLY)
+        defer { close(inheritable) }
+        let (exits, exit) = AsyncStream.makeStream(of: SpawnedProcess.Exit.self)
+        let program = SpawnedProcess.Program(
+            ["sh", "-c", "cat /proc/$$/stat >stat; cat /proc/$$/status >status; exec ls /proc/self/fd >fds"],
+            environment: ExecBinder.environment(for: "b"), directory: directory.path)
+        let loop = try DescriptorLoop()
+        var (signals, before) = (sigset_t(), sigset_t())
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGUSR1)
+        // A thread's mask is its child's, unless somebody sees to it; nothing waits before the start.
+        pthread_sigmask(SIG_BLOCK, &signals, &before)
+        let started = Result {
+            try SpawnedProcess.start(program, queue: DispatchQueue(label: "test"), loop: loop) {
+                exit.yield($0)
+            }
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+        let (process, streams) = try started.get()
+        defer { for end in [streams.input, streams.output, streams.error] { close(end) } }
+        var iterator = exits.makeAsyncIterator()
+        #expect(await iterator.next() == .status(0))
+        func words(_ name: String) throws -> [Substring] {
+            let bytes = try Descriptor.open(reading: directory.file(name)).readToEnd(maximumBytes: 1 << 20)
+            return String(decoding: bytes, as: UTF8.self).split { $0 == " " || $0 == "\n" || $0 == "\t" }
+        }
+        // `pid (sh) state parent group …`
+        #expect(try words("stat")[4] == "\(process.id)")
+        let status = try words("status")
+        for name in ["SigIgn:", "SigBlk:"] {
+            let index = try #require(status.firstIndex(of: Substring(name)))
+            let set = try #require(UInt64(status[index + 1], radix: 16))
+            // Signals 32 and 33 are the C library's own (nptl(7)).
+            #expect(set & ~0x1_8000_0000 == 0, "\(name) \(status[index + 1])")
+        }
+        // The fourth is that of the folder which is listed.
+        let descriptors = try words("fds")
+        #expect(descriptors == ["0", "1", "2", "3"])
     }
 }

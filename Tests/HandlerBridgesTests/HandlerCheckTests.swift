@@ -53,8 +53,9 @@ struct HandlerCheckTests {
         #expect(found.failures == [:])
         #expect(found.isSound)
         let looked = [
-            "handshake", "event form", "an event of over 1 MiB, in a file", "cancel", "noise", "shutdown",
-            "after a kill",
+            "handshake", "event form", "an event of over 1 MiB, in a file", "an event in pieces", "slow",
+            "cancel",
+            "noise", "shutdown", "after a kill",
         ]
         #expect(Set(looked).isSubset(of: found.passed))
     }
@@ -68,6 +69,7 @@ struct HandlerCheckTests {
         ("long", "event text", "no answer"), ("deaf", "event text", "no answer"),
         ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "replies[0]"),
         ("crash", "event text", "the process ended"),
+        ("pieces", "an event in pieces", "until the line ends"), ("halfDeadline", "slow", "raise"),
         ("small", "an event of over 1 MiB, in a file", "the process ended"),
     ]
 

@@ -120,6 +120,12 @@ struct ReloadTests {
         await server.reload([first, second])
         #expect(try await answer(server, 0).first == "first")
         await server.stop()
+        let told = server.log.lines.filter { $0.contains("configuration reloaded") }
+        #expect(told.count == 3)
+        for (line, words) in zip(told, ["added=b1", "removed=b0", "added=b0"]) {
+            #expect(line.contains(words))
+        }
+        #expect(told.allSatisfy { $0.contains("replaced= ") || $0.hasSuffix("replaced=") })
     }
 
     @Test func `what is under way when a business goes is finished, and the rest waits`() async throws {
@@ -132,7 +138,8 @@ struct ReloadTests {
         }
         await server.stages.first { $0.stage == .route }
         await server.reload(["", slow])
-        let early = await server.gateway.waitForMessages(customer: customer.id).count
+        // None, if it was not quite under way.
+        let early = await server.gateway.waitForMessages(customer: customer.id, within: .seconds(1)).count
         #expect(early < 3)
         await server.reload([slow, slow])
         let replies = await server.gateway.waitForMessages(count: 3, customer: customer.id)

@@ -73,6 +73,19 @@ struct RestartTests {
         return (try ExecBinder(timings: timings).child(request), host)
     }
 
+    @Test func `noise is counted over all lives, and told at the end of each`() async throws {
+        let (log, directory) = (LogCollector(), TemporaryDirectory())
+        let program = Fixture.directory + "/handlers/faulty.py"
+        let (handler, host) = try child(#"["\#(program)", "noise"]"#, .quick, directory, log)
+        await handler.provision(host)
+        #expect(await handler.waitUntilReady())
+        #expect(await handler.report.noiseLines == 1)
+        await handler.shutdown()
+        #expect(await handler.report.noiseLines == 1)
+        #expect(log.lines.contains { $0.contains("handler ended") && $0.contains("noise_lines=1") })
+        withExtendedLifetime(directory) {}
+    }
+
     @Test func `a program that is not there is named, and so is how its rest ends`() async throws {
         let log = LogCollector()
         var timings = ChildTimings()

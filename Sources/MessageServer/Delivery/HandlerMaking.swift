@@ -113,7 +113,7 @@ struct HandlerMaking: Sendable {
             guard let factory = factories.builtin(name) else {
                 throw .unknown(name: name, known: factories.builtinNames)
             }
-            do { return try factory.make(configuration: settings) } catch {
+            do { return try validated(try factory.make(configuration: settings)) } catch {
                 throw .refused(name: name, reason: "\(error)")
             }
         case .bound(let key, let value):
@@ -121,11 +121,17 @@ struct HandlerMaking: Sendable {
                 throw .unknown(name: key, known: factories.map(\.name))
             }
             do {
-                return try binder.make(request(value, business, configuration, scratch: suffix))
+                return try validated(
+                    try binder.make(request(value, business, configuration, scratch: suffix)))
             } catch {
                 throw .refused(name: key, reason: "\(error)")
             }
         }
+    }
+
+    private func validated(_ handler: any Handler) throws -> any Handler {
+        try (handler as? any LifecycleHandler)?.validate()
+        return handler
     }
 
     /// A child has a working directory of its own.

@@ -55,9 +55,9 @@ final class HandlerRegistry: Sendable {
         var replacements: [(BusinessLane, BusinessHandler)] = []
         for handler in new {
             if let lane = state.withLock({ $0.lanes[handler.business] }) {
-                state.withLock { _ = $0.served.insert(handler.business) }
+                let isBack = state.withLock { $0.served.insert(handler.business).inserted }
                 replacements.append((lane, handler))
-                change.replaced.append(handler.slug)
+                if isBack { change.added.append(handler.slug) } else { change.replaced.append(handler.slug) }
             } else {
                 add(handler)
                 handler.start()

@@ -1,0 +1,197 @@
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import HandlerKit
+import Logging
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// What is asked of a handler in the process, and in which order.
+struct LifecycleTests {
+    private final class Steps: Sendable {
+        private let kept = Mutex<[String]>([])
+        var all: [String] { kept.withLock { $0 } }
+        func add(_ step: String) { kept.withLock { $0.append(step) } }
+    }
+
+    private struct Diary: TextHandler, LifecycleHandler {
+        struct Refused: Error, CustomStringConvertible { let description = "no diary is called that" }
+
+        let name: String
+        let steps: Steps
+
+        func validate() throws {
+            steps.add("validate \(name)")
+            if name == "nobody" { throw Refused() }
+        }
+        func provision(_ host: HandlerHost) { steps.add("provision \(name)") }
+        func shutdown() { steps.add("shutdown \(name)") }
+        func text(_ text: Text, _ context: Context) -> Outcome {
+            steps.add("event \(name)")
+            return .reply(.text(name))
+        }
+    }
+
+    private struct DiaryFactory: HandlerFactory {
+        let name = "diary"
+        let steps: Steps
+
+        func make(configuration: JSONValue?) -> any Handler {
+            let name = configuration?["name"]?.string ?? ""
+            steps.add("make \(name)")
+            return Diary(name: name, steps: steps)
+        }
+    }
+
+    private func binding(_ name: String) -> String {
+        #"{"handler": {"builtin": "diary", "config": {"name": "\#(name)"}}}"#
+    }
+
+    @Test func `a handler is made, validated, provisioned, asked, and shut down before its successor begins`()
+        async throws
+    {
+        let steps = Steps()
+        let server = try await BridgedServer([binding("old")], handlers: [DiaryFactory(steps: steps)])
+        for name in ["old", "new"] {
+            if name == "new" { await server.reload([binding("new")]) }
+            let customer = server.customer()
+            #expect(try await customer.post(customer.message(.text)).status == 200)
+            let replies = await server.gateway.waitForMessages(customer: customer.id)
+            #expect(replies.first?.message.root["body"]?.string == name)
+        }
+        await server.stop()
+        #expect(
+            steps.all == [
+                "make old", "validate old", "provision old", "event old", "make new", "validate new",
+                "shutdown old", "provision new", "event new", "shutdown new",
+            ])
+    }
+
+    @Test func `a handler that refuses its configuration keeps the old one, and never begins`() async throws {
+        let steps = Steps()
+        let server = try await BridgedServer([binding("old")], handlers: [DiaryFactory(steps: steps)])
+        await server.reload([binding("nobody")])
+        await server.stop()
+        #expect(
+            server.log.lines.contains {
+                $0.contains("the old one stays") && $0.contains("no diary is called that")
+            })
+        #expect(
+            steps.all == [
+                "make old", "validate old", "provision old", "make nobody", "validate nobody", "shutdown old",
+            ])
+    }
+
+    @Test func `a configuration that is only checked makes and validates`() throws {
+        let steps = Steps()
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("businesses"))
+        let server = #"{"mspID":"m","secret":{"env":"S"},"dataDirectory":"d"}"#
+        let business = #"{"businessID":"b","name":"B",\#(binding("nobody").dropFirst())"#
+        try AtomicFile.write(Array(server.utf8), to: directory.file("server.json"))
+        try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/b.json"))
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationLoader.load(
+                file: directory.file("server.json"), environment: ["S": "c2VjcmV0LXNlY3JldC1zZWNyZXQ="],
+                handlers: [DiaryFactory(steps: steps)])
+        }
+        #expect("\(try #require(error).problems)".contains("no diary is called that"))
+        #expect(steps.all == ["make nobody", "validate nobody"])
+    }
+
+    /// A handler whose calls stay until they are let go, and that tells how many were in it at once.
+    private final class Crowd: TextHandler {
+        private struct State {
+            var now = 0
+            var most = 0
+            var isOpen = false
+            var deadline = Duration.zero
+            var inside: [CheckedContinuation<Void, Never>] = []
+            var watch: (count: Int, CheckedContinuation<Void, Never>)?
+        }
+
+        private let state = Mutex(State())
+
+        var most: Int { state.withLock { $0.most } }
+        var deadline: Duration { state.withLock { $0.deadline } }
+
+        func text(_ text: Text, _ context: Context) async -> Outcome {
+            context.logger.info("at work")
+            await withCheckedContinuation { continuation in
+                let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+                    state.now += 1
+                    state.most = max(state.most, state.now)
+                    state.deadline = context.deadline - .now
+                    guard !state.isOpen else { return [continuation] }
+                    state.inside.append(continuation)
+                    guard let watch = state.watch, state.now >= watch.count else { return [] }
+                    state.watch = nil
+                    return [watch.1]
+                }
+                for one in waiting { one.resume() }
+            }
+            state.withLock { $0.now -= 1 }
+            return .handled
+        }
+
+        /// Waits until so many are inside.
+        func wait(for count: Int) async {
+            await withCheckedContinuation { continuation in
+                let isThere = state.withLock { state in
+                    if state.now < count { state.watch = (count, continuation) }
+                    return state.now >= count
+                }
+                if isThere { continuation.resume() }
+            }
+        }
+
+        func open() {
+            let inside = state.withLock { state in
+                state.isOpen = true
+                defer { state.inside = [] }
+                return state.inside
+            }
+            for one in inside { one.resume() }
+        }
+    }
+
+    private struct CrowdFactory: HandlerFactory {
+        let name: String
+        let crowd: Crowd
+        func make(configuration: JSONValue?) -> any Handler { crowd }
+    }
+
+    @Test func `a business's own concurrency, deadline and log level count, and no other's`() async throws {
+        let (narrow, wide) = (Crowd(), Crowd())
+        let server = try await BridgedServer(
+            [
+                #"{"handler": {"builtin": "narrow"}, "concurrency": 1, "deadlineSeconds": 7, "logLevel": "error"}"#,
+                #"{"handler": {"builtin": "wide"}, "concurrency": 2, "deadlineSeconds": 70, "logLevel": "info"}"#,
+            ],
+            handlers: [
+                CrowdFactory(name: "narrow", crowd: narrow), CrowdFactory(name: "wide", crowd: wide),
+            ])
+        for index in [0, 1, 0, 1] {
+            let customer = server.customer(index)
+            #expect(try await customer.post(customer.message(.text)).status == 200)
+        }
+        await wide.wait(for: 2)
+        await narrow.wait(for: 1)
+        // The second has been handed over, and finds no slot.
+        await server.stages.count(2) { $0.stage == .route && $0.business == BridgedServer.business(0) }
+        narrow.open()
+        wide.open()
+        await server.stages.count(4) { $0.stage == .finish }
+        await server.stop()
+        #expect((narrow.most, wide.most) == (1, 2))
+        #expect((.seconds(6) ... .seconds(7)).contains(narrow.deadline))
+        #expect((.seconds(69) ... .seconds(70)).contains(wide.deadline))
+        let told = server.log.lines.filter { $0.contains("at work") }
+        #expect(told.count == 2)
+        #expect(told.allSatisfy { $0.contains("business=business-1") })
+    }
+}
