@@ -34,25 +34,26 @@ final class CallsUnderWay: Sendable {
     /// Forgets what was left, once it is in the journal.
     func clear() throws(SystemError) { try file.truncate(to: 0) }
 
-    /// Notes that a handler is called.
+    /// Notes that a handler is called; on a thread that may wait for the disk.
     func begin(_ record: UInt64) {
-        state.withLock { state in
-            guard !state.isClosed, state.places[record] == nil else { return }
+        let place = state.withLock { state -> Int? in
+            guard !state.isClosed, state.places[record] == nil else { return nil }
             let place = state.free.popLast() ?? state.count
             state.count = max(state.count, place + 1)
             state.places[record] = place
-            let digits = String(record)
-            write(String(repeating: "0", count: max(0, 19 - digits.utf8.count)) + digits, at: place)
+            return place
         }
+        guard let place else { return }
+        let digits = String(record)
+        write(String(repeating: "0", count: max(0, 19 - digits.utf8.count)) + digits, at: place)
     }
 
     /// Notes that no handler has the delivery any more.
     func end(_ record: UInt64) {
-        state.withLock { state in
-            guard let place = state.places.removeValue(forKey: record) else { return }
-            state.free.append(place)
-            if !state.isClosed { write(String(repeating: " ", count: 19), at: place) }
-        }
+        let place = state.withLock { $0.isClosed ? nil : $0.places.removeValue(forKey: record) }
+        guard let place else { return }
+        write(String(repeating: " ", count: 19), at: place)
+        state.withLock { $0.free.append(place) }
     }
 
     /// Notes that the process ends in good order, whatever handlers do.
@@ -65,6 +66,8 @@ final class CallsUnderWay: Sendable {
     }
 
     /// A full disk costs a count of crashes, not a delivery.
+    ///
+    /// Never under the lock: the place is nobody else's, so that one who waits for the system holds up no other.
     private func write(_ text: String, at place: Int) {
         try? file.write(Array(text.utf8) + [UInt8(ascii: "\n")], at: place * Self.lineBytes)
     }

@@ -33,7 +33,7 @@ package final class RunningServer: Sendable {
         observer: (any StageObserver)? = nil
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
-        Allocator.returnLargeBlocks()
+        FreeMemory.returnLargeBlocks()
         let observer = observer ?? LogObserver(logger)
         let isDraining = DrainFlag()
         let making = HandlerMaking(factories: handlers, unasked: UnaskedMessages(), logger: logger)
@@ -95,7 +95,7 @@ package final class RunningServer: Sendable {
             }
         }
         work.withLock { $0 = task }
-        sweeping.withLock { [sweep] in $0 = Task { @concurrent in await sweep.run() } }
+        sweeping.withLock { [sweep] in $0 = sweep.begin() }
         do {
             // The control socket is nobody's to connect to but the commands of this machine.
             return Array(try await http.start().prefix(1))

@@ -18,9 +18,13 @@ struct EventFilter: ParsableArguments {
     @Option(help: ArgumentHelp("Only those that came in before this time (RFC 3339).", valueName: "time"))
     var until: Timestamp?
 
+    @Option(help: "Only with this status.")
+    var status: JournalEvent.Status?
+
     /// Whether the event is one of them.
     func admits(_ event: JournalEvent) -> Bool {
-        (business == nil || event.business.rawValue == business) && (kind == nil || event.kind == kind)
+        (status == nil || event.status == status) && (business == nil || event.business.rawValue == business)
+            && (kind == nil || event.kind == kind)
             && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true
     }
 }

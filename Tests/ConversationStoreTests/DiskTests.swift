@@ -54,6 +54,63 @@ struct DiskTests {
         await restarted.close()
     }
 
+    @Test func `what was taken is delivered and recorded once when a full disk has room again`() async throws
+    {
+        let disk = try SmallDisk(bytes: 512 << 10)
+        var configuration = StoreConfiguration(directory: disk.path + "/data")
+        configuration.probeInterval = .milliseconds(10)
+        configuration.checkpointInterval = .milliseconds(1)
+        configuration.preparedBytes = 0
+        let log = LogCollector()
+        let store = try ConversationStore.open(configuration, logger: log.logger)
+        let count = 40
+        for number in 1...count {
+            let received = message("m\(number)", from: CustomerID("c\(number % 10)"), text: "hello")
+            #expect(await store.append(received) == .stored)
+        }
+        let filler = try File(disk.path + "/filler", for: .appending)
+        // To the last page.
+        while (try? filler.append([UInt8](repeating: 1, count: 4096))) != nil {}
+        var failures = 0
+        for _ in 1...5 {
+            let delivery = try await store.lease()
+            do { try await end(delivery, in: store) } catch {
+                failures += 1
+                #expect(store.giveBack(delivery) == .seconds(1))
+                break
+            }
+        }
+        #expect(failures == 1)
+        try filler.truncate(to: 0)
+        while store.statistics.pendingDeliveries > 0 {
+            let delivery = try await store.lease()
+            #expect(delivery.attempt == 1)
+            try await end(delivery, in: store)
+        }
+        await store.close()
+        let verification = try StoreVerification.run(dataDirectory: configuration.directory) {
+            Issue.record("\($0)")
+        }
+        #expect(verification.problems == 0)
+        #expect(verification.lines == 2 * count)
+        let restarted = try ConversationStore.open(configuration, logger: log.logger)
+        #expect(restarted.statistics.pendingDeliveries == 0)
+        // All is on disk, and known to be: the journal need not be asked again.
+        #expect(restarted.accounts.withLedger { $0.checkpoint } > 0)
+        await restarted.close()
+    }
+
+    private func end(_ delivery: Delivery, in store: ConversationStore) async throws {
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        if delivery.decided == nil {
+            let reply = DecidedReply(
+                id: MessageID("r-" + delivery.id.rawValue), kind: .text, message: Array("{}".utf8))
+            try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        }
+        try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        try await store.finish(delivery, result: .handled)
+    }
+
     @Test func `a directory that cannot be written to is refused with the path and the reason`() throws {
         let disk = try SmallDisk(bytes: 256 << 10)
         try Directory.make(disk.path + "/data")

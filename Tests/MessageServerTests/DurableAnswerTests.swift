@@ -46,6 +46,40 @@ import Testing
         await webhook.stop()
     }
 
+    @Test func `as many may wait for their handlers as may; the next is answered 503, until there is room`()
+        async throws
+    {
+        let webhook = try await Webhook(disk: SystemDisk()) { $0.maximumPendingDeliveries = 2 }
+        let customer = webhook.customer
+        for _ in 1...2 { #expect(try await customer.post(customer.message(.text)).status == 200) }
+        let third = customer.message(.text)
+        let refused = try await customer.post(third)
+        #expect(refused.status == 503)
+        #expect(refused.header("retry-after") == "1")
+        let delivery = try #require(await webhook.store.nextDelivery(for: ServerUnderTest.business))
+        try await webhook.store.finish(delivery, result: .handled)
+        #expect(try await customer.post(third).status == 200)
+        #expect(try await customer.post(customer.message(.text)).status == 503)
+        await webhook.stop()
+    }
+
+    @Test func `who asks whether the server is ready does not wait while conversations are synced`()
+        async throws
+    {
+        let disk = HeldConversations()
+        let webhook = try await Webhook(disk: disk) { $0.checkpointInterval = .milliseconds(1) }
+        let customer = webhook.customer
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let delivery = try #require(await webhook.store.nextDelivery(for: ServerUnderTest.business))
+        try await webhook.store.recordInbound(delivery, kind: .text, message: delivery.message)
+        for await _ in disk.arrivals { break }
+        #expect(try await webhook.readiness() == 200)
+        // Nor does who is sent a message.
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        disk.gate.signal()
+        await webhook.stop()
+    }
+
     @Test func `a server that is not ready finds out by itself that the disk is well again`() async throws {
         let disk = HeldDisk()
         let webhook = try await Webhook(disk: disk)
@@ -73,11 +107,14 @@ private struct Webhook {
     private let address: String
     private let transport: CurlTransport
 
-    init(disk: any StoreDisk) async throws {
+    init(
+        disk: any StoreDisk, _ change: (inout StoreConfiguration) -> Void = { _ in }
+    ) async throws {
         let secret = Secret.random(byteCount: 32)
         var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
         storeConfiguration.disk = disk
         storeConfiguration.probeInterval = .milliseconds(10)
+        change(&storeConfiguration)
         store = try ConversationStore.open(storeConfiguration, logger: LogCollector().logger)
         let business = ServerUnderTest.business
         let route = WebhookRoute.make(
@@ -105,6 +142,39 @@ private struct Webhook {
     func stop() async {
         await http.stop(within: .seconds(1))
         await store.close()
+    }
+}
+
+/// A disk on which the first sync of a conversation waits for a signal.
+private final class HeldConversations: StoreDisk {
+    let gate = DispatchSemaphore(value: 0)
+    let arrivals: AsyncStream<Void>
+    private let arrived: AsyncStream<Void>.Continuation
+    private let system = SystemDisk()
+    private let held = Mutex<File?>(nil)
+
+    init() { (arrivals, arrived) = AsyncStream.makeStream() }
+
+    func create(_ path: String) throws(SystemError) -> File { try system.create(path) }
+
+    func open(_ path: String) throws(SystemError) -> File {
+        let file = try File(path, for: .appending)
+        held.withLock { $0 = file }
+        return file
+    }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try system.append(bytes, to: file) }
+
+    func synchronize(_ file: File) throws(SystemError) {
+        let isHeld = held.withLock { held in
+            defer { if held === file { held = nil } }
+            return held === file
+        }
+        if isHeld {
+            arrived.yield()
+            gate.wait()
+        }
+        try system.synchronize(file)
     }
 }
 

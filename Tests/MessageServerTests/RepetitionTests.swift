@@ -33,6 +33,32 @@ import Testing
         #expect(server.journal().contains(#""result":"repeated","original":"first-0001""#))
     }
 
+    @Test func `what somebody hands over again is no repetition, neither by its id nor by its choice`()
+        async throws
+    {
+        let handler = RecordingHandler()
+        let test = try await PipelineUnderTest(handler)
+        let now = Timestamp.now()
+        for id in ["a", "b"] {
+            await withCheckedContinuation { continuation in
+                test.store.append(message(id, choice: 1, at: now)) { _ in continuation.resume() }
+            }
+        }
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        await test.log.first { $0.contains("result=repeated") }
+        let files = JournalFiles(dataDirectory: test.directory.file("data"))
+        #expect(handler.seen.map(\.event.id.rawValue) == ["a"])
+        // Both the choice that was handled and the one that was taken for a repetition of it.
+        _ = await test.gateway.waitForMessages(count: 1)
+        while test.store.statistics.pendingDeliveries > 0 { await Task.yield() }
+        let records = try files.events { _ in true }.map(\.record)
+        #expect(try await test.store.replay(records).count == 2)
+        #expect(await test.gateway.waitForMessages(count: 3).count == 3)
+        #expect(handler.seen.map(\.event.id.rawValue) == ["a", "a", "b"])
+        await test.stop(running)
+        #expect(try files.events { $0.replayOf != nil }.map(\.status) == [.handled, .handled])
+    }
+
     @Test(arguments: [
         (choice: 1, milliseconds: 10_000, isRepetition: true), (1, 0, true), (2, 10_000, false),
         (1, 10_001, false), (1, -1, false),
@@ -59,6 +85,11 @@ import Testing
     private func lease(
         _ store: ConversationStore, id: String, choice: Int, at: Timestamp
     ) async throws -> Delivery {
+        store.append(message(id, choice: choice, at: at)) { #expect($0 == .stored) }
+        return try #require(await store.nextDelivery(for: ServerUnderTest.business))
+    }
+
+    private func message(_ id: String, choice: Int, at: Timestamp) -> ReceivedMessage {
         let business = ServerUnderTest.business
         let message = """
             {"id":"\(id)","v":1,"type":"interactive","sourceId":"urn:mbid:c","destinationId":"\(business.rawValue)",
@@ -66,11 +97,8 @@ import Testing
             "data":{"version":"1.0","requestIdentifier":"r","quick-reply":{"selectedIndex":\(choice),
             "items":[{"identifier":"x","title":"X"},{"identifier":"y","title":"Y"},{"identifier":"z","title":"Z"}]}}}}
             """
-        store.append(
-            ReceivedMessage(
-                business: business, customer: CustomerID("urn:mbid:c"), id: MessageID(id),
-                message: Array(message.utf8), receivedAt: at)
-        ) { #expect($0 == .stored) }
-        return try #require(await store.nextDelivery(for: business))
+        return ReceivedMessage(
+            business: business, customer: CustomerID("urn:mbid:c"), id: MessageID(id),
+            message: Array(message.utf8), receivedAt: at)
     }
 }

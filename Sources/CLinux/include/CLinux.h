@@ -21,7 +21,6 @@ extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int syncfs(int);
 extern void *memrchr(const void *, int, size_t);
 extern void *memmem(const void *, size_t, const void *, size_t);
-extern int malloc_trim(size_t);
 extern int pipe2(int[2], int);
 extern int pidfd_open(int, unsigned);
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *, const char *);

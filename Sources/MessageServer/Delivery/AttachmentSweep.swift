@@ -14,8 +14,12 @@ struct AttachmentSweep: Sendable {
         do { try files.removeUnfinished() } catch { report(error) }
     }
 
-    /// Sweeps until the task is cancelled.
-    func run() async {
+    /// Sweeps until the task is cancelled, on a queue of its own: there may be many files.
+    func begin() -> Task<Void, Never> {
+        Task(executorPreference: QueueExecutor(label: "balloon.sweep")) { await run() }
+    }
+
+    private func run() async {
         guard let retention else { return }
         repeat {
             do {

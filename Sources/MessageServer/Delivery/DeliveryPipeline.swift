@@ -250,9 +250,10 @@ struct DeliveryPipeline: Sendable {
         let isSuspect = delivery.crashes > 0
         if isSuspect, await !lane.suspects.take() { throw CancellationError() }
         defer { if isSuspect { lane.suspects.giveBack() } }
-        store.beginHandling(delivery)
         let answer = try await slots.run(within: deadline) {
             () async -> Result<Outcome, HandlerFailure> in
+            // Here, where somebody may wait for the disk; not when it was given up before it began.
+            if !Task.isCancelled { store.beginHandling(delivery) }
             do {
                 // From here on, however long it has waited for its slot.
                 let context = context.beginning(deadline: .now + deadline)

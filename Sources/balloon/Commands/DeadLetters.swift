@@ -14,15 +14,12 @@ struct DeadLetters: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the dead letters: record, time, status, business, customer, summary, reason.")
 
-        @Option(help: "Only with this status: failed or rejected.")
-        var status: JournalEvent.Status?
-
         @OptionGroup var filter: EventFilter
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
             try options.journal().forEach(
-                where: { $0.isDeadLetter && filter.admits($0) && (status == nil || $0.status == status) },
+                where: { $0.isDeadLetter && filter.admits($0) },
                 options.write)
         }
     }
@@ -88,9 +85,6 @@ struct DeadLetterChoice: ParsableArguments {
     @Flag(help: "All that the filters admit.")
     var all = false
 
-    @Option(help: "Only with this status: failed or rejected.")
-    var status: JournalEvent.Status?
-
     @OptionGroup var filter: EventFilter
 
     func validate() throws {
@@ -100,15 +94,11 @@ struct DeadLetterChoice: ParsableArguments {
     /// Throws when a record that was named is no dead letter.
     func events(_ options: ReadingOptions) throws -> [JournalEvent] {
         let journal = try options.journal()
-        if all { return try journal.events { $0.isDeadLetter && admits($0) } }
+        if all { return try journal.events { $0.isDeadLetter && filter.admits($0) } }
         let events = try journal.events(records)
         if let other = events.first(where: { !$0.isDeadLetter }) {
             throw StoreError.notDead(record: other.record)
         }
-        return events.filter(admits)
-    }
-
-    private func admits(_ event: JournalEvent) -> Bool {
-        filter.admits(event) && (status == nil || event.status == status)
+        return events.filter(filter.admits)
     }
 }

@@ -14,15 +14,12 @@ struct Events: AsyncParsableCommand {
             abstract:
                 "List messages in the order of arrival: record, time, status, business, customer, summary.")
 
-        @Option(help: "Only with this status.")
-        var status: JournalEvent.Status?
-
         @OptionGroup var filter: EventFilter
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
             try options.journal().forEach(
-                where: { filter.admits($0) && (status == nil || $0.status == status) }, options.write)
+                where: filter.admits, options.write)
         }
     }
 
@@ -52,9 +49,6 @@ struct Events: AsyncParsableCommand {
         @Argument(help: "The messages' records.")
         var records: [UInt64] = []
 
-        @Option(help: "Messages with this status.")
-        var status: JournalEvent.Status?
-
         @Flag(help: "Really hand them over.")
         var send = false
 
@@ -62,7 +56,7 @@ struct Events: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {
-            if records.isEmpty, status == nil {
+            if records.isEmpty, filter.status == nil {
                 throw ValidationError("Name the records, or a --status.")
             }
         }
@@ -71,10 +65,8 @@ struct Events: AsyncParsableCommand {
             let journal = try options.journal()
             let chosen =
                 try records.isEmpty
-                ? journal.events { filter.admits($0) && $0.status == status && $0.isFinished }
-                : journal.events(records).filter {
-                    filter.admits($0) && (status == nil || $0.status == status)
-                }
+                ? journal.events { filter.admits($0) && $0.isFinished }
+                : journal.events(records).filter(filter.admits)
             for event in chosen { options.write(event) }
             guard send else {
                 return StandardStream.error.write(
