@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
@@ -5,21 +6,35 @@ import TestSupport
 import Testing
 
 @Suite struct DeadLetterTests {
-    /// A data directory with one dead letter.
-    private func directory() async throws -> TemporaryDirectory {
+    /// A data directory with dead letters.
+    private func directory(count: Int = 1) async throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let store = try ConversationStore.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
-        let text = #"{"id":"m","v":1,"type":"text","body":"hello","sourceId":"c","destinationId":"b-1"}"#
-        store.append(
-            ReceivedMessage(
-                business: BusinessID("b-1"), customer: CustomerID("c"), id: MessageID("m"),
-                message: Array(text.utf8))
-        ) { #expect($0 == .stored) }
-        let delivery = try #require(await store.nextDelivery(for: BusinessID("b-1")))
-        try await store.finish(delivery, result: .failed(reason: "the handler threw Oops"))
+        for number in 0..<count {
+            try await end(
+                number == 0 ? "m" : "m\(number)", with: .failed(reason: "the handler threw Oops"), in: store)
+        }
         await store.close()
         return directory
+    }
+
+    /// Stores a message and ends it; without a kind as if it had never been recorded.
+    private func end(
+        _ id: String, of business: String = "b-1", at: Timestamp = .now(), as kind: Kind? = nil,
+        with result: DeliveryResult, in store: ConversationStore
+    ) async throws {
+        let business = BusinessID(business)
+        let text =
+            #"{"id":"\#(id)","v":1,"type":"text","body":"hello","sourceId":"c","destinationId":"\#(business)"}"#
+        store.append(
+            ReceivedMessage(
+                business: business, customer: CustomerID("c"), id: MessageID(id), message: Array(text.utf8),
+                receivedAt: at)
+        ) { #expect($0 == .stored) }
+        let delivery = try #require(await store.nextDelivery(for: business))
+        if let kind { try await store.recordInbound(delivery, kind: kind, message: delivery.message) }
+        try await store.finish(delivery, result: result)
     }
 
     @Test func `a dead letter is listed, shown, retried and dropped without a server`() async throws {
@@ -56,45 +71,77 @@ import Testing
         #expect(try await shell.run("balloon events list --status dropped").output.hasPrefix("2  "))
     }
 
-    @Test func `a server that runs is asked to drop`() async throws {
-        let directory = try await directory()
-        try Directory.make(directory.file("businesses"))
-        let files = [
-            "server.json": #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1"}"#,
-            "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
-            "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
-        ]
-        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
+    @Test(arguments: [false, true])
+    func `retry, replay and drop reach a server that runs, and the directory when none does`(_ runs: Bool)
+        async throws
+    {
+        let directory = try await directory(count: 3)
         let shell = Shell(directory: directory.path)
-        let running = try shell.start(
-            "exec balloon serve --config server.json --listen 127.0.0.1:0 --data data 2>log")
-        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
-        let dropped = try await shell.run("balloon deadletters drop 2")
-        #expect(dropped.output == "2 is dropped\n", "\(dropped.errors)")
+        let server = runs ? try await RecordingServer(in: directory) : nil
+        let records = try await shell.run("balloon deadletters list").output.split(separator: "\n")
+            .compactMap { $0.split(separator: " ").first }
+        try #require(records.count == 3)
+        let dropped = try await shell.run("balloon deadletters drop \(records[0])")
+        #expect(dropped.output == "\(records[0]) is dropped\n", "\(dropped.errors)")
+        let retried = try await shell.run("balloon deadletters retry \(records[1])")
+        #expect(retried.output.hasPrefix("\(records[1]) is handed over again as "), "\(retried.errors)")
+        let replayed = try await shell.run("balloon events replay \(records[2]) --send")
+        #expect(replayed.errors.hasPrefix("handed over again as "), "\(replayed.errors)")
         #expect(try await shell.run("balloon deadletters list").output == "")
-        #expect(try await shell.run("balloon deadletters drop 2").status != 0)
-        running.terminate()
-        #expect(await running.wait() == 0)
-        #expect(try await shell.run("balloon events list --status dropped").output.hasPrefix("2  "))
+        #expect(try await shell.run("balloon deadletters drop \(records[0])").status == 64)
+        await server?.stop()
+        let events = try await shell.run("balloon events list").output.split(separator: "\n")
+        #expect(events.count == 5)
+        #expect(events.count { $0.contains(runs ? "  unhandled  " : "  pending  ") } == 2)
+        #expect(events.count { $0.contains("  dropped  ") } == 1)
+    }
+
+    @Test(arguments: [
+        ("--business b-1", ["failed", "handled"]), ("--business b-2", ["rejected"]),
+        ("--kind form", ["rejected"]), ("--kind text --business b-1", ["failed", "handled"]),
+        ("--status rejected", ["rejected"]), ("--status handled", ["handled"]),
+        ("--since 2026-11-21T12:00:00Z", ["rejected", "handled"]),
+        ("--until 2026-11-21T12:00:00Z", ["failed"]),
+        ("--since 2026-11-21T12:00:00Z --until 2026-11-21T13:00:00Z", ["rejected"]),
+        ("--business b-1 --status rejected", []), ("", ["failed", "rejected", "handled"]),
+    ])
+    func `both lists are narrowed by business, kind, time and status, as text and as JSON`(
+        _ filter: String, _ expected: [String]
+    ) async throws {
+        let directory = TemporaryDirectory()
+        let store = try ConversationStore.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        let events: [(id: String, business: String, hour: Int, kind: Kind, result: DeliveryResult)] = [
+            ("failed", "b-1", 11, .text, .failed(reason: "no")),
+            ("rejected", "b-2", 12, .form, .rejected(reason: "no")), ("handled", "b-1", 13, .text, .handled),
+        ]
+        for event in events {
+            let at = try #require(Timestamp(rfc3339: "2026-11-21T\(event.hour):00:00Z"))
+            try await end(
+                event.id, of: event.business, at: at, as: event.kind, with: event.result, in: store)
+        }
+        await store.close()
+        let shell = Shell(directory: directory.path)
+        for (list, expected) in [
+            ("events", expected), ("deadletters", expected.filter { $0 != "handled" }),
+        ] {
+            let json = try await shell.run("balloon \(list) list \(filter) --json")
+            let ids = try json.output.split(separator: "\n").map {
+                try JSONDocument(Array($0.utf8)).root["id"]?.string
+            }
+            #expect(ids == expected, "\(list) \(json.errors)")
+            let text = try await shell.run("balloon \(list) list \(filter)")
+            #expect(text.output.split(separator: "\n").count == expected.count)
+        }
     }
 
     @Test func `a server that runs is asked to replay, and a replay is dry unless it is to be sent`()
         async throws
     {
         let directory = TemporaryDirectory()
-        try Directory.make(directory.file("businesses"))
-        let files = [
-            "server.json": #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1"}"#,
-            "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
-            "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
-        ]
-        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
         let shell = Shell(directory: directory.path)
-        let running = try shell.start(
-            "exec balloon serve --config server.json --listen 127.0.0.1:0 --data data 2>log")
-        let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
-        let address = output.dropFirst("listening on ".count).dropLast()
-        _ = try await shell.run("balloon simulate text --config server.json --to http://\(address)")
+        let server = try await RecordingServer(in: directory)
+        _ = try await shell.run("balloon simulate text --config server.json --to http://\(server.address)")
         // The 200 came before the delivery's end.
         let deadline = ContinuousClock.now + .seconds(30)
         while try await shell.run("balloon events list --status unhandled").output.isEmpty,
@@ -106,8 +153,7 @@ import Testing
         #expect(sent.errors.hasPrefix("handed over again as "), "\(sent.errors)")
         let wrong = try await shell.run("balloon events replay 1 --send")
         #expect(wrong.status == 64)
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
         let events = try await shell.run("balloon events list --status unhandled")
         #expect(events.output.split(separator: "\n").count == 2)
         #expect(try await shell.run("balloon conversations list").output.contains("  1  b-1  "))

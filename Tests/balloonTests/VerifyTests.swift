@@ -86,22 +86,37 @@ import Testing
         #expect(try Directory.names(in: directory.file("data")).isEmpty)
     }
 
+    @Test(arguments: [
+        "conversations list", "conversations show c", "conversations verify", "conversations rebuild",
+        "events list", "events show 2", "events replay 2 --send", "deadletters list", "deadletters show 2",
+        "deadletters retry 2", "deadletters drop 2", "attachments list", "attachments get 00 --output file",
+        "send --to c --text hello --config server.json",
+        "serve --config server.json --listen 127.0.0.1:0 --data data",
+    ])
+    func `a directory of a version that is not known is refused, and left as it is`(command: String)
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        _ = try await fill(directory)
+        try RecordingServer.configure(directory)
+        try AtomicFile.write(Array("2\n".utf8), to: directory.file("data/VERSION"))
+        let journal = directory.file("data/journal")
+        let name = try #require(try Directory.names(in: journal).first)
+        let before = try File(journal + "/" + name, for: .reading).readAll()
+        let result = try await Shell(directory: directory.path).run("balloon \(command)")
+        #expect(result.status == 65, "\(result.errors)")
+        #expect(result.errors.contains(#"has version "2", which this program does not know"#))
+        #expect(try Directory.names(in: journal) == [name])
+        #expect(try File(journal + "/" + name, for: .reading).readAll() == before)
+    }
+
     @Test func `a server that runs is asked to rebuild what it has set aside`() async throws {
         let directory = TemporaryDirectory()
         let file = try await fill(directory)
         try AtomicFile.write(
             Array("broken\n".utf8) + File(file, for: .reading).readAll(), to: file)
-        try Directory.make(directory.file("businesses"))
-        let files = [
-            "server.json": #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1"}"#,
-            "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
-            "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
-        ]
-        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
         let shell = Shell(directory: directory.path)
-        let running = try shell.start(
-            "exec balloon serve --config server.json --listen 127.0.0.1:0 --data data 2>log")
-        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let server = try await RecordingServer(in: directory)
         #expect(try await shell.run("balloon conversations show c").status == 65)
         let json = try await shell.run("balloon conversations rebuild --json")
         #expect(json.status == 0, "\(json.errors)")
@@ -109,7 +124,6 @@ import Testing
         #expect(json.output == #"{"restoredLines":0,"repairedConversations":1,"lostLines":1}"# + "\n")
         #expect(try await shell.run("balloon conversations verify").status == 0)
         #expect(try await shell.run("balloon conversations list").status == 0)
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
     }
 }
