@@ -7,18 +7,18 @@ import Synchronization
 final class Checkpointer: Sendable {
     private struct State {
         var isArmed = false
+        var isClosed = false
         /// False once a sync failed, until all that was written since the last checkpoint is written anew.
         var isTrusted = true
         /// When that is tried next, and how long after that once more.
         var recovery: (at: ContinuousClock.Instant, pause: Duration)
-        /// Lines that could not be written, and were not since.
-        var unwritten: Set<UnwrittenLine> = []
-        var isWhole: Bool { isTrusted && unwritten.isEmpty }
+        /// When it was last said that a line could not be written.
+        var alarm: ContinuousClock.Instant?
         /// The last checkpoint that was begun.
         var latest: Task<Void, Never>?
     }
 
-    private static let maximumUnwrittenLines = 10_000
+    private static let alarmInterval = Duration.seconds(60)
     /// The longest time between two tries to write conversations anew.
     private static let maximumPause = Duration.seconds(600)
     private let state: Mutex<State>
@@ -41,19 +41,11 @@ final class Checkpointer: Sendable {
         self.logger = logger
     }
 
-    /// Sees to it that a line that was just written is synced before long.
-    func noteWrite(of entry: ConversationEntry) {
-        state.withLock { state in
-            if !state.unwritten.isEmpty { state.unwritten.remove(UnwrittenLine(entry)) }
-        }
-        noteWrite()
-    }
-
     /// Sees to it that what was just written is synced before long.
     func noteWrite() {
         let arms = state.withLock { state in
             defer { state.isArmed = true }
-            return !state.isArmed
+            return !state.isArmed && !state.isClosed
         }
         guard arms else { return }
         timers.asyncAfter(deadline: .now() + interval.dispatchInterval) { [weak self] in
@@ -62,17 +54,16 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Makes no checkpoint until this line is written.
+    /// Says that a line could not be written: once for all that fail together, and now and then again.
+    ///
+    /// No checkpoint waits for it: its delivery is not finished before the line is there, and comes again until then.
     func noteFailure(of entry: ConversationEntry, _ error: any Error) {
-        let isFirst = state.withLock { state in
-            let isFirst = state.unwritten.isEmpty
-            // Each is a delivery's that is tried again; of so many no list is kept.
-            if state.unwritten.count >= Self.maximumUnwrittenLines { state.isTrusted = false }
-            if state.isTrusted { state.unwritten.insert(UnwrittenLine(entry)) }
-            return isFirst
+        let isNews = state.withLock { state in
+            if let alarm = state.alarm, .now - alarm < Self.alarmInterval { return false }
+            state.alarm = .now
+            return true
         }
-        // One line for all that fail together.
-        guard isFirst else { return }
+        guard isNews else { return }
         logger.error(
             "a conversation could not be written; its delivery is tried again",
             metadata: ["record": "\(entry.record)", "error": "\(error)"])
@@ -126,15 +117,19 @@ final class Checkpointer: Sendable {
         await checkpoint.value
     }
 
+    /// Makes the last checkpoint.
+    func close() async {
+        await run()
+        state.withLock { $0.isClosed = true }
+    }
+
     private func makeCheckpoint(isDue: Bool) async {
         state.withLock { $0.isArmed = false }
         guard await recover() else { return }
         // A delivery's lines are written before its finished record, so those of all records up to here are.
         let through = journal.lastRecord
         do {
-            guard try await conversations.synchronize() || isDue, state.withLock({ $0.isWhole }) else {
-                return
-            }
+            guard try await conversations.synchronize() || isDue else { return }
             try journal.append(
                 JournalBody.checkpoint(through: through, at: .now()), for: .checkpoint(through: through))
             state.withLock { $0.recovery = (.now, interval) }
@@ -147,12 +142,4 @@ final class Checkpointer: Sendable {
             _ = try? await journal.append(JournalBody.unsynced(at: .now()))
         }
     }
-}
-
-/// A line that is still to be written.
-private struct UnwrittenLine: Hashable, Sendable {
-    let conversation: ConversationKey
-    let line: LineIdentity
-
-    init(_ entry: ConversationEntry) { (conversation, line) = (entry.conversation, entry.identity) }
 }

@@ -223,7 +223,7 @@ extension ConversationStore {
     private func write(_ entry: ConversationEntry, mightBeThere: Bool) async throws {
         do {
             try await conversations.append(entry, mightBeThere: mightBeThere)
-            checkpointer.noteWrite(of: entry)
+            checkpointer.noteWrite()
             gate.noteWrite()
         } catch {
             checkpointer.noteFailure(of: entry, error)

@@ -112,7 +112,7 @@ package final class ConversationStore: Sendable {
         scheduler.close()
         await retention.close()
         await journal.flush()
-        await checkpointer.run()
+        await checkpointer.close()
         // Nothing in it can fail.
         try? await conversations.close()
         await journal.close()

@@ -8,7 +8,8 @@ import BalloonPOSIX
 ///
 /// It does not cover: blocks that are half written or hold something else than old, new or zeros; disks that lie about
 /// a sync; attributes; renames, so neither the start of a store (which replaces files as a whole) nor a power cut during
-/// a recovery; and what is written without passing through `StoreDisk` (`VERSION`, `lock`, `calls`, `states`).
+/// a recovery; and what is written without passing through `StoreDisk` (`VERSION`, `lock`, `calls`, `states`,
+/// conversations that are written anew).
 struct PowerLoss {
     private enum Pending {
         case write(at: Int, [UInt8])
