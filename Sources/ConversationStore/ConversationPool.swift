@@ -55,6 +55,16 @@ struct ConversationPool: Sendable {
         }
     }
 
+    /// The same, no more than `maximumBytes` of them but the last in any case; nobody has looked yet whether they are lines.
+    mutating func unread(
+        of key: ConversationKey, maximum: Int, maximumBytes: Int
+    ) throws(StoreError) -> UnreadLines? {
+        try quarantining(key) { pool throws(StoreError) in
+            try pool.makeOpen(key, creates: false)
+            return try pool.open[key]?.unread(maximum: maximum, maximumBytes: maximumBytes)
+        }
+    }
+
     /// Notes which lines an earlier life may not have brought to disk.
     mutating func begin(behind unsettled: UnsettledRecords) { self.unsettled = unsettled }
 

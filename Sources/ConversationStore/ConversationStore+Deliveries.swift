@@ -58,7 +58,8 @@ extension ConversationStore {
 
     /// Appends the message's line to its conversation's file, once however often it is called.
     ///
-    /// Returns when the system has the line; the journal can write it again after a power cut.
+    /// Returns when the system has the line; the journal can write it again after a power cut. Waits for the disk on the
+    /// caller's thread, as everything here does that reads or writes a conversation.
     ///
     /// `original` is the message that this one says once more, if it does; `files` what became of its attachments.
     package func recordInbound(
@@ -75,7 +76,7 @@ extension ConversationStore {
         let entry = ConversationEntry(
             conversation: key, record: delivery.record, at: delivery.receivedAt, id: delivery.id, kind: kind,
             message: message, repeats: original, files: files)
-        try await write(entry, mightBeThere: pending.isRecovered)
+        try write(entry, mightBeThere: pending.isRecovered)
         _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.recordedKind = kind } }
     }
 
@@ -87,11 +88,14 @@ extension ConversationStore {
     }
 
     /// The last lines of a conversation, oldest first; reads no more of the file than it must.
+    ///
+    /// No more than have `maximumBytes` together, but always the last.
     package func recentLines(
-        of business: BusinessID, _ customer: CustomerID, maximum: Int
-    ) async throws -> [ConversationLine] {
-        try await conversations.lines(
-            of: ConversationKey(business: business, customer: customer), maximum: maximum)
+        of business: BusinessID, _ customer: CustomerID, maximum: Int, maximumBytes: Int = .max
+    ) throws -> [ConversationLine] {
+        try conversations.lines(
+            of: ConversationKey(business: business, customer: customer), maximum: maximum,
+            maximumBytes: maximumBytes)
     }
 
     /// Journals what the handler decided, with every reply's id and bytes; returns when it is on disk.
@@ -146,7 +150,7 @@ extension ConversationStore {
         let entry = ConversationEntry(
             conversation: delivery.conversation, record: delivery.record, at: end.at, id: reply.id,
             kind: reply.kind, message: reply.message, result: end.result)
-        try await write(entry, mightBeThere: pending.isRecovered || known.ends[index] != nil)
+        try write(entry, mightBeThere: pending.isRecovered || known.ends[index] != nil)
         _ = decided.withLock { $0[delivery.record]?.written.insert(index) }
     }
 
@@ -220,9 +224,9 @@ extension ConversationStore {
         }
     }
 
-    private func write(_ entry: ConversationEntry, mightBeThere: Bool) async throws {
+    private func write(_ entry: ConversationEntry, mightBeThere: Bool) throws {
         do {
-            try await conversations.append(entry, mightBeThere: mightBeThere)
+            try conversations.append(entry, mightBeThere: mightBeThere)
             checkpointer.noteWrite()
             gate.noteWrite()
         } catch {

@@ -22,6 +22,8 @@ package final class ConversationStore: Sendable {
     let retention: Retention
     let logger: Logger
     let directory: String
+    /// When the latest message of earlier lives came in; nil when there is none.
+    package let latestRecoveredMessageAt: Timestamp?
     /// What is known of the decided deliveries that are leased, by their records.
     let decided = Mutex<[UInt64: DecidedDelivery]>([:])
     private let lock: Mutex<FileLock?>
@@ -59,6 +61,7 @@ package final class ConversationStore: Sendable {
         retention = Retention(
             configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
             journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
+        latestRecoveredMessageAt = recovered.latestMessageAt
         self.accounts = accounts
         self.scheduler = scheduler
         self.gate = gate

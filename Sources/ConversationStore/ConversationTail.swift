@@ -6,14 +6,16 @@ enum ConversationTail {
 
     /// The last complete lines of a file, at most `maximum`, oldest first and without line feeds, and how
     /// many bytes the complete lines of the file have; what stands behind them is an unfinished line.
+    ///
+    /// No more of them than have `maximumBytes` together, but always the last.
     static func lines(
-        of file: File, maximum: Int
+        of file: File, maximum: Int, maximumBytes: Int = .max
     ) throws(SystemError) -> (lines: [[UInt8]], completeBytes: Int) {
         var start = try file.sizeBytes()
         var bytes: [UInt8] = []
         // Their places in the file, the last one first.
         var feeds: [Int] = []
-        while start > 0, feeds.count <= maximum {
+        while start > 0, feeds.count <= maximum, feeds.count < 2 || bytes.count <= maximumBytes {
             // Longer and longer steps, so that a long line is not moved many times over.
             let step = min(start, max(firstStepBytes, bytes.count))
             var chunk = try file.read(at: start - step, count: step)
@@ -30,7 +32,10 @@ enum ConversationTail {
         guard let last = feeds.first else { return ([], 0) }
         var lines: [[UInt8]] = []
         for (position, feed) in feeds.enumerated().prefix(maximum) {
+            // Of the line that the reading stopped in only the end is here.
+            guard position + 1 < feeds.count || start == 0 else { break }
             let before = position + 1 < feeds.count ? feeds[position + 1] + 1 : 0
+            if position > 0, last - before > maximumBytes { break }
             lines.append(Array(bytes[before - start..<feed - start]))
         }
         return (lines.reversed(), last + 1)

@@ -2,7 +2,9 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Writes conversation lines on a serial queue, behind the journal.
+/// Writes conversation lines behind the journal, and reads them.
+///
+/// On the caller's thread, which may wait for the disk and for others who write; syncs have a queue of their own.
 final class ConversationWriter: Sendable {
     private let queue = DispatchQueue(label: "balloon.conversations")
     private let pool: Mutex<ConversationPool>
@@ -19,15 +21,21 @@ final class ConversationWriter: Sendable {
     }
 
     /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
-    func append(_ entry: ConversationEntry, mightBeThere: Bool) async throws {
-        _ = try await perform { pool throws(StoreError) in
-            try pool.append(entry, mightBeThere: mightBeThere)
-        }
+    func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
+        _ = try now { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
     }
 
-    /// The last lines of a conversation, oldest first.
-    func lines(of key: ConversationKey, maximum: Int) async throws -> [ConversationLine] {
-        try await perform { pool throws(StoreError) in try pool.lines(of: key, maximum: maximum) }
+    /// The last lines of a conversation, oldest first; no more than have `maximumBytes` together, but always the last.
+    func lines(
+        of key: ConversationKey, maximum: Int, maximumBytes: Int
+    ) throws(StoreError) -> [ConversationLine] {
+        let unread = try now { pool throws(StoreError) in
+            try pool.unread(of: key, maximum: maximum, maximumBytes: maximumBytes)
+        }
+        // Parsed outside of the lock, and once more within it only when that sets the conversation aside.
+        do throws(StoreError) { return try unread?.lines() ?? [] } catch {
+            return try now { pool throws(StoreError) in try pool.lines(of: key, maximum: maximum) }
+        }
     }
 
     /// The conversations that wait to be rebuilt, as paths below the folder of all conversations.

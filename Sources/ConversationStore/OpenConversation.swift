@@ -53,12 +53,18 @@ struct OpenConversation: Sendable {
 
     /// The last lines, oldest first.
     func lines(maximum: Int) throws(StoreError) -> [ConversationLine] {
-        let texts: [[UInt8]]
-        do throws(SystemError) { texts = try ConversationTail.lines(of: file, maximum: maximum).lines } catch
-        {
+        try unread(maximum: maximum, maximumBytes: .max).lines()
+    }
+
+    /// The same, no more than `maximumBytes` of them but the last in any case, to be parsed elsewhere.
+    func unread(maximum: Int, maximumBytes: Int) throws(StoreError) -> UnreadLines {
+        do throws(SystemError) {
+            let (texts, _) = try ConversationTail.lines(
+                of: file, maximum: maximum, maximumBytes: maximumBytes)
+            return UnreadLines(texts: texts, lastSequence: lastSequence, path: path)
+        } catch {
             throw .unavailable(path: path, error)
         }
-        return try parse(texts, lastSequence: lastSequence, path: path)
     }
 
     /// Waits until the lines are on disk.
@@ -72,6 +78,18 @@ struct OpenConversation: Sendable {
         }
         known = found
         return found
+    }
+}
+
+/// The last lines of a conversation as they stand in its file.
+struct UnreadLines: Sendable {
+    let texts: [[UInt8]]
+    let lastSequence: Int
+    let path: String
+
+    /// Reads them; a line that is none is damage.
+    func lines() throws(StoreError) -> [ConversationLine] {
+        try parse(texts, lastSequence: lastSequence, path: path)
     }
 }
 

@@ -29,6 +29,8 @@ struct RecoveredJournal: Sendable {
     private(set) var index: MessageIndex
     /// Whether a sync of conversations failed after the last checkpoint.
     private(set) var isUnsynced = false
+    /// When the latest message came in; nil when there is none.
+    private(set) var latestMessageAt: Timestamp?
     /// What each segment is needed for.
     private(set) var ledger = SegmentLedger()
     /// The messages that are not finished, by their records.
@@ -99,6 +101,7 @@ struct RecoveredJournal: Sendable {
         _ message: JournalRecord.Message, record: UInt64, at location: RecordLocation
     ) {
         let at = message.at ?? .now()
+        latestMessageAt = max(latestMessageAt ?? at, at)
         ledger.begin(location.segment, at: at)
         // Of two with an identity the first counts. But one that came when the first was forgotten was taken for
         // another message, and acknowledged.

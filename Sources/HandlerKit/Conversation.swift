@@ -1,4 +1,5 @@
 public import BusinessMessages
+internal import Synchronization
 
 /// What a business and a customer said to each other so far, the oldest first.
 ///
@@ -31,9 +32,55 @@ public struct Conversation: Sendable {
         }
     }
 
-    /// The latest messages, the oldest first.
-    public let entries: [Entry]
+    private enum Source {
+        case entries([Entry])
+        case reading(Reading)
+    }
+
+    /// What is read once, by whoever asks first.
+    private final class Reading: Sendable {
+        private let read: @Sendable () throws -> [Entry]
+        private let result = Mutex<Result<[Entry], any Error>?>(nil)
+
+        init(_ read: @escaping @Sendable () throws -> [Entry]) { self.read = read }
+
+        var known: Result<[Entry], any Error>? { result.withLock { $0 } }
+
+        func entries() -> [Entry] {
+            let result = result.withLock { known in
+                let result = known ?? Result { try read() }
+                known = result
+                return result
+            }
+            return (try? result.get()) ?? []
+        }
+    }
+
+    private let source: Source
 
     /// Makes a conversation.
-    public init(entries: [Entry] = []) { self.entries = entries }
+    public init(entries: [Entry] = []) { source = .entries(entries) }
+
+    /// Makes a conversation that is read when somebody asks for its entries; `read` is called once, and may wait for the
+    /// disk.
+    package init(reading read: @escaping @Sendable () throws -> [Entry]) { source = .reading(Reading(read)) }
+
+    /// The latest messages, the oldest first.
+    ///
+    /// A server reads them when they are first asked for: an event costs nothing for a history that nobody looks at.
+    public var entries: [Entry] {
+        switch source {
+        case .entries(let entries): entries
+        case .reading(let reading): reading.entries()
+        }
+    }
+
+    /// Why the entries could not be read, once somebody asked for them: there are none then, and what the handler made
+    /// of that is not to be used.
+    package var failure: (any Error)? {
+        guard case .reading(let reading) = source, case .failure(let error)? = reading.known else {
+            return nil
+        }
+        return error
+    }
 }

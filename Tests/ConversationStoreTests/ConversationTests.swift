@@ -119,7 +119,7 @@ struct ConversationTests {
         for left in [Array(firstLine), Array(firstLine + text.dropFirst(firstLine.count).prefix(9)), []] {
             try AtomicFile.write(left, to: file)
             let reopened = try copy.open { $0.lazyDelay = .seconds(3600) }
-            let lines = try await reopened.recentLines(of: business, customer, maximum: 100)
+            let lines = try reopened.recentLines(of: business, customer, maximum: 100)
             #expect(lines.map(\.sequence) == [1, 2, 3, 4, 5])
             #expect(lines.map(\.id) == whole.map(\.id))
             #expect(lines.map(\.kind) == whole.map(\.kind))
@@ -143,7 +143,7 @@ struct ConversationTests {
         let last = try #require(directory.records("checkpoint").last?["through"]?.int)
         let finished = try #require(directory.records("finished").last?["record"]?.int)
         let reopened = try directory.open()
-        let lines = try await reopened.recentLines(of: business, customer, maximum: 10)
+        let lines = try reopened.recentLines(of: business, customer, maximum: 10)
         #expect(lines.isEmpty == (last >= finished))
     }
 
@@ -152,11 +152,19 @@ struct ConversationTests {
         let long = String(repeating: "x", count: 3000)
         for number in 1...30 { try await handle(message("m\(number)", text: long), in: store) }
         for maximum in [1, 2, 7, 29, 30, 31, 1000] {
-            let lines = try await store.recentLines(of: business, customer, maximum: maximum)
+            let lines = try store.recentLines(of: business, customer, maximum: maximum)
             #expect(lines.map(\.sequence) == Array(max(1, 31 - maximum)...30))
         }
-        #expect(try await store.recentLines(of: business, customer, maximum: 0).isEmpty)
-        #expect(try await store.recentLines(of: business, CustomerID("nobody"), maximum: 5).isEmpty)
+        let text = try File(path("b", "urn:mbid:c"), for: .reading).readAll()
+        let oneBytes = try #require(text.split(separator: UInt8(ascii: "\n")).last).count
+        for count in [1, 2, 3, 12] {
+            let bound = count * (oneBytes + 1) + 40
+            let lines = try store.recentLines(of: business, customer, maximum: 20, maximumBytes: bound)
+            #expect(lines.map(\.sequence) == Array((31 - count)...30))
+        }
+        #expect(try store.recentLines(of: business, customer, maximum: 9, maximumBytes: 1).count == 1)
+        #expect(try store.recentLines(of: business, customer, maximum: 0).isEmpty)
+        #expect(try store.recentLines(of: business, CustomerID("nobody"), maximum: 5).isEmpty)
         #expect(!Directory.exists(path("b", "nobody")))
     }
 
@@ -183,8 +191,8 @@ struct ConversationTests {
         try AtomicFile.write(text, to: file)
         #expect(throws: StoreError.damaged(file: file, line: 2)) { try files.lines(of: business, customer) }
         let reopened = try directory.open()
-        await #expect(throws: StoreError.self) {
-            try await reopened.recentLines(of: business, customer, maximum: 10)
+        #expect(throws: StoreError.self) {
+            try reopened.recentLines(of: business, customer, maximum: 10)
         }
         // Another conversation is not concerned.
         try await handle(message("other", from: CustomerID("urn:mbid:d")), in: reopened)

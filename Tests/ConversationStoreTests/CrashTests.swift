@@ -162,8 +162,8 @@ struct CrashTests {
         await #expect(throws: StoreError.closed) {
             try await store.resolve(reference, .resolved(message: Array("{}".utf8)))
         }
-        await #expect(throws: StoreError.closed) {
-            try await store.recentLines(of: business, customer, maximum: 1)
+        #expect(throws: StoreError.closed) {
+            try store.recentLines(of: business, customer, maximum: 1)
         }
         await #expect(throws: StoreError.closed) { try await store.finish(delivery, result: .handled) }
         #expect(try directory.records("outcome").isEmpty)

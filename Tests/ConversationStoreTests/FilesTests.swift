@@ -19,7 +19,7 @@ struct FilesTests {
         #expect(delivery.files == files)
         try await again.recordInbound(
             delivery, kind: .text, message: delivery.message, files: delivery.files ?? [])
-        let line = try #require(await again.recentLines(of: business, customer, maximum: 1).first)
+        let line = try #require(again.recentLines(of: business, customer, maximum: 1).first)
         #expect(line.files == files)
         await again.close()
     }
@@ -37,7 +37,7 @@ struct FilesTests {
         try removeConversations(of: copy)
         await store.close()
         let again = try copy.open()
-        #expect(try await again.recentLines(of: business, customer, maximum: 9).map(\.files) == [files])
+        #expect(try again.recentLines(of: business, customer, maximum: 9).map(\.files) == [files])
         await again.close()
     }
 

@@ -190,8 +190,8 @@ struct RebuildTests {
 
         let damaged = try directory.open()
         let aside = StoreError.quarantinedConversation(file: directory.path + "/damaged/" + path)
-        await #expect(throws: aside) {
-            try await damaged.recentLines(of: business, customer, maximum: 10)
+        #expect(throws: aside) {
+            try damaged.recentLines(of: business, customer, maximum: 10)
         }
         #expect(damaged.statistics.quarantinedConversations == 1)
         #expect(directory.log.lines.contains { $0.hasPrefix("critical") })
@@ -206,13 +206,13 @@ struct RebuildTests {
 
         // Another life knows of it.
         let again = try directory.open()
-        await #expect(throws: aside) { try await again.recentLines(of: business, customer, maximum: 10) }
+        #expect(throws: aside) { try again.recentLines(of: business, customer, maximum: 10) }
         try await handle("5", in: again)
         let rebuilt = try await again.rebuild()
         #expect(rebuilt.repairedConversations == 1)
         #expect(rebuilt.lostLines == 0)
         #expect(again.statistics.quarantinedConversations == 0)
-        let lines = try await again.recentLines(of: business, customer, maximum: 10)
+        let lines = try again.recentLines(of: business, customer, maximum: 10)
         #expect(lines.map(\.id.rawValue) == ["1", "2", "3", "4", "5"])
         #expect(lines.map(\.sequence) == [1, 2, 3, 4, 5])
         try await handle("6", in: again)
@@ -230,8 +230,8 @@ struct RebuildTests {
         let damaged = try directory.open()
         _ = await damaged.append(message("3"))
         let delivery = try await damaged.lease()
-        await #expect(throws: StoreError.self) {
-            try await damaged.recentLines(of: business, customer, maximum: 10)
+        #expect(throws: StoreError.self) {
+            try damaged.recentLines(of: business, customer, maximum: 10)
         }
         try await damaged.recordInbound(delivery, kind: .text, message: delivery.message)
         let reply = DecidedReply(id: MessageID("r"), kind: .text, message: Array("{}".utf8))
@@ -320,14 +320,14 @@ struct RebuildTests {
             separator: "\n")
         try AtomicFile.write(Array(("broken\n" + lines[1] + "\n").utf8), to: file)
         let reopened = try directory.open()
-        await #expect(throws: StoreError.self) {
-            try await reopened.recentLines(of: business, customer, maximum: 10)
+        #expect(throws: StoreError.self) {
+            try reopened.recentLines(of: business, customer, maximum: 10)
         }
         let rebuilt = try await reopened.rebuild()
         #expect(rebuilt.lostLines == 1)
         #expect(rebuilt.repairedConversations == 1)
         #expect(
-            try await reopened.recentLines(of: business, customer, maximum: 10).map(\.id.rawValue) == ["2"])
+            try reopened.recentLines(of: business, customer, maximum: 10).map(\.id.rawValue) == ["2"])
     }
 
     @Test func `a conversation from a backup is taken instead of the damaged one`() async throws {
@@ -337,8 +337,8 @@ struct RebuildTests {
         let whole = try File(file, for: .reading).readAll()
         try damage()
         let reopened = try directory.open()
-        await #expect(throws: StoreError.self) {
-            try await reopened.recentLines(of: business, customer, maximum: 10)
+        #expect(throws: StoreError.self) {
+            try reopened.recentLines(of: business, customer, maximum: 10)
         }
         try AtomicFile.write(
             Array(whole.prefix { $0 != UInt8(ascii: "\n") }) + [UInt8(ascii: "\n")], to: file)
@@ -356,8 +356,8 @@ struct RebuildTests {
             $0.deduplicationWindow = .zero
             $0.retentionInterval = .milliseconds(1)
         }
-        await #expect(throws: StoreError.self) {
-            try await damaged.recentLines(of: business, customer, maximum: 10)
+        #expect(throws: StoreError.self) {
+            try damaged.recentLines(of: business, customer, maximum: 10)
         }
         try await handle("3", in: damaged)
         let deadline = ContinuousClock.now + .seconds(30)

@@ -84,8 +84,14 @@ struct ChildSessionTests {
         let inheritable = open("/dev/null", O_RDONLY)
         defer { close(inheritable) }
         let (exits, exit) = AsyncStream.makeStream(of: SpawnedProcess.Exit.self)
+        // The shell's own words alone: while it starts a program all its signals are blocked.
+        let script = """
+            while read -r line; do echo "$line"; done </proc/self/stat >stat
+            while read -r line; do echo "$line"; done </proc/self/status >status
+            exec ls /proc/self/fd >fds
+            """
         let program = SpawnedProcess.Program(
-            ["sh", "-c", "cat /proc/$$/stat >stat; cat /proc/$$/status >status; exec ls /proc/self/fd >fds"],
+            ["sh", "-c", script],
             environment: ExecBinder.environment(for: "b"), directory: directory.path)
         let loop = try DescriptorLoop()
         var (signals, before) = (sigset_t(), sigset_t())

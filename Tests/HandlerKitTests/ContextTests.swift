@@ -1,6 +1,7 @@
 import BalloonJSON
 import BusinessMessages
 import HandlerKit
+import Synchronization
 import Testing
 
 struct ContextTests {
@@ -31,6 +32,28 @@ struct ContextTests {
         #expect(context.conversation.entries.map(\.direction) == [.inbound, .outbound])
         #expect(context.conversation.entries.last?.message["body"]?.string == "Hello")
         #expect(context.conversation.entries.last?.id == MessageID("m-5"))
+    }
+
+    @Test func `a conversation is read when somebody asks, and once`() throws {
+        let count = Mutex(0)
+        let conversation = Conversation {
+            count.withLock { $0 += 1 }
+            return []
+        }
+        let context = try context("text", conversation: conversation)
+        #expect(count.withLock { $0 } == 0)
+        _ = context.conversation.entries
+        _ = conversation.entries
+        #expect(count.withLock { $0 } == 1)
+        #expect(conversation.failure == nil)
+    }
+
+    @Test func `a conversation that cannot be read has no entries and says why`() {
+        struct Unreadable: Error {}
+        let conversation = Conversation { throw Unreadable() }
+        #expect(conversation.failure == nil)
+        #expect(conversation.entries.isEmpty)
+        #expect(conversation.failure is Unreadable)
     }
 
     @Test func `what the device cannot show is said in words`() throws {

@@ -75,7 +75,7 @@ import Testing
         try await store.finish(first, result: .handled)
         let second = try await lease(
             store, id: "b", choice: choice, at: start.advanced(by: .milliseconds(milliseconds)))
-        let lines = try await store.recentLines(of: second.business, second.customer, maximum: 10)
+        let lines = try store.recentLines(of: second.business, second.customer, maximum: 10)
         let event = InboundEvent.decode(message: try JSONDocument(second.message))
         #expect(event.kind == .quickReply)
         #expect(Repetition.original(of: event, second, in: lines) == (isRepetition ? MessageID("a") : nil))

@@ -3,17 +3,13 @@ import BusinessMessages
 import ConversationStore
 import HandlerKit
 
-extension Conversation {
-    /// What the store has of a conversation, as handlers see it.
-    init(_ lines: [ConversationLine]) {
+extension Conversation.Entry {
+    /// What the store has of a message, as handlers see it.
+    init(_ line: ConversationLine) {
         self.init(
-            entries: lines.map { line in
-                Entry(
-                    seq: line.sequence, at: line.at.rfc3339,
-                    direction: line.direction == .inbound ? .inbound : .outbound, kind: line.kind,
-                    id: line.id,
-                    message: line.message)
-            })
+            seq: line.sequence, at: line.at.rfc3339,
+            direction: line.direction == .inbound ? .inbound : .outbound, kind: line.kind, id: line.id,
+            message: line.message)
     }
 }
 

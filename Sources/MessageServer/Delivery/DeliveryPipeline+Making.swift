@@ -26,7 +26,9 @@ extension DeliveryPipeline {
                 gateway: gateway, files: files, logger: logger, deadline: configuration.attachments.deadline),
             replyFiles: ReplyFiles(
                 gateway: gateway, files: files, maximumBytes: configuration.attachments.maximumBytes),
-            observer: observer, logger: logger)
+            observer: observer, logger: logger,
+            recentChoices: RecentChoices(
+                windowMilliseconds: Repetition.windowMilliseconds, after: store.latestRecoveredMessageAt))
     }
 }
 

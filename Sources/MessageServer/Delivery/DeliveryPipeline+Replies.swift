@@ -9,7 +9,7 @@ extension DeliveryPipeline {
         _ delivery: Delivery, _ outcome: DecidedOutcome, _ stages: inout DeliveryStages
     ) async throws -> [Int: ReplyResult]? {
         var results = delivery.replyResults
-        let wasClosed = outcome.replies.isEmpty ? false : try await wasClosed(delivery, stages.kind)
+        let wasClosed = outcome.replies.isEmpty ? false : try wasClosed(delivery, stages.kind)
         for (index, reply) in outcome.replies.enumerated() where delivery.replyResults[index] == nil {
             stages.begin(.reply, of: reply)
             // A close that came meanwhile counts too, though its turn in the conversation has not come.
@@ -63,12 +63,12 @@ extension DeliveryPipeline {
 
     /// Whether the conversation's last words from the customer closed it; a message that is said in its turn and is no
     /// typing needs no look, because it is the last.
-    private func wasClosed(_ delivery: Delivery, _ kind: Kind?) async throws -> Bool {
+    private func wasClosed(_ delivery: Delivery, _ kind: Kind?) throws -> Bool {
         let isInTurn = delivery.outboundKind == nil && !delivery.isParked && !delivery.isReplay
         if isInTurn, let kind, !kind.isTyping, kind != .close { return false }
         var maximum = conversationLength
         while true {
-            let lines = try await store.recentLines(
+            let lines = try store.recentLines(
                 of: delivery.business, delivery.customer, maximum: maximum)
             if let last = lines.last(where: { $0.direction == .inbound && !$0.kind.isTyping }) {
                 return last.kind == .close

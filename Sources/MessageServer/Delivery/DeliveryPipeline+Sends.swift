@@ -31,7 +31,11 @@ extension DeliveryPipeline {
 
     /// Sends what waits in one conversation to be sent unasked, as far as nothing else comes before it.
     func sendOutbound(of business: BusinessID, _ customer: CustomerID) async {
-        while let delivery = store.nextOutbound(of: business, customer) { await deliver(outbound: delivery) }
+        await withTaskExecutorPreference(executors.next()) {
+            while let delivery = store.nextOutbound(of: business, customer) {
+                await deliver(outbound: delivery)
+            }
+        }
     }
 }
 

@@ -16,25 +16,30 @@ struct DeliveryPipeline: Sendable {
     let replyFiles: ReplyFiles
     let observer: any StageObserver
     let logger: Logger
+    let executors = DeliveryExecutors()
+    let recentChoices: RecentChoices
     /// Who waits for the end of a message that the business sends of its own accord.
     let outcomes = SendOutcomes()
     var retrySchedule = RetrySchedule()
     /// How many deliveries of one business may be under way, handlers and replies together.
     var maximumInFlight = 256
-    /// How many of a conversation's latest lines a handler is given.
+    /// How many of a conversation's latest lines a handler is given, and how many bytes of them.
     var conversationLength = 50
+    var maximumConversationBytes = 32 << 10
 
     private static let maximumCrashes = 3
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
     func run(_ lane: BusinessLane) async {
         let inFlight = Permits(maximumInFlight)
-        await withDiscardingTaskGroup { group in
-            while await inFlight.take() {
-                guard let delivery = await store.nextDelivery(for: lane.business) else { return }
-                group.addTask {
-                    await deliver(delivery, on: lane)
-                    inFlight.giveBack()
+        await withTaskExecutorPreference(executors.next()) {
+            await withDiscardingTaskGroup { group in
+                while await inFlight.take() {
+                    guard let delivery = await store.nextDelivery(for: lane.business) else { return }
+                    group.addTask(executorPreference: executors.next()) {
+                        await deliver(delivery, on: lane)
+                        inFlight.giveBack()
+                    }
                 }
             }
         }
@@ -48,7 +53,7 @@ struct DeliveryPipeline: Sendable {
         do {
             if let kind = delivery.outboundKind { return try await send(delivery, of: kind, &stages) }
             let event = try decode(delivery, &stages)
-            let original = try await original(of: event, delivery)
+            let original = try original(of: event, delivery)
             let delivery = try await fetch(delivery, event, &stages)
             try await record(delivery, event, repeating: original, &stages)
             if let original { return try await finish(delivery, .repeated(of: original), &stages) }
@@ -98,11 +103,12 @@ struct DeliveryPipeline: Sendable {
     /// The message that the event says once more; such events are recorded and not handed over.
     ///
     /// Not asked of what was decided: then it was none, and never of a replay.
-    private func original(of event: InboundEvent, _ delivery: Delivery) async throws -> MessageID? {
-        guard delivery.decided == nil, !delivery.isReplay, Repetition.isPossible(for: event.kind) else {
-            return nil
-        }
-        let lines = try await store.recentLines(
+    private func original(of event: InboundEvent, _ delivery: Delivery) throws -> MessageID? {
+        guard delivery.decided == nil, !delivery.isReplay,
+            let fingerprint = Repetition.fingerprint(of: event, delivery),
+            !recentChoices.isFirst(fingerprint, receivedAt: delivery.receivedAt)
+        else { return nil }
+        let lines = try store.recentLines(
             of: delivery.business, delivery.customer, maximum: Repetition.maximumLines)
         return Repetition.original(of: event, delivery, in: lines)
     }
@@ -116,7 +122,7 @@ struct DeliveryPipeline: Sendable {
             return delivery
         }
         stages.begin(.fetch)
-        let known = delivery.isReplay ? try await knownFiles(of: delivery) : nil
+        let known = delivery.isReplay ? try knownFiles(of: delivery) : nil
         let files =
             if let known { known } else {
                 try await attachments.fetch(text.attachments, for: delivery.business)
@@ -131,8 +137,8 @@ struct DeliveryPipeline: Sendable {
 
     /// What the line of a message that is handed over again says of its files, if all of them are still here: Apple may
     /// have forgotten them long ago.
-    private func knownFiles(of delivery: Delivery) async throws -> [RecordedFile]? {
-        let lines = try await store.recentLines(of: delivery.business, delivery.customer, maximum: 1000)
+    private func knownFiles(of delivery: Delivery) throws -> [RecordedFile]? {
+        let lines = try store.recentLines(of: delivery.business, delivery.customer, maximum: 1000)
         guard let line = lines.last(where: { $0.id == delivery.id && $0.direction == .inbound }),
             !line.files.isEmpty
         else { return nil }
@@ -230,17 +236,25 @@ struct DeliveryPipeline: Sendable {
     private func context(
         of delivery: Delivery, _ event: InboundEvent, _ business: BusinessHandler
     ) async throws -> Context {
-        let lines = try await store.recentLines(
-            of: delivery.business, delivery.customer, maximum: conversationLength)
         let state = try await store.state(of: delivery.business, delivery.customer)
         var logger = business.logger
         logger[metadataKey: "delivery"] = "\(delivery.record)"
         return Context(
-            event: event, conversation: Conversation(lines),
+            event: event, conversation: conversation(of: delivery),
             state: ConversationState(try state.map { try JSONDocument($0).root }),
             files: attachments.files.handlersView(of: delivery.files ?? []),
             deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
             isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline, logger: logger)
+    }
+
+    /// Nobody else writes to the conversation while the delivery is out, so that it says later what it says now.
+    private func conversation(of delivery: Delivery) -> Conversation {
+        Conversation { [store, conversationLength, maximumConversationBytes] in
+            let lines = try store.recentLines(
+                of: delivery.business, delivery.customer, maximum: conversationLength,
+                maximumBytes: maximumConversationBytes)
+            return lines.map(Conversation.Entry.init)
+        }
     }
 
     private func ask(
@@ -265,6 +279,7 @@ struct DeliveryPipeline: Sendable {
                 return .failure(HandlerFailure(error))
             }
         }
+        if let failure = context.conversation.failure { throw failure }
         return answer ?? .failure(.overran)
     }
 

@@ -10,14 +10,17 @@ enum Repetition {
     /// How many of the conversation's last lines are looked at.
     static let maximumLines = 20
 
-    /// Whether events of this kind can be repetitions.
-    static func isPossible(for kind: Kind) -> Bool {
-        switch kind {
-        case .quickReply, .listPicker, .timePicker, .form: true
-        case .text, .authentication, .applePay, .app, .invitation, .typingStart, .typingEnd, .close,
-            .unrecognized:
-            false
-        }
+    /// What an event has in common with those that may say the same, and hardly any other has; nil when it can be no
+    /// repetition.
+    static func fingerprint(of event: InboundEvent, _ delivery: Delivery) -> Int? {
+        guard let interaction = Choice(event)?.interaction else { return nil }
+        var hasher = Hasher()
+        hasher.combine(delivery.business)
+        hasher.combine(delivery.customer)
+        hasher.combine(event.kind)
+        hasher.combine(interaction.session)
+        hasher.combine(interaction.request)
+        return hasher.finalize()
     }
 
     /// The message that the event says once more; nil when it is not one.
@@ -49,9 +52,12 @@ private struct Choice: Equatable {
         case form([Form.Page])
     }
 
-    private let session: String?
-    private let request: String?
+    let interaction: (session: String?, request: String?)
     private let selection: Selection
+
+    static func == (one: Choice, other: Choice) -> Bool {
+        one.interaction == other.interaction && one.selection == other.selection
+    }
 
     /// Nil when the event is no choice, or does not say from what; and for private forms, whose answers are not
     /// kept to be compared.
@@ -72,8 +78,7 @@ private struct Choice: Equatable {
             selection = .form(form.selections)
         default: return nil
         }
-        session = interaction.sessionIdentifier
-        request = interaction.requestIdentifier
-        if session == nil, request == nil { return nil }
+        self.interaction = (interaction.sessionIdentifier, interaction.requestIdentifier)
+        if self.interaction == (nil, nil) { return nil }
     }
 }
