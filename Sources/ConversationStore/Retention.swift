@@ -101,7 +101,7 @@ final class Retention: Sendable {
         }
         do {
             try await carry(deadLetters)
-            for segment in expired { try remove(segment) }
+            try await remove(expired)
             logger.info(
                 "journal segments that nothing needs were deleted",
                 metadata: [
@@ -126,6 +126,15 @@ final class Retention: Sendable {
             }
             // Retried or dropped before this copy of it was written: that must stand behind the copy as well.
             if !isOne { _ = try await journal.append(JournalBody.dropped(of: event.record, at: .now())) }
+        }
+    }
+
+    /// On a queue: a large file is not gone in an instant.
+    private func remove(_ segments: [UInt64]) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            timers.async {
+                continuation.resume(with: Result { for segment in segments { try self.remove(segment) } })
+            }
         }
     }
 

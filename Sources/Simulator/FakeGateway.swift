@@ -19,14 +19,15 @@ package final class FakeGateway: Sendable {
     private let secret: Secret
     private let address: SocketAddress
     private let logger: Logger
-    private let memory = GatewayMemory()
+    private let memory: GatewayMemory
     private let running = Mutex<Running?>(nil)
 
-    /// Makes a gateway that knows one MSP; port 0 lets the system choose.
+    /// Makes a gateway that knows one MSP and remembers the last `maximumMessages`; port 0 lets the system choose.
     package init(
         mspID: String, secret: Secret, address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
-        logger: Logger
+        maximumMessages: Int = 10_000, logger: Logger
     ) {
+        memory = GatewayMemory(maximumMessages: maximumMessages)
         self.mspID = mspID
         self.secret = secret
         self.address = address

@@ -5,7 +5,7 @@ import Synchronization
 
 /// What the fake gateway has been sent and told, shared by its shards and the tests; bounded, the oldest goes first.
 final class GatewayMemory: Sendable {
-    private static let maximumMessages = 10_000
+    private let maximumMessages: Int
     private static let maximumMessageBytes = 256 << 20
     private static let maximumPayloadBytes = 512 << 20
 
@@ -32,6 +32,9 @@ final class GatewayMemory: Sendable {
     }
 
     private let state = Mutex(State())
+
+    /// Takes how many messages are remembered.
+    init(maximumMessages: Int = 10_000) { self.maximumMessages = maximumMessages }
 
     /// Counts a request and returns what to do wrong with it.
     func begin(_ endpoint: GatewayEndpoint) -> Misbehaviour? {
@@ -69,7 +72,7 @@ final class GatewayMemory: Sendable {
                     number: state.lastNumber, at: .now(), id: id, customer: customer, business: business,
                     message: message, isAutomatic: isAutomatic))
             state.messageBytes += message.bytes.count
-            while state.messages.count - state.firstKept > Self.maximumMessages
+            while state.messages.count - state.firstKept > maximumMessages
                 || state.messageBytes > Self.maximumMessageBytes
             {
                 let oldest = state.messages[state.firstKept]
@@ -77,7 +80,7 @@ final class GatewayMemory: Sendable {
                 state.messageBytes -= oldest.message.bytes.count
                 state.numbers[oldest.id] = nil
             }
-            if state.firstKept >= Self.maximumMessages {
+            if state.firstKept >= maximumMessages {
                 state.messages.removeFirst(state.firstKept)
                 state.firstKept = 0
             }

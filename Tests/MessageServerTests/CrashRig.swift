@@ -19,7 +19,8 @@ struct CrashRig {
 
     init() async throws {
         transport = try CurlTransport()
-        gateway = FakeGateway(mspID: ServerUnderTest.mspID, secret: secret, logger: log.logger)
+        gateway = FakeGateway(
+            mspID: ServerUnderTest.mspID, secret: secret, maximumMessages: 1_000_000, logger: log.logger)
         let address = try await gateway.start()
         mkdir(directory.file("businesses"), 0o700)
         try write("secret", Base64.encode(secret.bytes))

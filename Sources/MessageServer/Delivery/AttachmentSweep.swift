@@ -21,10 +21,13 @@ struct AttachmentSweep: Sendable {
 
     private func run() async {
         guard let retention else { return }
+        let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
         repeat {
             do {
-                let count = try files.sweep(
-                    before: SystemClock.secondsSince1970() - Int(retention.components.seconds))
+                // Who sets the clock forward makes no file old.
+                let passed = Int(start.at.duration(to: .now).components.seconds)
+                let now = min(SystemClock.secondsSince1970(), start.clock + passed)
+                let count = try files.sweep(before: now - Int(retention.components.seconds))
                 if count > 0 { logger.info("attachments swept", metadata: ["files": "\(count)"]) }
             } catch { report(error) }
             // Cancelled when the server stops.
