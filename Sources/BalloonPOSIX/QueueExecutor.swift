@@ -1,10 +1,10 @@
 package import Dispatch
 
-/// Runs an actor's jobs, or a task's, one after the other on a serial Dispatch queue of its own.
+/// Runs an actor's jobs, one after the other on a serial Dispatch queue of its own.
 ///
-/// For actors that wait for the disk or sit on a Dispatch source, and for handlers that may block: none of them
-/// may hold a thread of the cooperative pool.
-package final class QueueExecutor: SerialExecutor, TaskExecutor {
+/// For actors that wait for the disk or sit on a Dispatch source: none of them may hold a thread of the cooperative
+/// pool. Tasks have a ``QueueTaskExecutor``.
+package final class QueueExecutor: SerialExecutor {
     /// The queue; work may also be put on it directly.
     package let queue: DispatchQueue
 
@@ -15,8 +15,7 @@ package final class QueueExecutor: SerialExecutor, TaskExecutor {
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async {
-            unsafe job.runSynchronously(
-                isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor())
+            unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())
         }
     }
 

@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import CLinux
 import Glibc
+import Synchronization
 import Testing
 
 @Suite struct EpollTests {
@@ -59,6 +60,20 @@ import Testing
             for _ in 0..<1000 { group.addTask { await counter.add() } }
         }
         #expect(await counter.value == 1000)
+    }
+
+    @Test func `a task is one job until it must wait, however many functions it calls`() async {
+        let executor = QueueTaskExecutor(label: "test")
+        let steps = Mutex<[Int]>([])
+        @concurrent func step(_ number: Int) async { steps.withLock { $0.append(number) } }
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<100 {
+                group.addTask(executorPreference: executor) { for _ in 0..<10 { await step(number) } }
+            }
+        }
+        // A step that was a job of its own would come after the others' that wait.
+        let runs = steps.withLock { steps in zip(steps, steps.dropFirst()).count { $0 != $1 } + 1 }
+        #expect(runs == 100)
     }
 
     @Test func `only the first caller is the first`() async {

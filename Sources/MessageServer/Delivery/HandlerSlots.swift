@@ -13,7 +13,7 @@ final class HandlerSlots: Sendable {
     private let label: String
     private let maximumCount: Int
     private let permits: Permits
-    private let idle = Mutex<[QueueExecutor]>([])
+    private let idle = Mutex<[QueueTaskExecutor]>([])
     private let stuck = Atomic(0)
     private let deadlines = CallDeadlines()
 
@@ -43,7 +43,7 @@ final class HandlerSlots: Sendable {
             if Task.isCancelled { throw CancellationError() }
             throw Closed()
         }
-        let executor = idle.withLock { $0.popLast() } ?? QueueExecutor(label: label)
+        let executor = idle.withLock { $0.popLast() } ?? QueueTaskExecutor(label: label)
         let isDecided = FirstTime()
         return await withCheckedContinuation { continuation in
             let ticket = deadlines.nextTicket()
