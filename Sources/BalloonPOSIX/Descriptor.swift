@@ -25,15 +25,16 @@ extension Descriptor {
     /// Reads at most `maximumBytes` onto the end of `bytes`; returns how many, 0 at the end.
     package borrowing func read(onto bytes: inout [UInt8], maximumBytes: Int) throws(SystemError) -> Int {
         let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: maximumBytes))
-        do throws(SystemError) {
-            let count = try read(into: &bytes, at: start)
-            bytes.removeLast(maximumBytes - count)
-            return count
-        } catch {
-            bytes.removeLast(maximumBytes)
-            throw error
+        let raw = raw
+        try bytes.append(addingCapacity: maximumBytes) { span throws(SystemError) in
+            // Sound: the read stays inside the buffer, and only what was read counts as initialized.
+            try unsafe span.withUnsafeMutableBufferPointer { buffer, filled throws(SystemError) in
+                filled = try uninterrupted("read") {
+                    unsafe Glibc.read(raw, buffer.baseAddress, maximumBytes)
+                }
+            }
         }
+        return bytes.count - start
     }
 
     /// Reads into `bytes` from `offset` to its end at the most; returns how many, 0 at the end.
