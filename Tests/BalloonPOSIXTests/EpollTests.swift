@@ -44,6 +44,12 @@ import Testing
     }
 }
 
+private final class Steps: Sendable {
+    let taken = Mutex<[Int]>([])
+
+    @concurrent func take(_ number: Int) async { taken.withLock { $0.append(number) } }
+}
+
 @Suite struct QueueExecutorTests {
     @Test func `an actor on a queue runs its jobs there, one after the other`() async {
         actor Counter {
@@ -64,15 +70,15 @@ import Testing
 
     @Test func `a task is one job until it must wait, however many functions it calls`() async {
         let executor = QueueTaskExecutor(label: "test")
-        let steps = Mutex<[Int]>([])
-        @concurrent func step(_ number: Int) async { steps.withLock { $0.append(number) } }
+        let steps = Steps()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
-                group.addTask(executorPreference: executor) { for _ in 0..<10 { await step(number) } }
+                group.addTask(executorPreference: executor) { for _ in 0..<10 { await steps.take(number) } }
             }
         }
         // A step that was a job of its own would come after the others' that wait.
-        let runs = steps.withLock { steps in zip(steps, steps.dropFirst()).count { $0 != $1 } + 1 }
+        let taken = steps.taken.withLock { $0 }
+        let runs = zip(taken, taken.dropFirst()).count { $0 != $1 } + 1
         #expect(runs == 100)
     }
 
