@@ -18,6 +18,8 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         /// The noise of the lives that are over.
         var noiseLines = 0
         var isStopping = false
+        /// Its process was ended so that another begins.
+        var isRestarting = false
         var host: HandlerHost?
         /// Nil while it is ready.
         var downSince: ContinuousClock.Instant? = .now
@@ -102,7 +104,10 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
 
     /// Ends the process and starts it at once, even when the breaker is open.
     package func restart() async {
-        let (session, pause) = state.withLock { ($0.session, $0.pause) }
+        let (session, pause) = state.withLock { state in
+            if state.session != nil { state.isRestarting = true }
+            return (state.session, state.pause)
+        }
         pause?.cancel()
         await session?.stop()
     }
@@ -165,6 +170,14 @@ extension ChildHandler {
             let begun = ContinuousClock.now
             await live()
             gate.close()
+            let isRestarting = state.withLock { state in
+                defer { state.isRestarting = false }
+                return state.isRestarting
+            }
+            guard !isRestarting else {
+                restarts.reset()
+                continue
+            }
             let decision = restarts.decide(at: .now, ran: .now - begun, random: .random(in: 0...1))
             switch decision {
             case .restart(let pause): await wait(pause, as: .restarting)
@@ -189,7 +202,8 @@ extension ChildHandler {
     private func live() async {
         let session = ChildSession(
             label: "balloon.child.\(request.slug)", loop: loop, timings: timings,
-            host: state.withLock { $0.host }, tail: tail, logger: logger)
+            host: state.withLock { $0.host }, tail: tail,
+            remnant: Remnant(directory: request.scratchDirectory), logger: logger)
         let mayStart = state.withLock { state in
             guard !state.isStopping else { return false }
             state.health = .starting
@@ -203,7 +217,10 @@ extension ChildHandler {
         } catch {
             let name = program.command.first ?? ""
             return logger.error(
-                "handler cannot be started", metadata: ["program": "\(name)", "error": "\(error)"])
+                "handler cannot be started",
+                metadata: [
+                    "program": "\(name)", "error": "\(error)", "hint": "\(program.advice(about: error))",
+                ])
         }
         if let introduction = await introduce(session) {
             state.withLock { state in
@@ -219,16 +236,16 @@ extension ChildHandler {
         let exit = await session.waitForExit()
         gate.close()
         let noise = await session.noiseCount
-        let isStopping = state.withLock { state in
+        let isWanted = state.withLock { state in
             // From here on its noise is part of the sum.
             state.session = nil
             state.noiseLines += noise
             if state.downSince == nil { state.downSince = .now }
             if !state.isStopping { state.restarts += 1 }
-            return state.isStopping
+            return state.isStopping || state.isRestarting
         }
         logger.log(
-            level: isStopping ? .info : .warning, "handler ended",
+            level: isWanted ? .info : .warning, "handler ended",
             metadata: ["exit": "\(exit)", "noise_lines": "\(noise)"])
     }
 

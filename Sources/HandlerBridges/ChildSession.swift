@@ -32,6 +32,8 @@ actor ChildSession {
     private var relay: StandardErrorRelay
     /// What takes the messages that answer no event.
     private let host: HandlerHost?
+    /// Where its process is written down, if it is.
+    private let remnant: Remnant?
     private var repliesUnderWay = 0
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var nextID = 1
@@ -40,6 +42,10 @@ actor ChildSession {
     private var isChecking = false
     private var heard = 0
     private(set) var noiseCount = 0
+    /// The beginning of the first line that was no message; it may hold a customer's words, so it goes into no log.
+    private(set) var firstNoise: String?
+    /// How many answers had an id that nobody waited for.
+    private(set) var strayAnswerCount = 0
     /// Lines that are no awaited answer, whatever else they are.
     private var unaskedRate = FloodGauge()
     private var isFlooding = false
@@ -54,8 +60,9 @@ actor ChildSession {
 
     init(
         label: String, loop: DescriptorLoop, timings: ChildTimings, host: HandlerHost?, tail: LogTail,
-        logger: Logger
+        remnant: Remnant? = nil, logger: Logger
     ) {
+        self.remnant = remnant
         self.loop = loop
         executor = QueueExecutor(label: label)
         self.timings = timings
@@ -71,10 +78,14 @@ actor ChildSession {
     func start(_ program: SpawnedProcess.Program) throws(SystemError) -> Bool {
         guard !isStopped else { return false }
         let queue = executor.queue
+        if let remnant, remnant.end(grace: timings.grace, queue: queue) {
+            logger.warning("handler's process of an earlier server was still there, it is ended")
+        }
         let (process, streams) = try SpawnedProcess.start(program, queue: queue, loop: loop) { exit in
             self.assumeIsolated { $0.ended(exit) }
         }
         self.process = process
+        remnant?.note(process.id)
         input = PipeWriter(
             owning: streams.input, queue: queue, loop: loop, maximumPendingBytes: Self.maximumPendingBytes)
         do throws(SystemError) {
@@ -280,6 +291,7 @@ actor ChildSession {
 
     private func answer(_ id: Int, _ answer: Answer) -> Bool {
         guard pending[id] != nil else {
+            strayAnswerCount += 1
             // Answers to events that were given up, and second answers, are not worth a warning each.
             logger.debug("handler answered what nobody asked")
             return false
@@ -297,8 +309,10 @@ actor ChildSession {
         guard !line.isEmpty else { return }
         noiseCount += 1
         if noiseCount == 1 {
+            let beginning = String(decoding: line.prefix(200), as: UTF8.self)
+            firstNoise = beginning
             // Nothing of a customer is known to it before the handshake, so the line may be quoted.
-            let quoted = isIntroduced ? "" : String(decoding: line.prefix(200), as: UTF8.self)
+            let quoted = isIntroduced ? "" : beginning
             logger.warning("handler writes noise to standard output", metadata: ["line": "\(quoted)"])
         }
         guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
@@ -309,6 +323,7 @@ actor ChildSession {
     }
 
     private func ended(_ exit: SpawnedProcess.Exit) {
+        remnant?.forget()
         // What it wrote before it ended counts.
         output?.finish()
         errors?.finish()

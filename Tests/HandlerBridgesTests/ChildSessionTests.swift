@@ -83,16 +83,24 @@ struct ChildSessionTests {
         // One that a child would inherit, if it could.
         let inheritable = open("/dev/null", O_RDONLY)
         defer { close(inheritable) }
+        // `pid (cat) state parent group …`, then `SigBlk:` and `SigIgn:`; the shell's own would be what it does to fork.
+        let (process, words) = try await words(of: "exec cat /proc/self/stat /proc/self/status >words")
+        #expect(words[4] == "\(process.id)")
+        for name in ["SigIgn:", "SigBlk:"] {
+            let index = try #require(words.firstIndex(of: name))
+            let set = try #require(UInt64(words[index + 1], radix: 16))
+            // Signals 32 and 33 are the C library's own (nptl(7)).
+            #expect(set & ~0x1_8000_0000 == 0, "\(name) \(words[index + 1])")
+        }
+        // The fourth is that of the folder which is listed.
+        #expect(try await self.words(of: "exec ls /proc/self/fd >words").1 == ["0", "1", "2", "3"])
+    }
+
+    /// What a child that is started while a signal is blocked writes to the file `words`.
+    private func words(of command: String) async throws -> (SpawnedProcess, [String]) {
         let (exits, exit) = AsyncStream.makeStream(of: SpawnedProcess.Exit.self)
-        // The shell's own words alone: while it starts a program all its signals are blocked.
-        let script = """
-            while read -r line; do echo "$line"; done </proc/self/stat >stat
-            while read -r line; do echo "$line"; done </proc/self/status >status
-            exec ls /proc/self/fd >fds
-            """
         let program = SpawnedProcess.Program(
-            ["sh", "-c", script],
-            environment: ExecBinder.environment(for: "b"), directory: directory.path)
+            ["sh", "-c", command], environment: ExecBinder.environment(for: "b"), directory: directory.path)
         let loop = try DescriptorLoop()
         var (signals, before) = (sigset_t(), sigset_t())
         sigemptyset(&signals)
@@ -109,21 +117,70 @@ struct ChildSessionTests {
         defer { for end in [streams.input, streams.output, streams.error] { close(end) } }
         var iterator = exits.makeAsyncIterator()
         #expect(await iterator.next() == .status(0))
-        func words(_ name: String) throws -> [Substring] {
-            let bytes = try Descriptor.open(reading: directory.file(name)).readToEnd(maximumBytes: 1 << 20)
-            return String(decoding: bytes, as: UTF8.self).split { $0 == " " || $0 == "\n" || $0 == "\t" }
+        let bytes = try Descriptor.open(reading: directory.file("words")).readToEnd(maximumBytes: 1 << 20)
+        let text = String(decoding: bytes, as: UTF8.self)
+        return (process, text.split { $0 == " " || $0 == "\n" || $0 == "\t" }.map(String.init))
+    }
+
+    /// A process that only ends when it is killed, and the record of it.
+    private func stubborn(_ loop: DescriptorLoop) async throws -> (
+        SpawnedProcess, ProcessRecord, AsyncStream<SpawnedProcess.Exit>
+    ) {
+        let (exits, exit) = AsyncStream.makeStream(of: SpawnedProcess.Exit.self)
+        let program = SpawnedProcess.Program(
+            ["sh", "-c", "trap '' TERM; echo; exec sleep 1000"],
+            environment: ExecBinder.environment(for: "b"), directory: directory.path)
+        let (process, streams) = try SpawnedProcess.start(
+            program, queue: DispatchQueue(label: "test"), loop: loop
+        ) { exit.yield($0) }
+        // From its first word on it does not listen.
+        _ = fcntl(streams.output, F_SETFL, 0)
+        var byte: UInt8 = 0
+        #expect(read(streams.output, &byte, 1) == 1)
+        for end in [streams.input, streams.output, streams.error] { close(end) }
+        return (process, try #require(ProcessRecord(of: process.id)), exits)
+    }
+
+    @Test func `what an earlier server left is ended before a handler starts`() async throws {
+        let loop = try DescriptorLoop()
+        let (_, record, exits) = try await stubborn(loop)
+        try AtomicFile.write(Array(record.text.utf8), to: directory.file("process"))
+        let session = ChildSession(
+            label: "test", loop: loop, timings: .quick, host: nil, tail: LogTail(),
+            remnant: Remnant(directory: directory.path), logger: log.logger)
+        let program = SpawnedProcess.Program(
+            ["cat"], environment: ExecBinder.environment(for: "b"), directory: directory.path)
+        #expect(try await session.start(program))
+        var iterator = exits.makeAsyncIterator()
+        #expect(await iterator.next() == .signal(9))
+        #expect(log.lines.contains { $0.contains("of an earlier server") })
+        let named = try Descriptor.open(reading: directory.file("process")).readToEnd(maximumBytes: 4096)
+        let now = ProcessRecord(String(decoding: named, as: UTF8.self))
+        #expect(now?.id == (await session.processID))
+        #expect(now?.isRunning ?? false)
+        await session.stop()
+        #expect(!Directory.exists(directory.file("process")))
+    }
+
+    @Test func `a process is only ended when it is the one that was written down`() async throws {
+        let loop = try DescriptorLoop()
+        let (process, record, exits) = try await stubborn(loop)
+        let words = record.text.split(separator: " ").map(String.init)
+        #expect(ProcessRecord(record.text) == record)
+        let others = [
+            "\(words[0]) \((UInt64(words[1]) ?? 0) + 1) \(words[2])", "\(words[0]) \(words[1]) another",
+            "0 0 \(words[2])", "-1 0 x", "", "no record at all",
+        ]
+        for text in others {
+            try AtomicFile.write(Array(text.utf8), to: directory.file("process"))
+            let remnant = Remnant(directory: directory.path)
+            #expect(!remnant.end(grace: .zero, queue: DispatchQueue(label: "test")), "\(text)")
         }
-        // `pid (sh) state parent group …`
-        #expect(try words("stat")[4] == "\(process.id)")
-        let status = try words("status")
-        for name in ["SigIgn:", "SigBlk:"] {
-            let index = try #require(status.firstIndex(of: Substring(name)))
-            let set = try #require(UInt64(status[index + 1], radix: 16))
-            // Signals 32 and 33 are the C library's own (nptl(7)).
-            #expect(set & ~0x1_8000_0000 == 0, "\(name) \(status[index + 1])")
-        }
-        // The fourth is that of the folder which is listed.
-        let descriptors = try words("fds")
-        #expect(descriptors == ["0", "1", "2", "3"])
+        #expect(record.isRunning)
+        process.signalGroup(TerminationSignal.final)
+        var iterator = exits.makeAsyncIterator()
+        #expect(await iterator.next() == .signal(9))
+        #expect(!record.isRunning)
+        withExtendedLifetime(loop) {}
     }
 }

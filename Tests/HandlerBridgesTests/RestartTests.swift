@@ -86,6 +86,29 @@ struct RestartTests {
         withExtendedLifetime(directory) {}
     }
 
+    @Test func `an operator's restart waits for no pause`() async throws {
+        let (log, directory) = (LogCollector(), TemporaryDirectory())
+        var timings = ChildTimings.quick
+        timings.restarts.firstPause = .seconds(300)
+        let program = Fixture.directory + "/handlers/faulty.py"
+        let (handler, host) = try child(#"["\#(program)", "good"]"#, timings, directory, log)
+        await handler.provision(host)
+        #expect(await handler.waitUntilReady())
+        let first = try #require(await handler.report.processID)
+        await handler.restart()
+        let deadline = ContinuousClock.now + .seconds(20)
+        var second: Int32?
+        while second == nil, ContinuousClock.now < deadline {
+            await Task.yield()
+            second = await handler.report.processID
+            if second == first { second = nil }
+        }
+        #expect(second != nil)
+        #expect(handler.restarts == 1)
+        await handler.shutdown()
+        withExtendedLifetime(directory) {}
+    }
+
     @Test func `a program that is not there is named, and so is how its rest ends`() async throws {
         let log = LogCollector()
         var timings = ChildTimings()
