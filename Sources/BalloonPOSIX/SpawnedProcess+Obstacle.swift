@@ -19,6 +19,25 @@ extension SpawnedProcess.Program {
         return obstacle
     }
 
+    /// What to do about an error of its start, or about its ``obstacle``, as a phrase.
+    package func advice(about error: SystemError) -> String {
+        let name = command.first ?? ""
+        if !name.utf8.contains(UInt8(ascii: "/")) {
+            return Directory.exists(directory + "/" + name) && !name.isEmpty
+                ? "write ./\(name): a name without a slash is looked for on the PATH"
+                : "install it, or write its path; a name without a slash is looked for on the PATH"
+        }
+        let path = candidates(name)[0]
+        if Directory.isDirectory(path) { return "it is a folder: name the program in it" }
+        guard Directory.exists(path) else { return "check its path, which counts from \(directory)" }
+        return switch error.code {
+        case EACCES: "chmod +x \(name)"
+        case ENOEXEC: "begin it with a line that names what runs it, such as #!/usr/bin/env python3"
+        case ENOENT: "its first line names a program that is not there"
+        default: "check its mode and its first line"
+        }
+    }
+
     /// Where a start looks, as `posix_spawnp` does it in ``directory``.
     private func candidates(_ name: String) -> [String] {
         let folders =

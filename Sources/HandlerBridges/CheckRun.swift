@@ -9,12 +9,18 @@ struct CheckRun {
     let check: HandlerCheck
     let loop: DescriptorLoop
     let directory: String
-    private(set) var findings: [HandlerCheck.Finding] = []
+    private(set) var isSound = true
+    private let tell: @Sendable (HandlerCheck.Finding) -> Void
+    private let tail = LogTail()
     private var nextDelivery = 1
     /// What took longest, and how long.
     private var slowest: (name: String, time: Duration) = ("nothing", .zero)
 
-    init(check: HandlerCheck, loop: DescriptorLoop, directory: String) {
+    init(
+        check: HandlerCheck, loop: DescriptorLoop, directory: String,
+        tell: @escaping @Sendable (HandlerCheck.Finding) -> Void
+    ) {
+        self.tell = tell
         self.check = check
         self.loop = loop
         self.directory = directory
@@ -24,14 +30,11 @@ struct CheckRun {
         guard let (session, introduction) = await begin("handshake") else { return }
         guard await lookAtEvents(session, introduction) else { return await session.kill() }
         await lookAtOddities(session, introduction)
-        let noise = await session.noiseCount
-        note(
-            "noise",
-            noise == 0
-                ? .passed("nothing but messages on standard output")
-                : .failed(
-                    "\(noise) lines on standard output are no messages",
-                    mend: "print to standard error instead"))
+        if let noise = await session.firstNoise {
+            note("noise", CheckFailure.noise(noise))
+        } else {
+            note("noise", .passed("nothing but messages on standard output"))
+        }
         await lookAtShutdown(session)
         await lookAtCrash()
     }
@@ -39,11 +42,8 @@ struct CheckRun {
     /// Starts the program and waits for its introduction; nil when there is none.
     private mutating func begin(_ name: String) async -> (ChildSession, Introduction)? {
         let session: ChildSession
-        do throws(SystemError) { session = try await check.start(loop) } catch {
-            note(
-                name,
-                .failed("it cannot be started: \(error)", mend: "check its path, its mode and its first line")
-            )
+        do throws(SystemError) { session = try await check.start(loop, tail) } catch {
+            note(name, CheckFailure("it cannot be started: \(error)", check.advice(about: error)))
             return nil
         }
         switch await check.introduce(session) {
@@ -52,7 +52,7 @@ struct CheckRun {
             note(name, .passed("\(introduction.name ?? "no name"); wants \(kinds.joined(separator: ", "))"))
             return (session, introduction)
         case .failure(let failure):
-            note(name, .failed(failure.what, mend: failure.mend))
+            note(name, failure)
             await session.kill()
             return nil
         }
@@ -123,10 +123,21 @@ struct CheckRun {
         _ name: String, _ event: InboundEvent, _ session: ChildSession, attempt: Int = 1, inFile: Bool = false
     ) async -> Bool {
         let begun = ContinuousClock.now
+        let strayAnswers = await session.strayAnswerCount
         let answer = await ask(session, event, attempt: attempt, inFile: inFile)
         let time = ContinuousClock.now - begun
         if time > slowest.time { slowest = (name, time) }
-        note(name, verdict(answer, after: time))
+        switch answer {
+        case .failure(.timedOut) where await session.strayAnswerCount > strayAnswers:
+            note(name, .strayAnswer)
+        case .failure(.ended):
+            let exit = await session.waitForExit()
+            note(
+                name,
+                CheckFailure(
+                    "the process ended with \(exit.words)", "catch the error; standard error says which"))
+        default: note(name, verdict(answer, after: time))
+        }
         return switch answer {
         case .success, .failure(.refused): true
         case .failure: false
@@ -193,7 +204,7 @@ struct CheckRun {
             exit == .status(0)
                 ? .passed("it ended by itself")
                 : .failed(
-                    "it ended with \(exit)",
+                    "it ended with \(exit.words)",
                     mend:
                         "end with status 0 when standard input ends, within \(check.timings.grace.milliseconds) ms"
                 ))
@@ -207,8 +218,13 @@ struct CheckRun {
         await second.stop()
     }
 
+    private mutating func note(_ name: String, _ failure: CheckFailure) {
+        note(name, .failed(failure.what, mend: failure.mend))
+    }
+
     private mutating func note(_ name: String, _ verdict: HandlerCheck.Finding.Verdict) {
-        findings.append(HandlerCheck.Finding(name: name, verdict: verdict))
+        if case .failed = verdict { isSound = false }
+        tell(HandlerCheck.Finding(name: name, verdict: verdict, log: tail.drain()))
     }
 }
 
@@ -266,8 +282,6 @@ extension CheckRun {
             .failed(
                 "error \(failure.code): \(failure.message)",
                 mend: "answer the event, or leave its kind out of events")
-        case .failure(.ended):
-            .failed("the process ended", mend: "catch the error; standard error says which it is")
         case .failure(let error): .failed(error.reason, mend: "read standard input line by line")
         }
     }

@@ -32,15 +32,15 @@ package struct ExecBinder: HandlerBinder {
         try child(request)
     }
 
-    /// The program that a binding names and why it cannot be started; nil when nothing speaks against it.
+    /// The program that a binding names, why it cannot be started, and what to do; nil when nothing speaks against it.
     ///
     /// A server starts nevertheless: the program may come later, and other businesses do not wait for it.
     package static func obstacle(
         of binding: JSONValue, in directory: String
-    ) -> (program: String, error: SystemError)? {
+    ) -> (program: String, error: SystemError, advice: String)? {
         guard let command = try? command(binding) else { return nil }
         let program = SpawnedProcess.Program(command, environment: [:], directory: directory)
-        return program.obstacle.map { (command[0], $0) }
+        return program.obstacle.map { (command[0], $0, program.advice(about: $0)) }
     }
 
     /// Makes a handler.

@@ -21,6 +21,8 @@ package struct HandlerCheck: Sendable {
         package let name: String
         /// What was found.
         package let verdict: Verdict
+        /// What the program has logged since the finding before.
+        package var log: [String] = []
     }
 
     /// How long the program may take for one event.
@@ -43,20 +45,21 @@ package struct HandlerCheck: Sendable {
     }
 
     /// Looks at everything, and tells each finding at once; whether all is well.
-    package func run(_ tell: (Finding) -> Void) async -> Bool {
+    package func run(_ tell: @escaping @Sendable (Finding) -> Void) async -> Bool {
         let loop: DescriptorLoop
         do throws(SystemError) { loop = try DescriptorLoop() } catch {
             tell(Finding(name: "start", verdict: .failed("\(error)", mend: "raise the limit of open files")))
             return false
         }
-        var run = CheckRun(check: self, loop: loop, directory: program.directory)
+        var run = CheckRun(check: self, loop: loop, directory: program.directory, tell: tell)
         await run.lookAtAll()
-        for finding in run.findings { tell(finding) }
-        return !run.findings.contains { if case .failed = $0.verdict { true } else { false } }
+        return run.isSound
     }
 
-    func start(_ loop: DescriptorLoop) async throws(SystemError) -> ChildSession {
-        let tail = LogTail()
+    /// What to do about a program that could not be started.
+    func advice(about error: SystemError) -> String { program.advice(about: error) }
+
+    func start(_ loop: DescriptorLoop, _ tail: LogTail) async throws(SystemError) -> ChildSession {
         let session = ChildSession(
             label: "balloon.check", loop: loop, timings: timings,
             host: HandlerHost(business: BusinessID("check"), slug: "check", logger: logger) { _, _, _ in
@@ -82,17 +85,33 @@ package struct HandlerCheck: Sendable {
             } catch {
                 return .failure(CheckFailure("\(error)", "answer initialize as the protocol says"))
             }
-        case .failure(.timedOut):
-            return .failure(
-                CheckFailure(
-                    "initialize was not answered within \(timings.handshake.milliseconds / 1000) s",
-                    "answer it first, and flush standard output after each line"))
         case .failure(.refused(let failure)):
             return .failure(
                 CheckFailure(
                     "initialize was refused: \(failure.message)", "give it the configuration that it needs"))
-        case .failure(let error):
-            return .failure(CheckFailure(error.reason, "read standard input, and answer initialize"))
+        case .failure(let error): return .failure(await failure(error, session))
+        }
+    }
+
+    /// Why there is no answer to the first call.
+    private func failure(_ error: BridgeError, _ session: ChildSession) async -> CheckFailure {
+        if let noise = await session.firstNoise { return .noise(noise) }
+        switch error {
+        case .timedOut where await session.strayAnswerCount > 0: return .strayAnswer
+        case .timedOut:
+            return CheckFailure(
+                "initialize was not answered within \(timings.handshake.milliseconds / 1000) s",
+                "answer it first, and flush standard output after each line")
+        case .ended:
+            let exit = await session.waitForExit()
+            // What env(1) and shells say of a program that they cannot run.
+            let isMissing = exit == .status(126) || exit == .status(127)
+            return CheckFailure(
+                "the process ended with \(exit.words)",
+                isMissing
+                    ? "its first line names a program that cannot be run; look also for carriage returns"
+                    : "standard error says why; it must stay, read standard input, and answer initialize")
+        default: return CheckFailure(error.reason, "read standard input, and answer initialize")
         }
     }
 
@@ -107,5 +126,25 @@ struct CheckFailure: Error {
     init(_ what: String, _ mend: String) {
         self.what = what
         self.mend = mend
+    }
+
+    static func noise(_ line: String) -> CheckFailure {
+        CheckFailure(
+            "on standard output stands what is no message: \(line)",
+            "write one line of JSON there for each answer, {\"jsonrpc\":\"2.0\",\"id\":…,\"result\":…}, and "
+                + "all the rest to standard error")
+    }
+
+    static let strayAnswer = CheckFailure(
+        "an answer came with an id that no open call has", "answer each call with its own id, as it came")
+}
+
+extension SpawnedProcess.Exit {
+    /// For a person.
+    var words: String {
+        switch self {
+        case .status(let number): "status \(number)"
+        case .signal(let number): "signal \(number)"
+        }
     }
 }

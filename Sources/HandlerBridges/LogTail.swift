@@ -7,6 +7,14 @@ final class LogTail: Sendable {
 
     var lines: [String] { kept.withLock { $0 } }
 
+    /// The lines since the last call, which are forgotten.
+    func drain() -> [String] {
+        kept.withLock { lines in
+            defer { lines = [] }
+            return lines
+        }
+    }
+
     func append(_ line: String) {
         kept.withLock { lines in
             // A tenth at a time, so that a flood does not move the others for each line.

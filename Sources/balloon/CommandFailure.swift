@@ -7,6 +7,8 @@ enum CommandFailure: Error, Equatable {
     case unknownArgument(String, reason: String, hint: String)
     /// A file that was named cannot be read: the caller corrects the path or the file's mode.
     case unreadable(path: String, SystemError)
+    /// A program that was named cannot be started: the caller does what the hint says.
+    case unstartable(program: String, SystemError, hint: String)
     /// Not all could be written to a file or a stream: the caller makes room, or looks at what reads it.
     case unwritten(to: String, SystemError)
     /// A file that was named does not hold what it must: the caller corrects it.

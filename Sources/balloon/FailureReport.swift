@@ -34,6 +34,8 @@ struct FailureReport {
             self.init(.usage, "\(argument) \(reason)", hint: hint)
         case .unreadable(let path, let error):
             self.init(.unavailable, "\(path): \(error)", hint: "check the path and its mode")
+        case .unstartable(let program, let error, let hint):
+            self.init(.unavailable, "\(program): \(error)", hint: hint)
         case .unwritten(let target, let error):
             self.init(
                 .unavailable, "\(target): \(error)", hint: "not all was written: is there room on the disk?")

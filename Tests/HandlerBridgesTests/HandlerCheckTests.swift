@@ -13,7 +13,7 @@ import Testing
 /// The conformance kit: samples pass it, and every fault is named with what its author must mend.
 struct HandlerCheckTests {
     private func findings(_ command: [String]) async throws -> (
-        isSound: Bool, failures: [String: String], passed: [String]
+        isSound: Bool, failures: [String: String], passed: [String], log: [String]
     ) {
         let directory = TemporaryDirectory()
         let customer = SimulatedCustomer(
@@ -43,7 +43,7 @@ struct HandlerCheckTests {
             case .passed: passed.append(finding.name)
             }
         }
-        return (isSound, failures, passed)
+        return (isSound, failures, passed, found.withLock { $0.flatMap(\.log) })
     }
 
     @Test(arguments: ["shop.py", "shop.mjs", "shop.sh", "swift"])
@@ -63,12 +63,14 @@ struct HandlerCheckTests {
     private static let faults: [(fault: String, name: String, words: String)] = [
         ("silent", "handshake", "flush standard output"), ("unflushed", "handshake", "flush standard output"),
         ("wrongVersion", "handshake", "protocol version"),
-        ("garbage", "handshake", "the handler's process ended"),
-        ("noise", "noise", "print to standard error"), ("malformed", "event text", "\"outcome\""),
+        ("garbage", "handshake", "no message: starting up, step 0"),
+        ("noise", "noise", "no message: Loading the catalogue ... / write one line of JSON"),
+        ("malformed", "event text", "\"outcome\""),
         ("late", "event text", "no answer within 800 ms"), ("exit", "event text", "catch the error"),
         ("long", "event text", "no answer"), ("deaf", "event text", "no answer"),
         ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "replies[0]"),
-        ("crash", "event text", "the process ended"),
+        ("crash", "event text", "the process ended with status 5"), ("wrongID", "event text", "its own id"),
+        ("stillborn", "handshake", "the process ended with status 7"),
         ("pieces", "an event in pieces", "until the line ends"), ("halfDeadline", "slow", "raise"),
         ("small", "an event of over 1 MiB, in a file", "the process ended"),
     ]
@@ -85,5 +87,30 @@ struct HandlerCheckTests {
     @Test func `a program that is not there is a finding`() async throws {
         let found = try await findings(["./missing"])
         #expect(found.failures["handshake"]?.contains("check its path") ?? false)
+    }
+
+    /// What a beginner's file can be, and what is said of it.
+    private static let files: [(text: String, words: String)] = [
+        ("print('hello')\n", "begin it with a line"),
+        ("#!/no/such/python\n", "its first line names a program"),
+        ("#!/usr/bin/env sh\r\necho\r\n", "look also for carriage returns"),
+        ("#!/usr/bin/env sh\necho oh no >&2\nexit 3\n", "the process ended with status 3"),
+        ("#!/usr/bin/env sh\necho hello; read line\n", "no message: hello"),
+    ]
+
+    @Test(arguments: files)
+    func `a file that is no handler yet is told what it lacks`(_ text: String, _ words: String) async throws {
+        let directory = TemporaryDirectory()
+        try AtomicFile.write(Array(text.utf8), to: directory.file("bot"))
+        #expect(
+            try await findings([directory.file("bot")]).failures["handshake"]?.contains("chmod +x") ?? false)
+        try Directory.makeExecutable(directory.file("bot"))
+        let found = try await findings([directory.file("bot")])
+        #expect(found.failures["handshake"]?.contains(words) ?? false, "\(found.failures)")
+    }
+
+    @Test func `what a program logs comes with what was found`() async throws {
+        let found = try await findings(["sh", "-c", "echo oh no >&2; exit 3"])
+        #expect(found.log == ["oh no"])
     }
 }

@@ -13,6 +13,10 @@ import Testing
         arguments: [
             (CommandFailure.unknownArgument("x", reason: "r", hint: "h"), CommandStatus.usage),
             (CommandFailure.unreadable(path: "p", SystemError("open", code: 2)), .unavailable),
+            (
+                CommandFailure.unstartable(program: "p", SystemError("access", code: 2), hint: "h"),
+                .unavailable
+            ),
             (CommandFailure.unwritten(to: "p", SystemError("write", code: 28)), .unavailable),
             (CommandFailure.socketPathTooLong("p"), .unavailable),
             (CommandFailure.malformed(path: "p", reason: "r"), .badData),

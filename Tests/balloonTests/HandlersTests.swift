@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import Glibc
 import TestSupport
 import Testing
 
@@ -78,6 +79,7 @@ import Testing
         let started = try await shell.run("balloon dev --handler ./shop.py --listen 127.0.0.1:0")
         #expect(started.status == 69)
         #expect(started.errors.contains("./shop.py: access: No such file or directory"))
+        #expect(started.errors.contains("hint: check its path, which counts from"))
     }
 
     @Test func `init writes a package in Swift that is the example's, word for word`() async throws {
@@ -183,6 +185,39 @@ import Testing
         let deadline = ContinuousClock.now + .seconds(30)
         while processes.contains(where: isRunning), ContinuousClock.now < deadline { await Task.yield() }
         #expect(!processes.contains(where: isRunning))
+    }
+
+    @Test func `what outlives a server that is killed is ended by the next`() async throws {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        // It reads nothing, and so does not notice.
+        let deaf = #"{"businessID":"b-1","name":"Shop","handler":{"exec":["sleep","1000"]}}"#
+        try AtomicFile.write(Array(deaf.utf8), to: directory.file("businesses/shop.json"))
+        let command =
+            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
+            + " --listen 127.0.0.1:0 2>>log"
+        let first = try shell.start(command)
+        _ = try #require(await first.output(until: "listening on 127.0.0.1:"))
+        let path = directory.file("data/handlers/shop/process")
+        let deadline = ContinuousClock.now + .seconds(30)
+        // It may be there before its content is.
+        func named() -> Int? { (try? text(path))?.split(separator: " ").first.flatMap { Int($0) } }
+        while named() == nil, ContinuousClock.now < deadline { await Task.yield() }
+        let process = try #require(named())
+        first.kill()
+        _ = await first.wait()
+        #expect(isRunning(process))
+        let second = try shell.start(command)
+        _ = try #require(await second.output(until: "listening on 127.0.0.1:"))
+        while isRunning(process), ContinuousClock.now < deadline { await Task.yield() }
+        #expect(!isRunning(process))
+        try await log("of an earlier server", in: directory)
+        // The second's is left too, and nobody comes after it.
+        while named() == process || named() == nil, ContinuousClock.now < deadline { await Task.yield() }
+        second.kill()
+        _ = await second.wait()
+        let rest = try #require(named())
+        #expect(rest != process && Glibc.kill(pid_t(rest), SIGKILL) == 0)
     }
 
     @Test func `dev lets a program answer for its business`() async throws {

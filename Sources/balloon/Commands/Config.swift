@@ -33,12 +33,12 @@ struct Config: AsyncParsableCommand {
             if case .handler(let binding) = business.fallback?.answer { bindings.append(binding) }
             return bindings.compactMap { binding in
                 guard case .bound(by: "exec", let value) = binding,
-                    let (program, error) = ExecBinder.obstacle(of: value, in: business.directory)
+                    let obstacle = ExecBinder.obstacle(of: value, in: business.directory)
                 else { return nil }
                 return ConfigurationProblem(
                     at: .file("\(business.directory)/\(business.slug).json"),
-                    "names the program \(terminalText(program)), which cannot be started: \(error)",
-                    hint: "check its path, which counts from the folder of this file, and its mode")
+                    "names the program \(terminalText(obstacle.program)), which cannot be started: \(obstacle.error)",
+                    hint: terminalText(obstacle.advice))
             }
         }
     }

@@ -44,6 +44,7 @@ struct Dev: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func validate() throws {
+        if handler?.isEmpty ?? false { throw ValidationError("The handler's name is empty.") }
         if listen.localURL == nil { throw ValidationError("balloon dev listens on a TCP address only.") }
     }
 
@@ -68,7 +69,8 @@ struct Dev: AsyncParsableCommand {
         guard let handler else { return .builtin(name: DemoHandlerFactory().name, configuration: nil) }
         let program = SpawnedProcess.Program([handler], environment: [:], directory: ".")
         if let error = program.obstacle {
-            throw CommandFailure.unreadable(path: terminalText(handler), error)
+            throw CommandFailure.unstartable(
+                program: terminalText(handler), error, hint: terminalText(program.advice(about: error)))
         }
         var writer = JSONWriter()
         writer.object { writer in

@@ -130,19 +130,27 @@ struct Handlers: AsyncParsableCommand {
                 command,
                 configuration: try config.map { path throws(CommandFailure) in try CommandFile.json(path).root
                 },
-                samples: try Self.samples(), logger: Logger(label: "balloon"))
+                samples: try Self.samples(),
+                logger: Logger(label: "balloon") { _ in SwiftLogNoOpLogHandler() })
             check.deadline = .seconds(deadline)
-            let isSound = await check.run { finding in
-                switch finding.verdict {
-                case .passed(let fact):
-                    StandardStream.output.write("ok    \(finding.name): \(terminalText(fact))\n")
-                case .failed(let what, let mend):
-                    StandardStream.output.write("FAIL  \(finding.name): \(terminalText(what))\n")
-                    StandardStream.output.write("      \(terminalText(mend))\n")
-                }
-            }
-            guard isSound else { throw ExitCode(CommandStatus.failed.rawValue) }
+            guard await check.run(Self.tell) else { throw ExitCode(CommandStatus.failed.rawValue) }
         }
+
+        @Sendable private static func tell(_ finding: HandlerCheck.Finding) {
+            // What it logged was before what came of it.
+            for line in finding.log.suffix(maximumLogLines) {
+                StandardStream.output.write("    | \(terminalText(line))\n")
+            }
+            switch finding.verdict {
+            case .passed(let fact):
+                StandardStream.output.write("ok    \(finding.name): \(terminalText(fact))\n")
+            case .failed(let what, let mend):
+                StandardStream.output.write("FAIL  \(finding.name): \(terminalText(what))\n")
+                StandardStream.output.write("      \(terminalText(mend))\n")
+            }
+        }
+
+        private static let maximumLogLines = 20
 
         /// What a customer with a device that can show everything sends.
         private static func samples() throws -> [InboundEvent] {

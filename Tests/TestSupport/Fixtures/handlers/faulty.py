@@ -92,6 +92,8 @@ def event(call):
         select.select([], [], [], 0.45)
     if fault == "late" and first:
         select.select([], [], [], 1.2)
+    if fault == "wrongID":
+        answer = result({"id": 1}, {})
     if fault == "unknown":
         write(json.dumps({"jsonrpc": "2.0", "id": 99999, "result": {"replies": ["nobody asked"]}}))
     if fault == "refusing" and first:
@@ -109,6 +111,8 @@ def event(call):
             json.dump(dict(os.environ), file)
 
 
+if fault == "stillborn":
+    sys.exit(7)
 if fault == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 def lines():
