@@ -138,6 +138,9 @@ let package = Package(
         testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerTestKitTests", ["HandlerTestKit", "HandlerKit"]),
+        testTarget(
+            "StdioHandlerTests",
+            ["StdioHandler", "HandlerProtocol", "HandlerKit", "BalloonJSON", "BalloonPOSIX"]),
         testTarget("HandlerProtocolTests", ["HandlerProtocol", "HandlerKit", "BalloonJSON"]),
         // The package in config/handlers/swift, built here too, so that the tests run it.
         .executableTarget(

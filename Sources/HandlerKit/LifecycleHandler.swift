@@ -10,7 +10,7 @@ public protocol LifecycleHandler: Handler {
     /// Gets what the handler needs: connections, caches, clients.
     ///
     /// Its events wait, in order, until it returns; other businesses do not. When it throws it is called again, after
-    /// pauses that grow to half a minute.
+    /// pauses that grow to half a minute. In a child process it has 10 seconds, and the process begins anew with it.
     func provision(_ host: HandlerHost) async throws
 
     /// Ends what ``provision(_:)`` began; called once, after the last event, and waited for.

@@ -58,7 +58,7 @@ final class Session: Sendable {
         }
     }
 
-    /// Makes the handler and says what it wants, then lets it get ready: its events wait for it meanwhile.
+    /// Makes the handler, lets it get ready, and says what it wants: its events wait for that, and count no attempt.
     private func initialize(_ id: JSONValue, _ params: JSONValue) async {
         do {
             let initialization = try Initialization(params)

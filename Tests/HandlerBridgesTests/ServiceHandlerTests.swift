@@ -15,6 +15,7 @@ import Testing
 
 struct ServiceHandlerTests {
     static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+    private static let newSecret = "whsec_bmV3IHNlY3JldCBvZiB0aGUgZmlzaG1vbmdlciE="
 
     @Test func `the signature is that of the specification's sample`() throws {
         let signature = WebhookSignature(secrets: [try Secret(webhook: Self.secret)])
@@ -153,6 +154,59 @@ struct ServiceHandlerTests {
         #expect(seen.withLock { $0 } == ["signed"])
         await server.stop()
         await service.stop(within: .zero)
+    }
+
+    @Test
+    func `a service that asks for time is asked again, and a secret that is replaced counts after a reload`()
+        async throws
+    {
+        let times = Mutex<[(instant: ContinuousClock.Instant, attempt: String, signatures: [String])]>([])
+        let log = LogCollector()
+        let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
+            func value(_ name: String) -> String {
+                request.fields.first { $0.name.lowercased() == name }?.value ?? ""
+            }
+            let body = Array(request.body)
+            let signers = [Self.secret, Self.newSecret].map { secret in
+                (try? Secret(webhook: secret)).map { WebhookSignature(secrets: [$0]) }
+            }
+            let expected = signers.map {
+                $0?.sign(id: value("webhook-id"), timestamp: Int(value("webhook-timestamp")) ?? 0, body: body)
+            }
+            let signatures = value("webhook-signature").split(separator: " ").map { signature in
+                expected.firstIndex { $0 == String(signature) }.map { ["old", "new"][$0] } ?? "forged"
+            }
+            let count = times.withLock { times in
+                times.append((.now, value("balloon-attempt"), signatures))
+                return times.count
+            }
+            guard count == 1 else { return HTTPResponse(.ok, json: Array(#"{"replies":["now"]}"#.utf8)) }
+            return HTTPResponse(.serviceUnavailable, fields: [("Retry-After", "2")])
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: log.logger)
+        let url = "http://\(try await service.start()[0])/hook"
+        let directory = TemporaryDirectory()
+        try AtomicFile.write(Array(Self.secret.utf8), to: directory.file("new"))
+        let binding = #"{"http": {"url": "\#(url)", "secret": [{"file": "new"}, {"env": "HOOK"}]}}"#
+        let server = try await BridgedServer([binding], directory: directory)
+        for round in 1...2 {
+            let customer = server.customer()
+            #expect(try await customer.post(customer.message(.text)).status == 200)
+            let replies = await server.gateway.waitForMessages(customer: customer.id)
+            #expect(replies.map { $0.message.root["body"]?.string } == ["now"])
+            guard round == 1 else { break }
+            try AtomicFile.write(Array(Self.newSecret.utf8), to: directory.file("new"))
+            await server.reload([binding])
+        }
+        await server.stop()
+        await service.stop(within: .zero)
+        let calls = times.withLock { $0 }
+        #expect(calls.map(\.attempt) == ["1", "2", "1"])
+        #expect(calls.map(\.signatures) == [["old", "old"], ["old", "old"], ["new", "old"]])
+        // The schedule alone would have come back after one second.
+        #expect(calls[1].instant - calls[0].instant >= .milliseconds(1900))
     }
 
     private func context() throws -> Context {

@@ -87,6 +87,12 @@ import Testing
         let written = try await Shell(directory: directory.path).run(
             "balloon init bot --handler swift --package ../../..")
         #expect(written.status == 0, "\(written.errors)")
+        #expect(written.output.contains("The server's package is not in bot/../../..: correct its path"))
+        let root = Fixture.directory.dropLast("/Tests/TestSupport/Fixtures".count)
+        let found = try await Shell(directory: directory.path).run(
+            "balloon init found --handler swift --package \(quoted(String(root)))")
+        #expect(found.status == 0)
+        #expect(!found.output.contains("correct its path"))
         for name in ["Package.swift", "Sources/shop/main.swift", "Sources/shop/Shop.swift"] {
             #expect(
                 try text(directory.file("bot/" + name)) == text(Self.samples + "swift/" + name), "\(name)")

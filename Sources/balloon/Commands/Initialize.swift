@@ -20,7 +20,9 @@ struct Initialize: ParsableCommand {
     @Option(help: "The handler's language.")
     var handler: Language
 
-    @Option(help: ArgumentHelp("Where this server's package is, for a handler in Swift.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp(
+            "Where this server's package is, seen from dir; for a handler in Swift.", valueName: "dir"))
     var package = "../balloon"
 
     func validate() throws {
@@ -121,7 +123,16 @@ struct Initialize: ParsableCommand {
     private var next: String {
         let program = handler == .python ? "./shop.py" : ".build/debug/shop"
         let build = handler == .swift ? "  swift build\n" : ""
-        return """
+        let place = package.hasPrefix("/") ? package : path(package)
+        let isLost = handler == .swift && !Directory.exists(place + "/Package.swift")
+        let lost =
+            isLost
+            ? """
+
+            The server's package is not in \(terminalText(place)): correct its path in \(terminalText(path("Package.swift"))).
+
+            """ : ""
+        return lost + """
 
             Now, in \(terminalText(directory)):
             \(build)  balloon handlers check \(program)

@@ -1,0 +1,182 @@
+import BalloonJSON
+import BalloonPOSIX
+import Dispatch
+import Glibc
+import HandlerKit
+import HandlerProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import StdioHandler
+
+/// A handler in Swift as a child process: the same steps as within a server, in lines.
+struct SessionTests {
+    private final class Steps: Sendable {
+        private let kept = Mutex<[String]>([])
+        var all: [String] { kept.withLock { $0 } }
+        func add(_ step: String) { kept.withLock { $0.append(step) } }
+    }
+
+    private struct Baker: TextHandler, LifecycleHandler {
+        struct Burnt: Error {}
+
+        let bread: String
+        let steps: Steps
+
+        func validate() { steps.add("validate") }
+
+        func provision(_ host: HandlerHost) async throws {
+            let sent = try await host.send(
+                .text("We are open."), to: CustomerID("urn:mbid:c"), key: "open")
+            steps.add("provision \(host.slug) \(sent)")
+            let refusal = await #expect(throws: HandlerHostError.self) {
+                try await host.send(.text(""), to: CustomerID("urn:mbid:c"), key: "nothing")
+            }
+            steps.add("\(refusal.map { "\($0)" } ?? "")")
+        }
+
+        func shutdown() { steps.add("shutdown") }
+
+        func text(_ text: Text, _ context: Context) async throws -> Outcome {
+            switch text.plainBody {
+            case "burn": throw Burnt()
+            case "wait":
+                steps.add("wait")
+                // Until it is cancelled.
+                let (stream, continuation) = AsyncStream<Void>.makeStream()
+                for await _ in stream {}
+                continuation.finish()
+                return .retry(after: nil)
+            default:
+                let count = (context.state["count"].flatMap { Int($0) } ?? 0) + 1
+                context.state["count"] = "\(count)"
+                return .reply("\(count) \(bread), after \(context.conversation.entries.count)")
+            }
+        }
+    }
+
+    private struct BakerFactory: HandlerFactory {
+        let name = "baker"
+        let steps: Steps
+        func make(configuration: JSONValue?) -> any Handler {
+            steps.add("make")
+            return Baker(bread: configuration?["bread"]?.string ?? "", steps: steps)
+        }
+    }
+
+    /// The server's side of both streams.
+    private final class Server: Sendable {
+        let output: Descriptor
+        let input: AsyncStream<[UInt8]>.Continuation
+        let session: Task<Void, Never>
+
+        init(_ factory: BakerFactory) throws {
+            var ends: [Int32] = [0, 0]
+            #expect(pipe(&ends) == 0)
+            output = Descriptor(owning: ends[0])
+            let session = Session(factory: factory, output: Output(Descriptor(owning: ends[1])))
+            let (lines, input) = AsyncStream.makeStream(of: [UInt8].self)
+            self.input = input
+            self.session = Task { await session.run(lines) }
+        }
+
+        /// The next line that the handler writes.
+        func line() async throws -> JSONValue {
+            let bytes: [UInt8] = await withCheckedContinuation { continuation in
+                DispatchQueue.global().async { [self] in
+                    var bytes: [UInt8] = []
+                    while bytes.last != UInt8(ascii: "\n"),
+                        let count = try? output.read(onto: &bytes, maximumBytes: 1),
+                        count > 0
+                    {}
+                    continuation.resume(returning: bytes)
+                }
+            }
+            return try JSONDocument(bytes).root
+        }
+
+        func event(_ id: Int, _ text: String, state: String = "{}") throws {
+            let message = #"{"type": "text", "body": "\#(text)", "sourceId": "c", "destinationId": "b"}"#
+            let entry = Conversation.Entry(
+                seq: 1, at: "2026-07-10T17:00:00.000Z", direction: .inbound, kind: .text, id: MessageID("m"),
+                message: try JSONDocument(Array(message.utf8)).root)
+            let context = Context(
+                event: .decode(message: try JSONDocument(Array(message.utf8))),
+                conversation: Conversation(entries: [entry]),
+                state: ConversationState(try JSONDocument(Array(state.utf8)).root),
+                deliveryID: DeliveryID("\(id)"), deadline: .now + .seconds(30), logger: LogCollector().logger)
+            input.yield(
+                RPCLine.request(id: id, method: Method.event) { EventCall.write(context, to: &$0) })
+        }
+    }
+
+    @Test func `a handler gets ready, speaks first, answers, is cancelled and shut down`() async throws {
+        let steps = Steps()
+        let server = try Server(BakerFactory(steps: steps))
+        let initialization = Initialization(
+            business: BusinessID("b"), slug: "bakery",
+            configuration: try JSONDocument(Array(#"{"bread":"rye"}"#.utf8)).root, maximumInFlight: 4,
+            deadline: .seconds(30))
+        server.input.yield(
+            RPCLine.request(id: 1, method: Method.initialize) { initialization.write(to: &$0) })
+        // It is not introduced before it is ready, and getting ready it may ask the server.
+        let open = try await server.line()
+        #expect(open["method"]?.string == "reply")
+        #expect(open["params"]?["key"]?.string == "open")
+        server.input.yield(RPCLine.result(id: try #require(open["id"])) { $0.field("messageId", "m-1") })
+        let nothing = try await server.line()
+        server.input.yield(
+            RPCLine.failure(
+                id: try #require(nothing["id"]),
+                RPCFailure(code: RPCFailure.Code.invalidParameters, message: "textMissing")))
+        let introduced = try await server.line()
+        #expect(introduced["id"]?.int == 1)
+        #expect(introduced["result"]?["handler"]?["name"]?.string == "baker")
+        #expect(introduced["result"]?["events"]?.elements.map(\.string) == ["text"])
+        #expect(
+            steps.all == [
+                "make", "validate", "provision bakery m-1",
+                "\(HandlerHostError.unusableMessage(rule: "textMissing"))",
+            ])
+
+        try server.event(2, "Hello", state: #"{"count":"6"}"#)
+        let answer = try await server.line()
+        #expect(answer["id"]?.int == 2)
+        #expect(answer["result"]?["replies"]?[0]?["body"]?.string == "7 rye, after 1")
+        #expect(answer["result"]?["state"]?["count"]?.string == "7")
+
+        // Only what kind of error it was goes out: its text may be a customer's.
+        try server.event(3, "burn")
+        let failure = try await server.line()
+        #expect(failure["error"]?["code"]?.int == RPCFailure.Code.retryable)
+        #expect(failure["error"]?["message"]?.string == "the handler threw Burnt")
+
+        // Others are answered while one is at work.
+        try server.event(4, "wait")
+        server.input.yield(RPCLine.request(id: 5, method: Method.ping))
+        #expect(try await server.line()["id"]?.int == 5)
+        server.input.yield(RPCLine.request(id: 6, method: "unheardOf"))
+        #expect(try await server.line()["error"]?["code"]?.int == RPCFailure.Code.unknownMethod)
+        server.input.yield(RPCLine.notification(method: Method.cancel) { $0.field("deliveryId", "4") })
+        #expect(try await server.line()["result"]?["outcome"]?.string == "retry")
+
+        server.input.yield(RPCLine.request(id: 7, method: Method.shutdown))
+        #expect(try await server.line()["id"]?.int == 7)
+        server.input.finish()
+        await server.session.value
+        #expect(steps.all.suffix(2) == ["wait", "shutdown"])
+    }
+
+    @Test func `an event before the first call is refused, and nothing is shut down that never began`()
+        async throws
+    {
+        let steps = Steps()
+        let server = try Server(BakerFactory(steps: steps))
+        try server.event(1, "Hello")
+        #expect(try await server.line()["error"]?["message"]?.string == "not initialized")
+        server.input.finish()
+        await server.session.value
+        #expect(steps.all == [])
+    }
+}
