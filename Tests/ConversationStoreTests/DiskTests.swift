@@ -128,27 +128,6 @@ struct DiskTests {
     }
 }
 
-/// A file system in memory, unmounted when the value goes.
-private final class SmallDisk {
-    private let temporary = TemporaryDirectory()
-    let path: String
-
-    static let isAllowed: Bool = (try? SmallDisk(bytes: 64 << 10)) != nil
-
-    init(bytes: Int) throws {
-        path = temporary.file("disk")
-        try Directory.make(path)
-        guard mount("tmpfs", path, "tmpfs", 0, "size=\(bytes)") == 0 else { throw SystemError("mount") }
-    }
-
-    deinit { umount2(path, Int32(MNT_DETACH)) }
-
-    func makeReadOnly() throws {
-        let flags = UInt(MS_REMOUNT) | UInt(MS_RDONLY)
-        guard mount("tmpfs", path, "tmpfs", flags, nil) == 0 else { throw SystemError("mount") }
-    }
-}
-
 /// A clock that somebody sets, as a restart sees it.
 struct ClockTests {
     private let directory = StoreDirectory()

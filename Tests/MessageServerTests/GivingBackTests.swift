@@ -38,6 +38,22 @@ import Testing
         #expect(journal.isEmpty)
     }
 
+    @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
+    func `a reply's file for which there is no room costs no attempt`() async throws {
+        let offer = TemporaryDirectory()
+        try AtomicFile.write([UInt8](repeating: 1, count: 100_000), to: offer.file("offer.pdf"))
+        let handler = OfferHandler(path: offer.file("offer.pdf"))
+        let test = try await PipelineUnderTest(handler)
+        let disk = try SmallDisk(bytes: 64 << 10, at: test.directory.file("data/attachments"))
+        await test.append("an offer, please", from: "c")
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        await test.log.first { $0.contains("stage=handle") && $0.contains("No space left") }
+        try disk.resize(to: 1 << 20)
+        await test.log.first { $0.contains("stage done") && $0.contains("stage=handle") }
+        #expect(handler.attempts.withLock { $0 } == [1, 1])
+        await test.stop(running)
+    }
+
     @Test func `a stop while nobody takes events costs no attempt`() async throws {
         let test = try await PipelineUnderTest(UnprovisionedHandler())
         await test.append("hello", from: "c")
@@ -54,6 +70,19 @@ import Testing
         #expect(delivery?.attempt == 1)
         #expect(delivery?.isParked == false)
         await store.close()
+    }
+}
+
+/// Answers with a file, and notes which attempt it was.
+private final class OfferHandler: TextHandler {
+    let attempts = Mutex<[Int]>([])
+    private let path: String
+
+    init(path: String) { self.path = path }
+
+    func text(_ text: Text, _ context: Context) -> Outcome {
+        attempts.withLock { $0.append(context.attempt) }
+        return .handled([.text("Our offer:", files: [OutboundFile(path: path, mimeType: "application/pdf")])])
     }
 }
 

@@ -293,6 +293,8 @@ struct DeliveryPipeline: Sendable {
             var message = reply.encode(id: id, from: delivery.business, to: delivery.customer)
             if reply.hasFiles {
                 do { message = try await replyFiles.keep(message) } catch let error as SystemError {
+                    // The disk's trouble, not the handler's.
+                    if error.isDiskWide { throw StoreError.unavailable(path: "attachments", error) }
                     try await tryAgain(delivery, "a reply's file: \(error)", asked: nil, &stages)
                     return nil
                 }

@@ -1,0 +1,35 @@
+import BalloonPOSIX
+import Glibc
+
+/// A file system in memory, unmounted when the value goes; only root can make one.
+public final class SmallDisk: Sendable {
+    private let temporary = TemporaryDirectory()
+    /// Where it is mounted.
+    public let path: String
+
+    /// Whether this process may mount one.
+    public static let isAllowed: Bool = (try? SmallDisk(bytes: 64 << 10)) != nil
+
+    /// Mounts one in a directory of its own, or at `path`.
+    public init(bytes: Int, at path: String? = nil) throws {
+        self.path = path ?? temporary.file("disk")
+        try Directory.make(self.path)
+        guard mount("tmpfs", self.path, "tmpfs", 0, "size=\(bytes)") == 0 else { throw SystemError("mount") }
+    }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    /// Takes no more changes.
+    public func makeReadOnly() throws {
+        try remount(UInt(MS_RDONLY), nil)
+    }
+
+    /// Has room for more from now on.
+    public func resize(to bytes: Int) throws { try remount(0, "size=\(bytes)") }
+
+    private func remount(_ flags: UInt, _ options: String?) throws {
+        guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | flags, options) == 0 else {
+            throw SystemError("mount")
+        }
+    }
+}
