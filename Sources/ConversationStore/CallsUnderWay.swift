@@ -15,7 +15,8 @@ final class CallsUnderWay: Sendable {
 
     private let file: File
     private let state = Mutex(State())
-    private static let lineBytes = 20
+    private static let lineBytes = emptyLine.count
+    private static let emptyLine = Array("                   \n".utf8)
 
     /// Opens the file; returns what was under way when the last process ended.
     static func open(_ path: String) throws(StoreError) -> (calls: CallsUnderWay, left: Set<UInt64>) {
@@ -44,15 +45,20 @@ final class CallsUnderWay: Sendable {
             return place
         }
         guard let place else { return }
-        let digits = String(record)
-        write(String(repeating: "0", count: max(0, 19 - digits.utf8.count)) + digits, at: place)
+        var line = Self.emptyLine
+        var rest = record
+        for index in line.indices.dropLast().reversed() {
+            line[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
+        write(line, at: place)
     }
 
     /// Notes that no handler has the delivery any more.
     func end(_ record: UInt64) {
         let place = state.withLock { $0.isClosed ? nil : $0.places.removeValue(forKey: record) }
         guard let place else { return }
-        write(String(repeating: " ", count: 19), at: place)
+        write(Self.emptyLine, at: place)
         state.withLock { $0.free.append(place) }
     }
 
@@ -68,7 +74,7 @@ final class CallsUnderWay: Sendable {
     /// A full disk costs a count of crashes, not a delivery.
     ///
     /// Never under the lock: the place is nobody else's, so that one who waits for the system holds up no other.
-    private func write(_ text: String, at place: Int) {
-        try? file.write(Array(text.utf8) + [UInt8(ascii: "\n")], at: place * Self.lineBytes)
+    private func write(_ line: [UInt8], at place: Int) {
+        try? file.write(line, at: place * Self.lineBytes)
     }
 }

@@ -39,7 +39,7 @@ package final class ConversationStore: Sendable {
         let gate = DeliveryGate(scheduler, probeInterval: configuration.probeInterval, logger: logger)
         let intake = Intake(
             index: recovered.index, scheduler: scheduler,
-            maximumPendingDeliveries: configuration.maximumPendingDeliveries)
+            maximumPendingDeliveries: configuration.maximumPendingDeliveries, pace: configuration.pace)
         files = JournalFiles(dataDirectory: configuration.directory)
         reader = SegmentReader(directory: directory.journal)
         var writer = JournalWriter(

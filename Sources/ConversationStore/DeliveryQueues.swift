@@ -58,6 +58,10 @@ struct DeliveryQueues: Sendable {
     }
 
     private struct Lane {
+        /// How many of its deliveries are not finished.
+        var count = 0
+        /// When the last one was, in nanoseconds of a clock that never jumps.
+        var finishedAt: UInt64 = 0
         var ready = FIFO<ConversationKey>()
         var waiters = FIFO<LeaseWaiter>()
     }
@@ -67,12 +71,22 @@ struct DeliveryQueues: Sendable {
         count += 1
         if pending.isParked { parked += 1 }
         if let index = conversations.index(forKey: key) {
+            lanes[conversations.values[index].lane].count += 1
             conversations.values[index].add(pending)
             return advance(key, at: index)
         }
         var conversation = Conversation(lane: lanePosition(of: key.business))
+        lanes[conversation.lane].count += 1
         conversation.add(pending)
         return start(&conversation, key)
+    }
+
+    /// How many deliveries of a conversation's business are not finished; 0 when none was in the second before `now`,
+    /// because then nobody works on them.
+    func backlog(beside key: ConversationKey, at now: UInt64) -> Int {
+        guard let position = lanePositions[key.business], lanes[position].finishedAt + 1_000_000_000 > now
+        else { return 0 }
+        return lanes[position].count
     }
 
     /// Takes the next delivery of a business, or notes who waits for it.
@@ -250,18 +264,22 @@ struct DeliveryQueues: Sendable {
 
     /// Takes out a leased delivery and makes the next one of its conversation ready; nil when it is not
     /// leased.
-    mutating func finish(_ record: UInt64, of key: ConversationKey) -> (
+    mutating func finish(_ record: UInt64, of key: ConversationKey, at now: UInt64) -> (
         finished: PendingDelivery, next: Handover?
     )? {
         guard let finished = leased(record, of: key) else { return nil }
         count -= 1
-        let isEmpty = withConversation(key) { conversation in
+        let left = withConversation(key) { conversation in
             _ = conversation.pending.popFirst()
             conversation.head = .idle
-            return conversation.isEmpty
+            return (lane: conversation.lane, isEmpty: conversation.isEmpty)
         }
         if finished.isParked { parked -= 1 }
-        if isEmpty ?? true {
+        if let left {
+            lanes[left.lane].count -= 1
+            lanes[left.lane].finishedAt = now
+        }
+        if left?.isEmpty ?? true {
             conversations[key] = nil
             return (finished, nil)
         }

@@ -22,11 +22,16 @@ final class DeliveryScheduler: Sendable {
     /// How many references nobody fetches yet.
     var referenceCount: Int { references.withLock { $0.count } }
 
-    /// Adds deliveries in their order.
-    func add(_ deliveries: [Lease]) {
+    /// Adds deliveries in their order; returns the backlog of each one's business behind it.
+    @discardableResult
+    func add(_ deliveries: [Lease]) -> [Int] {
         pending.add(deliveries.count, ordering: .relaxed)
-        let handovers = queues.withLock { queues in
-            deliveries.compactMap { queues.add($0.pending, to: $0.conversation) }
+        let now = SystemClock.nanoseconds()
+        let (handovers, backlogs) = queues.withLock { queues in
+            (
+                deliveries.compactMap { queues.add($0.pending, to: $0.conversation) },
+                deliveries.map { queues.backlog(beside: $0.conversation, at: now) }
+            )
         }
         resume(handovers)
         for delivery in deliveries where delivery.pending.awaitsReference {
@@ -37,6 +42,7 @@ final class DeliveryScheduler: Sendable {
                 delivery.pending.record, of: delivery.conversation,
                 after: remaining(until: delivery.pending.due))
         }
+        return backlogs
     }
 
     /// Waits for a delivery of a business; nil when closed or cancelled.
@@ -131,7 +137,8 @@ final class DeliveryScheduler: Sendable {
 
     /// Ends a delivery; nil when it is not leased.
     func finish(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
-        let result = queues.withLock { $0.finish(record, of: key) }
+        let now = SystemClock.nanoseconds()
+        let result = queues.withLock { $0.finish(record, of: key, at: now) }
         if result != nil { pending.subtract(1, ordering: .relaxed) }
         resume(result?.next)
         return result?.finished

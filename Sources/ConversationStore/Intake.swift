@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// Where messages come in: one of a kind goes to the journal, its twins wait for the same answer.
@@ -5,8 +6,13 @@ final class Intake: Sendable {
     private let index: Mutex<MessageIndex>
     private let scheduler: DeliveryScheduler
     private let maximumPendingDeliveries: Int
+    private let pace: AnswerPace
+    private let timers = DispatchQueue(label: "balloon.pace")
 
-    init(index: MessageIndex, scheduler: DeliveryScheduler, maximumPendingDeliveries: Int) {
+    init(
+        index: MessageIndex, scheduler: DeliveryScheduler, maximumPendingDeliveries: Int, pace: AnswerPace
+    ) {
+        self.pace = pace
         self.index = Mutex(index)
         self.scheduler = scheduler
         self.maximumPendingDeliveries = maximumPendingDeliveries
@@ -78,10 +84,21 @@ final class Intake: Sendable {
             }
         }
         // Before the senders are told, so that whoever was told finds it counted and leased; it costs them microseconds.
-        scheduler.add(deliveries)
+        let backlogs = scheduler.add(deliveries)
+        var told = 0
+        var paced: [AppendCompletion] = []
+        var pause = Duration.zero
         for (position, entry) in entries.enumerated() {
             switch entry.waiter {
-            case .sender(_, let completion): completion(.stored)
+            case .sender(_, let completion):
+                let own = pace.pause(behind: backlogs[told])
+                told += 1
+                if own == .zero {
+                    completion(.stored)
+                } else {
+                    paced.append(completion)
+                    pause = max(pause, own)
+                }
             case .task(let continuation): continuation.resume(returning: records[position])
             case .tasks(let continuation, let count):
                 continuation.resume(returning: Array(records[position..<position + count]))
@@ -89,6 +106,11 @@ final class Intake: Sendable {
             }
         }
         for completion in twins { completion(.duplicate) }
+        if !paced.isEmpty {
+            timers.asyncAfter(deadline: .now() + pause.dispatchInterval) { [paced] in
+                for completion in paced { completion(.stored) }
+            }
+        }
     }
 
     private func forget(_ entries: [JournalEntry], _ error: StoreError) {

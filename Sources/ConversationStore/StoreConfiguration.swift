@@ -11,6 +11,8 @@ package struct StoreConfiguration: Sendable {
     /// How many messages may wait to be finished before more are refused; each takes up to 130 bytes of memory, and
     /// 550 where each is from another customer.
     package var maximumPendingDeliveries = 1_000_000
+    /// How long senders wait while a business's deliveries do.
+    var pace = AnswerPace()
     /// The size from which a journal segment is followed by a new one.
     package var maximumSegmentBytes = 64 << 20
     /// How far a journal segment is filled ahead of what is written to it.

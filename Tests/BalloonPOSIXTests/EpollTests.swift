@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import CLinux
+import Dispatch
 import Glibc
 import Synchronization
 import Testing
@@ -44,6 +45,11 @@ import Testing
     }
 }
 
+private func block(_ signal: DispatchSemaphore?, _ wait: DispatchSemaphore) {
+    signal?.signal()
+    wait.wait()
+}
+
 private final class Steps: Sendable {
     let taken = Mutex<[Int]>([])
 
@@ -80,6 +86,30 @@ private final class Steps: Sendable {
         let taken = steps.taken.withLock { $0 }
         let runs = zip(taken, taken.dropFirst()).count { $0 != $1 } + 1
         #expect(runs == 100)
+    }
+
+    @Test func `jobs that block have a thread each, up to the bound`() async {
+        let executor = GrowingExecutor(label: "test", maximumThreads: 5)
+        let (began, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 { group.addTask(executorPreference: executor) { block(began, release) } }
+            // The fifth ends only when the other four run at once.
+            group.addTask(executorPreference: executor) {
+                for _ in 0..<4 { block(nil, began) }
+                for _ in 0..<4 { release.signal() }
+            }
+        }
+    }
+
+    @Test func `one thread runs jobs in their order`() async {
+        let executor = GrowingExecutor(label: "test", maximumThreads: 1)
+        let steps = Steps()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<100 {
+                group.addTask(executorPreference: executor) { for _ in 0..<10 { await steps.take(number) } }
+            }
+        }
+        #expect(steps.taken.withLock { $0 } == (0..<100).flatMap { Array(repeating: $0, count: 10) })
     }
 
     @Test func `only the first caller is the first`() async {

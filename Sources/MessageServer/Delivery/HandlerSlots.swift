@@ -3,23 +3,22 @@ import Synchronization
 
 /// The bounded number of handler calls that one business may have under way.
 ///
-/// Each call runs on a serial queue of its own, so a handler that blocks holds its slot's thread and nobody else's. A
-/// call that overruns its deadline is answered for by the server, but its slot stays taken, counted and visible until
+/// Calls share a thread until one blocks, and have up to one each then, so that a handler that blocks holds up nobody else.
+/// A call that overruns its deadline is answered for by the server, but its slot stays taken, counted and visible until
 /// the handler really returns.
 final class HandlerSlots: Sendable {
     /// The slots are closed: another handler answers from now on.
     struct Closed: Error {}
 
-    private let label: String
     private let maximumCount: Int
     private let permits: Permits
-    private let idle = Mutex<[QueueTaskExecutor]>([])
+    private let executor: GrowingExecutor
     private let stuck = Atomic(0)
     private let deadlines = CallDeadlines()
 
     init(label: String, maximumCount: Int) {
-        self.label = label
         self.maximumCount = maximumCount
+        executor = GrowingExecutor(label: label, maximumThreads: maximumCount)
         permits = Permits(maximumCount)
     }
 
@@ -43,7 +42,6 @@ final class HandlerSlots: Sendable {
             if Task.isCancelled { throw CancellationError() }
             throw Closed()
         }
-        let executor = idle.withLock { $0.popLast() } ?? QueueTaskExecutor(label: label)
         let isDecided = FirstTime()
         return await withCheckedContinuation { continuation in
             let ticket = deadlines.nextTicket()
@@ -55,7 +53,6 @@ final class HandlerSlots: Sendable {
                 } else {
                     self.stuck.subtract(1, ordering: .relaxed)
                 }
-                self.idle.withLock { $0.append(executor) }
                 self.permits.giveBack()
             }
             deadlines.add(ticket, after: time) {
