@@ -5,6 +5,9 @@ package enum ProcessEnd {
     /// Something in the configuration is wrong (`EX_CONFIG` of `sysexits.h`).
     package static let configuration: Int32 = 78
 
+    /// Something that it needs cannot be had (`EX_UNAVAILABLE`).
+    package static let unavailable: Int32 = 69
+
     /// Something outside is not there now (`EX_TEMPFAIL`).
     package static let temporaryFailure: Int32 = 75
 

@@ -262,7 +262,12 @@ extension ChildHandler {
             return introduction
         } catch {
             let reason = (error as? BridgeError)?.reason ?? "\(error)"
-            logger.error("handler did not introduce itself", metadata: ["reason": "\(reason)"])
+            var metadata: Logger.Metadata = ["reason": "\(reason)"]
+            // It knows of no customer yet, and most often says what is wrong with its configuration.
+            if case BridgeError.refused(let failure) = error {
+                metadata["says"] = "\(failure.message.prefix(500))"
+            }
+            logger.error("handler did not introduce itself", metadata: metadata)
             return nil
         }
     }

@@ -9,7 +9,7 @@ public import BusinessMessages
 ///     init(configuration: Configuration) { self.configuration = configuration }
 ///     …
 /// }
-/// try await Server.run(configurationFile: "config/server.json", handlers: [HandlerMaker<Bakery>("bakery")])
+/// await Server.run(configurationFile: "config/server.json", handlers: [HandlerMaker<Bakery>("bakery")])
 /// ```
 public protocol ConfigurableHandler: Handler {
     /// What the object `config` is decoded to; of a business that has none, the empty object.
@@ -62,12 +62,25 @@ public struct HandlerConfigurationError: Error, Hashable, Sendable, CustomString
         let (context, reason): (DecodingError.Context, String) =
             switch error {
             case .keyNotFound(let key, let context): (context, "\"\(key.stringValue)\" is missing")
-            case .typeMismatch(let type, let context): (context, "is not of type \(type)")
-            case .valueNotFound(let type, let context): (context, "is not of type \(type)")
+            case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+                (context, "is not \(Self.name(of: type))")
             case .dataCorrupted(let context): (context, context.debugDescription)
             @unknown default: (.init(codingPath: [], debugDescription: ""), "cannot be read")
             }
         pointer = context.codingPath.map { "/" + ($0.intValue.map(String.init) ?? $0.stringValue) }.joined()
         self.reason = reason
+    }
+
+    /// What a person who writes JSON calls it.
+    private static func name(of type: any Any.Type) -> String {
+        switch type {
+        case is String.Type: "a text"
+        case is Bool.Type: "true or false"
+        case is Double.Type, is Float.Type: "a number"
+        case is any FixedWidthInteger.Type: "a whole number that fits \(type)"
+        case is [Any].Type: "a list"
+        case is [String: Any].Type: "an object"
+        default: "of type \(type)"
+        }
     }
 }

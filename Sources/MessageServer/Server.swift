@@ -8,7 +8,7 @@ import Synchronization
 /// ```swift
 /// import MessageServer
 ///
-/// try await Server.run(configurationFile: "config/server.json", handlers: [MyHandlerFactory()])
+/// await Server.run(configurationFile: "config/server.json", handlers: [MyHandlerFactory()])
 /// ```
 public enum Server {
     /// How long requests and deliveries under way may take when the server stops.
@@ -17,13 +17,24 @@ public enum Server {
     /// Serves what the configuration says until SIGTERM or SIGINT, or until the task is cancelled; then drains.
     ///
     /// A second signal ends the process at once. SIGHUP, and any change of the `.json` files beside it and in
-    /// `businesses`, reads the businesses, the certificate and its key again. Throws what is wrong with the configuration,
-    /// the data directory or the address, before anything is served.
-    public static func run(configurationFile: String, handlers: [any HandlerFactory]) async throws {
+    /// `businesses`, reads the businesses, the certificate and its key again.
+    ///
+    /// What is wrong with the configuration goes to standard error, all of it, and the process ends with status 78; with 69
+    /// when the data directory or an address cannot be had. Nothing has been served then.
+    public static func run(configurationFile: String, handlers: [any HandlerFactory]) async {
         let source = ConfigurationSource(file: configurationFile, handlers: handlers)
-        try await run(
-            try source.load(), handlers: handlers, logger: Logger(label: "balloon"), source: source
-        ) { _ in }
+        do {
+            try await run(
+                try source.load(), handlers: handlers, logger: Logger(label: "balloon"), source: source
+            ) { _ in }
+        } catch let error as ConfigurationError {
+            // Thrown by a program's last line it would end in a trap and a page of registers.
+            StandardStream.error.write(error.report)
+            ProcessEnd.exit(ProcessEnd.configuration)
+        } catch {
+            StandardStream.error.write("error: \(error)\n")
+            ProcessEnd.exit(ProcessEnd.unavailable)
+        }
     }
 
     /// Serves `configuration` until a signal or a cancellation; `didStart` gets the bound addresses.

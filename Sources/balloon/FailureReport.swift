@@ -90,7 +90,7 @@ struct FailureReport {
 
     private init(_ error: ConfigurationError) {
         code = .configuration
-        text = error.problems.map { "\($0.place): \($0.reason)\n  hint: \($0.hint)\n" }.joined()
+        text = error.report
     }
 
     private init(_ error: StoreError) {

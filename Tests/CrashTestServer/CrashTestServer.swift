@@ -8,11 +8,11 @@ import MessageServer
 /// Its handler answers every text with a random token, a new one for each call; with `block` it never answers, and the
 /// text `crash` ends the process.
 @main struct CrashTestServer {
-    static func main() async throws {
+    static func main() async {
         let arguments = CommandLine.arguments
         guard arguments.count >= 2 else { exit(64) }
         let isBlocked = arguments.dropFirst(2).contains("block")
-        try await Server.run(configurationFile: arguments[1], handlers: [TokenFactory(isBlocked: isBlocked)])
+        await Server.run(configurationFile: arguments[1], handlers: [TokenFactory(isBlocked: isBlocked)])
     }
 }
 

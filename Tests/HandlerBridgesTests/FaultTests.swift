@@ -39,6 +39,7 @@ struct FaultTests {
     private static let failures: [(fault: String, line: String)] = [
         ("silent", "did not answer in time"), ("unflushed", "did not answer in time"),
         ("wrongVersion", "the protocol version is not"), ("garbage", "nothing but noise"),
+        ("badConfig", "says=no greeting"),
     ]
 
     @Test(arguments: failures)

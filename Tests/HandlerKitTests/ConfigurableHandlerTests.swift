@@ -50,13 +50,15 @@ struct ConfigurableHandlerTests {
     }
 
     private static let mistakes: [(String?, String)] = [
-        (nil, "\"greeting\" is missing"), (#"{"greeting":1}"#, "/greeting: is not of type String"),
+        (nil, "\"greeting\" is missing"), (#"{"greeting":1}"#, "/greeting: is not a text"),
         (
             #"{"greeting":"Hi","prices":[{"name":"Rye","cents":70000}]}"#,
-            "/prices/0/cents: is not of type UInt16"
+            "/prices/0/cents: is not a whole number that fits UInt16"
         ),
         (#"{"greeting":"Hi","prices":[{"cents":1}]}"#, "/prices/0: \"name\" is missing"),
-        (#"{"greeting":"Hi","prices":{}}"#, "/prices: is not of type Array<Any>"),
+        (#"{"greeting":"Hi","prices":{}}"#, "/prices: is not a list"), ("[]", "is not an object"),
+        (#"{"greeting":"Hi","isOpen":1}"#, "/isOpen: is not true or false"),
+        (#"{"greeting":"Hi","rates":{"EUR":"1"}}"#, "/rates/EUR: is not a number"),
     ]
 
     @Test(arguments: mistakes)

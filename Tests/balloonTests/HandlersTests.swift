@@ -193,6 +193,30 @@ import Testing
         #expect(!processes.contains(where: isRunning))
     }
 
+    @Test func `a server of one's own says what is wrong with its configuration, and does not trap`()
+        async throws
+    {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        let wrong = try await shell.run("ShopExample server.json")
+        #expect(wrong.status == 78)
+        #expect(
+            wrong.errors.contains(
+                "/secret/env: names an environment variable that is not set\n  hint: set it"))
+        #expect(
+            wrong.errors.contains(
+                "is bound by \"exec\", which this program cannot\n  hint: it has {\"builtin\": \"shop\"}"))
+        let business = #"{"businessID":"b-1","name":"Shop","handler":{"builtin":"shop"}}"#
+        try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/shop.json"))
+        let taken = try await shell.run(
+            "BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ= BALLOON_DATA_DIRECTORY=server.json/data ShopExample server.json"
+        )
+        #expect(taken.status == 69, "\(taken.errors)")
+        #expect(taken.errors.contains("error: "))
+        let hasty = try await shell.run("balloon handlers check ./shop.py --deadline 0")
+        #expect(hasty.status == 64)
+    }
+
     @Test func `what outlives a server that is killed is ended by the next`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)

@@ -137,7 +137,10 @@ enum BusinessFile {
         _ reader: inout ObjectReader
     ) {
         guard let binder = handlers.binder(key) else {
-            return reader.problem("is bound by \"\(key)\", which this program cannot", hint: handlerHint)
+            let known = handlers.builtinNames.map { "{\"builtin\": \"\($0)\"}" }.joined(separator: ", ")
+            return reader.problem(
+                "is bound by \"\(key)\", which this program cannot",
+                hint: known.isEmpty ? handlerHint : "it has \(known)")
         }
         do {
             try (try binder.make(request) as? any LifecycleHandler)?.validate()

@@ -11,6 +11,13 @@ package enum ConfigurationError: Error, Sendable, Equatable {
     }
 }
 
+extension ConfigurationError {
+    /// Two lines for each problem, for a person: where and what, and what to do about it.
+    package var report: String {
+        problems.map { "\($0.place): \($0.reason)\n  hint: \($0.hint)\n" }.joined()
+    }
+}
+
 extension ConfigurationError: CustomStringConvertible {
     /// One line for each problem.
     package var description: String {

@@ -123,6 +123,13 @@ struct Handlers: AsyncParsableCommand {
         @Option(help: ArgumentHelp("How long one event may take.", valueName: "seconds"))
         var deadline = 30
 
+        func validate() throws {
+            // As in a business's file.
+            guard (1...300).contains(deadline) else {
+                throw ValidationError("--deadline takes 1 to 300 seconds.")
+            }
+        }
+
         func run() async throws {
             let command = SpawnedProcess.Program(
                 program, environment: ExecBinder.environment(for: "check"), directory: ".")

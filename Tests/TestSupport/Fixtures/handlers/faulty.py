@@ -24,6 +24,9 @@ def result(call, value):
 def introduce(call):
     if fault == "silent":
         return
+    if fault == "badConfig":
+        write(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32003, "message": "no greeting"}}))
+        return
     if fault == "garbage":
         for number in range(60):
             write(f"starting up, step {number}")
