@@ -217,6 +217,34 @@ import Testing
         #expect(hasty.status == 64)
     }
 
+    @Test func `noise is listed, and a handler inside the server is said to be that`() async throws {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        let files = [
+            "shop": #"{"exec":["sh","-c","echo Loading; exec ../shop.py"]}"#,
+            "inside": #"{"builtin":"demo"}"#,
+        ]
+        for (slug, handler) in files {
+            let business = #"{"businessID":"b-\#(slug)","name":"Shop","handler":\#(handler)}"#
+            try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/\(slug).json"))
+        }
+        let running = try shell.start(
+            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
+                + " --listen 127.0.0.1:0 2>log")
+        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        try await log("handler is ready", in: directory)
+        let list = try await shell.run("balloon handlers list").output
+        #expect(list.contains("1 line of noise"), "\(list)")
+        #expect(try await shell.run("balloon handlers list --json").output.contains(#""noiseLines":1"#))
+        for command in ["restart", "logs"] {
+            let inside = try await shell.run("balloon handlers \(command) inside")
+            #expect(inside.status == 64)
+            #expect(inside.errors.hasPrefix("error: the handler of inside is part of the server\n  hint: "))
+        }
+        running.terminate()
+        #expect(await running.wait() == 0)
+    }
+
     @Test func `what outlives a server that is killed is ended by the next`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)

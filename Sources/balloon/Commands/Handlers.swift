@@ -44,7 +44,9 @@ struct Handlers: AsyncParsableCommand {
             words += handler["restarts"]?.int.map { ["\($0) restarts"] } ?? []
             words.append("\(handler["inFlight"]?.int ?? 0) under way")
             if let stuck = handler["stuck"]?.int, stuck > 0 { words.append("\(stuck) stuck") }
-            if let noise = handler["noiseLines"]?.int, noise > 0 { words.append("\(noise) lines of noise") }
+            if let noise = handler["noiseLines"]?.int, noise > 0 {
+                words.append("\(noise) \(noise == 1 ? "line" : "lines") of noise")
+            }
             return terminalText(words.joined(separator: "  ")) + "\n"
         }
     }
