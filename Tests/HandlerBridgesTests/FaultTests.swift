@@ -101,6 +101,45 @@ struct FaultTests {
         await server.stop()
     }
 
+    @Test
+    func `who does not answer is told that nobody waits, asked for a sign of life, and told of the end`()
+        async throws
+    {
+        let server = try await faultyServer("mute")
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.stages.first { $0.stage == .handle }
+        func said() throws -> [Substring] {
+            let file = try Descriptor.open(reading: server.directory.file("calls"))
+            return String(decoding: try file.readToEnd(maximumBytes: 1 << 20), as: UTF8.self)
+                .split(separator: "\n")
+        }
+        let deadline = ContinuousClock.now + .seconds(10)
+        while try !said().contains("ping "), ContinuousClock.now < deadline { await Task.yield() }
+        await server.stop()
+        let calls = try said()
+        #expect(calls.first == "initialize ")
+        let event = try #require(calls.dropFirst().first)
+        #expect(event.hasPrefix("event "))
+        #expect(calls.dropFirst(2).prefix(2) == ["cancel \(event.dropFirst("event ".count))", "ping "])
+        #expect(calls.last == "shutdown ")
+        // It answered the question, so it was not killed.
+        #expect(server.log.lines.contains { $0.contains("handler ended") && $0.contains("status(0)") })
+    }
+
+    @Test func `a long message comes in a file of its own, which goes with the answer`() async throws {
+        let server = try await faultyServer("path")
+        let customer = server.customer()
+        // Not so uniform that its compressed form is taken for a bomb.
+        let text = (0..<20_000).map { "\($0) " }.joined()
+        let message = #"{"type": "text", "body": "\#(text)"}"#
+        #expect(try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.first?.message.root["body"]?.string == "\(text.count) 600 False")
+        await server.stop()
+        #expect(try Directory.names(in: server.directory.file("data/handlers/b0")) == [])
+    }
+
     @Test func `a child sees the allowed environment and none of our secrets`() async throws {
         let server = try await faultyServer("environment")
         let customer = server.customer()

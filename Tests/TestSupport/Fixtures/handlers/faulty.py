@@ -69,6 +69,14 @@ def event(call):
         select.select([], [], [], config.get("seconds", 0.3))
         write(result(call, {"replies": [f"{config.get('name')}: {params['event'].get('text')}"]}))
         return
+    if fault == "mute":
+        return
+    if fault == "path":
+        path = params["event"]["messagePath"]
+        with open(path) as file:
+            length = len(json.load(file)["body"])
+        write(result(call, {"replies": [f"{length} {os.stat(path).st_mode & 0o777:o} {'message' in params['event']}"]}))
+        return
     if fault == "refusedReply":
         answer = result(call, {"replies": [{"type": "interactive"}]})
     if fault == "crash":
@@ -128,6 +136,9 @@ def lines():
 
 for line in lines():
     call = json.loads(line)
+    if fault == "mute":
+        with open("calls", "a") as file:
+            file.write(" ".join([call["method"], str(call["params"].get("deliveryId", ""))]) + "\n")
     if "method" not in call:
         told.append(call["result"]["messageId"] if "result" in call else str(call["error"]["code"]))
         continue
