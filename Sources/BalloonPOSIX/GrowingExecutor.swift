@@ -1,22 +1,38 @@
 import Dispatch
 import Synchronization
 
-/// Runs the jobs of tasks that prefer it on as few threads as do, each with a serial Dispatch queue of its own.
+/// Runs the jobs of tasks that prefer it, on one thread as long as that keeps up, and on more when it does not.
 ///
-/// For handlers that may block: one thread runs what comes as long as it keeps up; when what waited has not all begun two
-/// milliseconds later, there are twice as many, up to a bound. So a job that blocks costs those behind it that time, and
-/// quick ones cost no thread's waking.
+/// For tasks that wait for the disk, and for handlers that may block: neither may hold a thread of the cooperative pool.
+/// When what waited has not all begun two milliseconds later there are twice as many threads, up to a bound: a job that
+/// blocks costs those behind it that time, and quick ones cost no thread's waking. With a bound of one, jobs run one
+/// after the other in the order in which they came.
 package final class GrowingExecutor: TaskExecutor {
     private struct State {
-        /// No more than calls that are under way, so that taking the first moves little.
-        var jobs: [UnownedJob] = []
+        private var jobs: [UnownedJob] = []
+        private var first = 0
+        var waiting: Int { jobs.count - first }
         /// How many jobs were begun, and how many there were when somebody last looked.
         var begun = 0
         var due = 0
         var isLooking = false
+        /// How many queues run jobs, and those that do not.
         var running = 0
         var idle: [DispatchQueue] = []
-        var made = 0
+
+        mutating func append(_ job: UnownedJob) { jobs.append(job) }
+
+        mutating func popFirst() -> UnownedJob? {
+            guard first < jobs.count else { return nil }
+            let job = jobs[first]
+            first += 1
+            // Moving the rest is paid for by those that left before.
+            if first * 2 >= jobs.count {
+                jobs.removeFirst(first)
+                first = 0
+            }
+            return job
+        }
     }
 
     private let label: String
@@ -24,8 +40,8 @@ package final class GrowingExecutor: TaskExecutor {
     private let state = Mutex(State())
     private static let patience = DispatchTimeInterval.milliseconds(2)
 
-    /// Makes an executor of at most so many threads, whose queues bear `label`.
-    package init(label: String, maximumThreads: Int) {
+    /// Makes an executor of at most so many threads at a time, whose queues bear `label`.
+    package init(label: String, maximumThreads: Int = 1) {
         self.label = label
         self.maximumThreads = max(1, maximumThreads)
     }
@@ -33,14 +49,18 @@ package final class GrowingExecutor: TaskExecutor {
     /// Runs `job` after those that were enqueued before it have begun.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let (queue, looks) = state.withLock { state -> (DispatchQueue?, Bool) in
-            state.jobs.append(job)
-            if state.running == 0 { return (takeQueue(&state), false) }
-            defer { state.isLooking = true }
-            if !state.isLooking { state.due = state.begun + state.jobs.count }
-            return (nil, !state.isLooking)
+        let (starts, looks) = state.withLock { state in
+            state.append(job)
+            if state.running == 0 {
+                state.running = 1
+                return (true, false)
+            }
+            if state.isLooking || state.running == maximumThreads { return (false, false) }
+            state.isLooking = true
+            state.due = state.begun + state.waiting
+            return (false, true)
         }
-        if let queue { run(on: queue) }
+        if starts { start() }
         if looks { lookLater() }
     }
 
@@ -50,42 +70,36 @@ package final class GrowingExecutor: TaskExecutor {
 
     /// Sees whether what waited the last time has begun.
     private func look() {
-        let (queues, looks) = state.withLock { state -> ([DispatchQueue], Bool) in
-            var queues: [DispatchQueue] = []
-            if state.begun < state.due {
-                let more = min(state.running, state.jobs.count, maximumThreads - state.running)
-                for _ in 0..<max(0, more) { queues.append(takeQueue(&state)) }
-            }
-            state.due = state.begun + state.jobs.count
-            state.isLooking = !state.jobs.isEmpty && state.running < maximumThreads
-            return (queues, state.isLooking)
+        let (more, looks) = state.withLock { state in
+            let isLate = state.begun < state.due
+            let more = isLate ? min(state.running, state.waiting, maximumThreads - state.running) : 0
+            state.running += more
+            state.due = state.begun + state.waiting
+            state.isLooking = state.waiting > 0 && state.running < maximumThreads
+            return (more, state.isLooking)
         }
-        for queue in queues { run(on: queue) }
+        for _ in 0..<more { start() }
         if looks { lookLater() }
     }
 
-    private func takeQueue(_ state: inout State) -> DispatchQueue {
-        state.running += 1
-        if let queue = state.idle.popLast() { return queue }
-        state.made += 1
-        return DispatchQueue(label: "\(label).\(state.made)")
-    }
-
-    private func run(on queue: DispatchQueue) {
+    private func start() {
+        // Serial queues: of those, each has a thread when it needs one, whoever blocks elsewhere.
+        let queue = state.withLock { $0.idle.popLast() } ?? DispatchQueue(label: label)
         queue.async {
+            // As the task's executor and no actor's: otherwise every call of an async function is enqueued anew.
             while let job = self.next(queue) { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
         }
     }
 
     private func next(_ queue: DispatchQueue) -> UnownedJob? {
         state.withLock { state in
-            if !state.jobs.isEmpty {
-                state.begun += 1
-                return state.jobs.removeFirst()
+            guard let job = state.popFirst() else {
+                state.running -= 1
+                state.idle.append(queue)
+                return nil
             }
-            state.running -= 1
-            state.idle.append(queue)
-            return nil
+            state.begun += 1
+            return job
         }
     }
 }

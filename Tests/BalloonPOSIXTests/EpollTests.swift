@@ -75,7 +75,7 @@ private final class Steps: Sendable {
     }
 
     @Test func `a task is one job until it must wait, however many functions it calls`() async {
-        let executor = QueueTaskExecutor(label: "test")
+        let executor = GrowingExecutor(label: "test")
         let steps = Steps()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
@@ -102,7 +102,7 @@ private final class Steps: Sendable {
     }
 
     @Test func `one thread runs jobs in their order`() async {
-        let executor = GrowingExecutor(label: "test", maximumThreads: 1)
+        let executor = GrowingExecutor(label: "test")
         let steps = Steps()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<100 {

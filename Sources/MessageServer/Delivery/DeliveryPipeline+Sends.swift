@@ -31,7 +31,7 @@ extension DeliveryPipeline {
 
     /// Sends what waits in one conversation to be sent unasked, as far as nothing else comes before it.
     func sendOutbound(of business: BusinessID, _ customer: CustomerID) async {
-        await withTaskExecutorPreference(executors.next()) {
+        await withTaskExecutorPreference(executor) {
             while let delivery = store.nextOutbound(of: business, customer) {
                 await deliver(outbound: delivery)
             }

@@ -16,7 +16,8 @@ struct DeliveryPipeline: Sendable {
     let replyFiles: ReplyFiles
     let observer: any StageObserver
     let logger: Logger
-    let executors = DeliveryExecutors()
+    /// Deliveries read and write conversations and wait for the disk, so that none of them belongs to the cooperative pool.
+    let executor = GrowingExecutor(label: "balloon.deliveries", maximumThreads: max(2, ProcessorCount.available()))
     let recentChoices: RecentChoices
     /// Who waits for the end of a message that the business sends of its own accord.
     let outcomes = SendOutcomes()
@@ -32,11 +33,11 @@ struct DeliveryPipeline: Sendable {
     /// Delivers one business's messages until the store closes or the task is cancelled.
     func run(_ lane: BusinessLane) async {
         let inFlight = Permits(maximumInFlight)
-        await withTaskExecutorPreference(executors.next()) {
+        await withTaskExecutorPreference(executor) {
             await withDiscardingTaskGroup { group in
                 while await inFlight.take() {
                     guard let delivery = await store.nextDelivery(for: lane.business) else { return }
-                    group.addTask(executorPreference: executors.next()) {
+                    group.addTask(executorPreference: executor) {
                         await deliver(delivery, on: lane)
                         inFlight.giveBack()
                     }
