@@ -16,8 +16,11 @@ extension ConversationStore {
                     customer: lease.conversation.customer, id: records.id, message: records.message,
                     receivedAt: records.receivedAt)
             } catch {
-                scheduler.withQueues { $0.noteUnreadable() }
-                logUnreadable(lease, error)
+                if isPassing(error, lease) {
+                    scheduler.giveBackReference(lease)
+                } else {
+                    scheduler.withQueues { $0.noteUnreadable() }
+                }
             }
         }
         return nil
@@ -40,20 +43,37 @@ extension ConversationStore {
     /// First in, first out in each conversation and at most one out of each; conversations side by side.
     package func nextDelivery(for business: BusinessID) async -> Delivery? {
         while let lease = await scheduler.next(for: business) {
-            do {
-                let records = try DeliveryRecords(lease.pending, from: reader)
-                if let outcome = records.decided {
-                    let known = DecidedDelivery(outcome: outcome, ends: records.replies)
-                    decided.withLock { $0[lease.pending.record] = known }
-                    guard await isRemembered(outcome, records.decision, lease) else { continue }
-                }
-                return records.delivery(lease)
-            } catch {
-                scheduler.withQueues { $0.giveUp(lease) }
-                logUnreadable(lease, error)
-            }
+            if let delivery = delivery(lease) { return delivery }
         }
         return nil
+    }
+
+    /// What the journal says of a lease; nil when it cannot be read, and then the lease is given back or stands still.
+    func delivery(_ lease: Lease) -> Delivery? {
+        do throws(StoreError) {
+            let records = try DeliveryRecords(lease.pending, from: reader)
+            if let outcome = records.decided {
+                let known = DecidedDelivery(
+                    outcome: outcome, decision: records.decision, ends: records.replies)
+                decided.withLock { $0[lease.pending.record] = known }
+            }
+            return records.delivery(lease)
+        } catch {
+            if isPassing(error, lease) {
+                _ = scheduler.giveBack(lease.pending.record, of: lease.conversation)
+            } else {
+                scheduler.withQueues { $0.giveUp(lease) }
+            }
+            return nil
+        }
+    }
+
+    /// Keeps what an earlier attempt decided about the state, which it may not have come to; to be called before the
+    /// delivery goes on, and however often it is.
+    package func rememberDecision(of delivery: Delivery) async throws {
+        _ = try leased(delivery)
+        guard let known = decided.withLock({ $0[delivery.record] }) else { return }
+        try await remember(known.outcome.state, decidedBy: known.decision, in: delivery.conversation)
     }
 
     /// Appends the message's line to its conversation's file, once however often it is called.
@@ -119,7 +139,9 @@ extension ConversationStore {
                 JournalBody.outcome(
                     of: delivery.record, attempt: delivery.attempt, kind: pending.recordedKind, outcome,
                     at: .now()))
-            decided.withLock { $0[delivery.record] = DecidedDelivery(outcome: outcome, ends: [:]) }
+            decided.withLock {
+                $0[delivery.record] = DecidedDelivery(outcome: outcome, decision: record.number, ends: [:])
+            }
             relate(record.location, to: delivery)
             try await remember(outcome.state, decidedBy: record.number, in: key)
         } catch {
@@ -201,7 +223,11 @@ extension ConversationStore {
         guard let finished = scheduler.finish(delivery.record, of: delivery.conversation) else {
             throw StoreError.notLeased(record: delivery.record)
         }
-        decided.withLock { $0[delivery.record] = nil }
+        let known = decided.withLock { $0.removeValue(forKey: delivery.record) }
+        if let known, !known.written.isSuperset(of: known.ends.keys) {
+            // Else the next checkpoint would say that the lines are there.
+            checkpointer.distrust(UnwrittenReplies(record: delivery.record))
+        }
         calls.end(delivery.record)
         let ended = EndedDelivery(
             record: delivery.record, segment: finished.location.segment, isDeadLetter: result.isDeadLetter)
@@ -236,25 +262,23 @@ extension ConversationStore {
         }
     }
 
-    /// Whether what an earlier attempt decided about the state is kept; else the lease is given back for a while.
-    private func isRemembered(_ outcome: DecidedOutcome, _ decision: UInt64, _ lease: Lease) async -> Bool {
-        do {
-            try await remember(outcome.state, decidedBy: decision, in: lease.conversation)
-            return true
-        } catch {
-            logger.error(
-                "a handler's state cannot be kept",
-                metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])
-            _ = scheduler.giveBack(lease.pending.record, of: lease.conversation)
+    /// Whether what cannot be read now may be read later, which is said once; what is damaged never will.
+    private func isPassing(_ error: any Error, _ lease: Lease) -> Bool {
+        let metadata: Logger.Metadata = ["record": "\(lease.pending.record)", "error": "\(error)"]
+        guard case StoreError.unavailable = error else {
+            logger.critical("a journalled message cannot be read back", metadata: metadata)
             return false
         }
+        if lease.pending.timesGivenBack == 0 {
+            logger.error("a journalled message cannot be read; it is tried again", metadata: metadata)
+        }
+        return true
     }
+}
 
-    func logUnreadable(_ lease: Lease, _ error: any Error) {
-        logger.critical(
-            "a journalled message cannot be read back",
-            metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])
-    }
+/// A delivery ended while its conversation's file refused the lines of replies that the journal has.
+private struct UnwrittenReplies: Error {
+    let record: UInt64
 }
 
 extension Delivery {

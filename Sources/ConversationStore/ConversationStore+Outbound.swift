@@ -8,17 +8,7 @@ extension ConversationStore {
     package func nextOutbound(of business: BusinessID, _ customer: CustomerID) -> Delivery? {
         let key = ConversationKey(business: business, customer: customer)
         guard let lease = scheduler.withQueues({ $0.leaseOutbound(of: key) }) else { return nil }
-        do {
-            let records = try DeliveryRecords(lease.pending, from: reader)
-            guard let outcome = records.decided else { return nil }
-            let known = DecidedDelivery(outcome: outcome, ends: records.replies)
-            decided.withLock { $0[lease.pending.record] = known }
-            return records.delivery(lease)
-        } catch {
-            scheduler.withQueues { $0.giveUp(lease) }
-            logUnreadable(lease, error)
-            return nil
-        }
+        return delivery(lease)
     }
 
     /// Whether a message that is on disk and not recorded in the conversation yet closes it.

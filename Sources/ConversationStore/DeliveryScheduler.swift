@@ -115,9 +115,25 @@ final class DeliveryScheduler: Sendable {
     func giveBack(_ record: UInt64, of key: ConversationKey) -> Duration? {
         guard let result = queues.withLock({ $0.giveBack(record, of: key) }) else { return nil }
         resume(result.next)
-        let delay = min(Duration.seconds(1) * (1 << Int(min(result.times, 6) - 1)), .seconds(30))
+        let delay = pause(afterGivingBack: result.times)
         resume(record, of: key, after: delay)
         return delay
+    }
+
+    /// Lets a reference that could not be read be fetched after a pause.
+    func giveBackReference(_ lease: Lease) {
+        var pending = lease.pending
+        pending.timesGivenBack = min(pending.timesGivenBack, .max - 1) + 1
+        let again = Lease(conversation: lease.conversation, pending: pending)
+        let delay = pause(afterGivingBack: pending.timesGivenBack)
+        timers.asyncAfter(deadline: .now() + delay.dispatchInterval) { [weak self] in
+            guard let self else { return }
+            self.resume(self.references.withLock { $0.add(again) })
+        }
+    }
+
+    private func pause(afterGivingBack times: UInt8) -> Duration {
+        min(Duration.seconds(1) * (1 << Int(min(times, 6) - 1)), .seconds(30))
     }
 
     /// Gives a lease back for a while and lets the others of its conversation go on; false when it is not leased.

@@ -20,7 +20,7 @@ extension GatewayClient {
         let address = try await downloadAddress(of: reference, for: business, until: deadline)
         let incoming: IncomingFile
         do { incoming = try IncomingFile(files: files, key: reference.key) } catch {
-            throw .unreachable(.download, .contentFailed, attempts: 0)
+            throw .notKept(error)
         }
         var request = fileRequest("GET", address)
         request.maximumResponseBytes = reference.sizeBytes ?? maximumBytes
@@ -30,6 +30,9 @@ extension GatewayClient {
             return try await incoming.finish(reference)
         } catch {
             incoming.discard()
+            if case .unreachable(_, .contentFailed, _) = error, let failure = incoming.failure {
+                throw .notKept(failure)
+            }
             // More than the message said is not what it speaks of; more than the limit is too large.
             guard case .unreachable(_, .responseTooLarge, _) = error, let size = reference.sizeBytes else {
                 throw error.isTooLarge ? .payloadTooLarge(maximumBytes: maximumBytes) : error

@@ -1,3 +1,4 @@
+package import BalloonPOSIX
 package import BalloonTransport
 
 /// Why Apple's gateway did not do what it was asked.
@@ -21,6 +22,8 @@ package enum GatewayError: Error, Sendable, Equatable {
     case payloadTooLarge(maximumBytes: Int)
     /// The payload has another length than its reference says: damaged on the way, or replaced; try again at once.
     case lengthMismatch(expectedBytes: Int, actualBytes: Int)
+    /// The file cannot be kept here: the disk's fault, or a permission's; see to it, then try again.
+    case notKept(SystemError)
     /// The time that the caller gave was not enough; try again, unless the reference has expired meanwhile.
     case deadlineExceeded
     /// The task was cancelled; the gateway may have got the request.
@@ -31,7 +34,9 @@ package enum GatewayError: Error, Sendable, Equatable {
         switch self {
         case .unavailable, .lengthMismatch, .deadlineExceeded, .cancelled: true
         case .unreachable(_, let error, _): error.isRetryable
-        case .refused, .answerMalformed, .referenceMalformed, .downloadRefused, .payloadTooLarge: false
+        case .refused, .answerMalformed, .referenceMalformed, .downloadRefused, .payloadTooLarge,
+            .notKept:
+            false
         }
     }
 

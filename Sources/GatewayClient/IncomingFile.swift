@@ -11,6 +11,7 @@ final class IncomingFile: Sendable {
         var sizeBytes = 0
         var checksum = AttachmentChecksum()
         let hash = SHA256Stream()
+        var failure: SystemError?
     }
 
     private let files: AttachmentFiles
@@ -23,6 +24,9 @@ final class IncomingFile: Sendable {
         self.key = key
         temporary = try files.newPath()
     }
+
+    /// What the disk said when it did not take what came in the last attempt.
+    var failure: SystemError? { state.withLock { $0.failure } }
 
     /// Takes the encrypted file; each attempt begins it anew.
     var sink: ContentSink {
@@ -48,8 +52,9 @@ final class IncomingFile: Sendable {
             }.get()
         } catch let error as GatewayError {
             throw error
+        } catch let error as SystemError {
+            throw .notKept(error)
         } catch {
-            // The disk's refusal, as the transport reports one that came earlier.
             throw .unreachable(.download, .contentFailed, attempts: 1)
         }
     }
@@ -63,8 +68,13 @@ final class IncomingFile: Sendable {
 
     private func begin() throws(SystemError) {
         discard()
-        let file = try File(temporary, for: .creating)
-        state.withLock { $0 = State(file: file) }
+        do throws(SystemError) {
+            let file = try File(temporary, for: .creating)
+            state.withLock { $0 = State(file: file) }
+        } catch {
+            state.withLock { $0.failure = error }
+            throw error
+        }
     }
 
     private func append(_ piece: [UInt8], of ciphertext: [UInt8]) throws(SystemError) {
@@ -72,7 +82,10 @@ final class IncomingFile: Sendable {
             state.checksum.append(ciphertext)
             state.hash.append(piece)
             state.sizeBytes += piece.count
-            try state.file?.append(piece)
+            do throws(SystemError) { try state.file?.append(piece) } catch {
+                state.failure = error
+                throw error
+            }
         }
     }
 

@@ -96,6 +96,27 @@ struct DeliveryGateTests {
         #expect(try await store.lease().id == MessageID("2"))
         await store.close()
     }
+
+    @Test func `no checkpoint covers a delivery that ended without its reply's line until the line is there`()
+        async throws
+    {
+        let disk = FullConversations()
+        let store = try directory.open { $0.disk = disk }
+        await append(1, to: store)
+        let delivery = try await store.lease()
+        try await record(delivery, in: store)
+        let reply = DecidedReply(id: MessageID("r"), kind: .text, message: Array("{}".utf8))
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        disk.code.withLock { $0 = EIO }
+        await #expect(throws: StoreError.self) {
+            try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        }
+        try await store.finish(delivery, result: .failed(reason: "its file is refused"))
+        await store.checkpointer.run()
+        await store.close()
+        let result = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
+        #expect((result.problems, result.lines) == (0, 2))
+    }
 }
 
 /// A disk that takes no lines of conversations at times.

@@ -1,6 +1,9 @@
 import BusinessMessages
-import ConversationStore
+import Glibc
+import TestSupport
 import Testing
+
+@testable import ConversationStore
 
 struct DeliveryTests {
     let directory = StoreDirectory()
@@ -163,5 +166,59 @@ struct DeliveryTests {
         // Settled once, whatever is said later.
         try await store.recordReply(again, index: 0, result: .failed(reason: "late"))
         #expect(try directory.records("reply").count == 1)
+    }
+}
+
+/// Messages whose lines in the journal cannot be read at the moment.
+struct UnreadableOnceTests {
+    let directory = StoreDirectory()
+
+    /// Takes the journal's file away, or brings it back.
+    private func move(_ isAway: Bool, _ store: ConversationStore) throws {
+        let (file, elsewhere) = (directory.journal + "/000000000001.jsonl", directory.path + "/elsewhere")
+        try #require(rename(isAway ? file : elsewhere, isAway ? elsewhere : file) == 0)
+        store.reader.remove(firstRecord: 1)
+    }
+
+    private func bringBack(_ store: ConversationStore) async throws {
+        await directory.log.first { $0.contains("a journalled message cannot be read") }
+        try move(false, store)
+        try #require(store.scheduler.counts.unreadable == 0)
+    }
+
+    @Test func `a message that cannot be read once comes in its place, with its first attempt`() async throws
+    {
+        let store = try directory.open()
+        for id in ["1", "2"] { _ = await store.append(message(id)) }
+        try move(true, store)
+        async let leased = store.lease()
+        try await bringBack(store)
+        let delivery = try await leased
+        #expect((delivery.id, delivery.attempt) == (MessageID("1"), 1))
+        #expect(directory.log.lines.count { $0.contains("cannot be read") } == 1)
+        await store.close()
+    }
+
+    @Test func `a reference that cannot be read once is fetched later`() async throws {
+        let store = try directory.open()
+        _ = await store.append(message("1", reference: true))
+        try move(true, store)
+        async let reference = store.nextReference()
+        try await bringBack(store)
+        #expect(await reference?.id == MessageID("1"))
+        await store.close()
+    }
+
+    @Test func `what goes out unasked and cannot be read once goes out later`() async throws {
+        let store = try directory.open()
+        let outbound = ReceivedMessage(
+            business: business, customer: customer, id: MessageID("1"), message: Array("{}".utf8),
+            outboundKind: .text)
+        _ = await store.append(outbound)
+        try move(true, store)
+        #expect(store.nextOutbound(of: business, customer) == nil)
+        try await bringBack(store)
+        #expect(try await store.lease().attempt == 1)
+        await store.close()
     }
 }

@@ -101,7 +101,8 @@ struct OutboundTests {
         try removeStates(in: copy)
         let restarted = try copy.open()
         #expect(try await state(in: restarted) == nil)
-        _ = try await restarted.lease()
+        let delivery = try await restarted.lease()
+        for _ in 1...2 { try await restarted.rememberDecision(of: delivery) }
         #expect(try await state(in: restarted) == #"{"step":1}"#)
     }
 
@@ -112,7 +113,7 @@ struct OutboundTests {
         store.postpone(first, after: .seconds(3600), parks: true)
         _ = try await decide(#"{"step":2}"#, in: store)
         let restarted = try directory.copy().open()
-        for _ in 1...1 { _ = try await restarted.lease() }
+        try await restarted.rememberDecision(of: try await restarted.lease())
         #expect(try await state(in: restarted) == #"{"step":2}"#)
         await store.close()
     }

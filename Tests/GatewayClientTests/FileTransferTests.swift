@@ -4,6 +4,7 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
+import Glibc
 import Simulator
 import TestSupport
 import Testing
@@ -148,10 +149,16 @@ import Testing
             ContentSource(bytes: Self.bytes(10)), for: GatewayUnderTest.business)
         // A file where the folder would be.
         try AtomicFile.write([], to: directory.file("attachments"))
-        await #expect(throws: GatewayError.unreachable(.download, .contentFailed, attempts: 0)) {
+        let error = await #expect(throws: GatewayError.self) {
             try await test.client.download(
                 stored(file), for: GatewayUnderTest.business, into: files)
         }
+        guard case .notKept(let reason) = error else {
+            Issue.record("\(String(describing: error))")
+            return await test.gateway.stop()
+        }
+        #expect(reason.code == ENOTDIR || reason.code == EEXIST)
+        #expect(error?.isRetryable == false)
         await test.gateway.stop()
     }
 

@@ -1,5 +1,8 @@
+import BalloonJSON
 import BalloonPOSIX
+import BalloonTransport
 import ConversationStore
+import GatewayClient
 import Glibc
 import HandlerKit
 import Simulator
@@ -9,7 +12,7 @@ import Testing
 
 @testable import MessageServer
 
-/// What is no attempt: the store could not write, or nobody took events any more.
+/// What is an attempt and what is none: the store could not write, or nobody took events any more.
 @Suite struct GivingBackTests {
     @Test(arguments: [FullDisk.Part.all, .journal, .conversations])
     func `a full disk costs no attempt, one line in the log, and no order`(_ part: FullDisk.Part) async throws
@@ -54,6 +57,88 @@ import Testing
         await test.stop(running)
     }
 
+    @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
+    func `a customer's file for which there is no room costs no attempt, and is fetched when there is`()
+        async throws
+    {
+        let handler = RecordingHandler()
+        let test = try await PipelineUnderTest(handler)
+        let content = [UInt8](repeating: 1, count: 200_000)
+        let file = try await test.pipeline.gateway.upload(
+            ContentSource(bytes: content), for: ServerUnderTest.business)
+        let attachment = String(
+            decoding: file.attachment(name: "a.jpg", mimeType: "image/jpeg").json, as: UTF8.self)
+        let disk = try SmallDisk(bytes: 64 << 10, at: test.directory.file("data/attachments"))
+        await test.append("Look: \u{FFFC}", from: "c", attachments: "[\(attachment)]")
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        await test.log.first { $0.contains("stage=fetch") }
+        try disk.resize(to: 1 << 20)
+        _ = await test.gateway.waitForMessages(count: 1)
+        #expect(handler.seen.map(\.attempt) == [1])
+        guard case .stored(_, content.count, _)? = handler.seen.first?.files.first else {
+            Issue.record("\(handler.seen.map(\.files))")
+            return await test.stop(running)
+        }
+        await test.stop(running)
+    }
+
+    @Test func `what one file alone refuses costs attempts, and ends as a dead letter`() async throws {
+        let disk = FullDisk(code: EIO)
+        let handler = RecordingHandler()
+        var test = try await PipelineUnderTest(handler, disk: disk)
+        test.pipeline.retrySchedule.delays = Array(repeating: .milliseconds(1), count: 4)
+        disk.full.withLock { $0 = .conversations }
+        await test.append("first", from: "c")
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        await test.log.first { $0.contains("stage=record") }
+        try #require(await test.isGivenUp())
+        disk.full.withLock { $0 = nil }
+        await test.append("second", from: "c")
+        #expect(await test.gateway.waitForMessages(count: 1).count == 1)
+        #expect(handler.seen.map(\.attempt) == [1])
+        await test.stop(running)
+        let data = test.directory.file("data")
+        let dead = try JournalFiles(dataDirectory: data).events { $0.isDeadLetter }
+        #expect(dead.map { $0.message["body"]?.string } == ["first"])
+        #expect(dead.map(\.attempts) == [4])
+        #expect(dead.first?.reason?.contains("Input/output error") == true)
+        let result = try StoreVerification.run(dataDirectory: data) { Issue.record("\($0)") }
+        #expect(result.problems == 0)
+    }
+
+    @Test func `a reply's line that is refused once is written, and the reply is sent once`() async throws {
+        let disk = FullDisk(code: EIO)
+        let handler = DiskBreaker(disk)
+        let test = try await PipelineUnderTest(handler, disk: disk)
+        await test.append("hello", from: "c")
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        _ = await test.gateway.waitForMessages(count: 1)
+        try #require(await test.isSeen { $0.contains("delivery postponed") })
+        disk.full.withLock { $0 = nil }
+        try #require(await test.isSeen { $0.contains("delivery handled") })
+        #expect(handler.calls.withLock { $0 } == 1)
+        #expect(test.gateway.messages().count == 1)
+        await test.stop(running)
+        let result = try StoreVerification.run(dataDirectory: test.directory.file("data")) {
+            Issue.record("\($0)")
+        }
+        #expect((result.problems, result.lines) == (0, 2))
+    }
+
+    @Test func `a state that cannot be kept asks nobody twice, and ends as a dead letter`() async throws {
+        let handler = RememberingHandler()
+        var test = try await PipelineUnderTest(handler)
+        test.pipeline.retrySchedule.delays = Array(repeating: .milliseconds(1), count: 4)
+        // A file where the folder would be.
+        try AtomicFile.write([], to: test.directory.file("data/states"))
+        await test.append("hello", from: "c")
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        try #require(await test.isGivenUp())
+        #expect(handler.calls.withLock { $0 } == 1)
+        #expect(test.gateway.messages().isEmpty)
+        await test.stop(running)
+    }
+
     @Test func `a stop while nobody takes events costs no attempt`() async throws {
         let test = try await PipelineUnderTest(UnprovisionedHandler())
         await test.append("hello", from: "c")
@@ -86,6 +171,45 @@ private final class OfferHandler: TextHandler {
     }
 }
 
+/// Answers, and lets no line of a conversation be written from then on.
+private final class DiskBreaker: TextHandler {
+    let calls = Mutex(0)
+    private let disk: FullDisk
+
+    init(_ disk: FullDisk) { self.disk = disk }
+
+    func text(_ text: Text, _ context: Context) -> Outcome {
+        calls.withLock { $0 += 1 }
+        disk.full.withLock { $0 = .conversations }
+        return .reply("thanks")
+    }
+}
+
+/// Remembers something, and answers.
+private final class RememberingHandler: TextHandler {
+    let calls = Mutex(0)
+
+    func text(_ text: Text, _ context: Context) throws -> Outcome {
+        calls.withLock { $0 += 1 }
+        context.state.replace(with: try JSONDocument(Array(#"{"step":1}"#.utf8)).root)
+        return .reply("thanks")
+    }
+}
+
+extension PipelineUnderTest {
+    /// Whether the log has such a line within ten seconds.
+    fileprivate func isSeen(_ wanted: @escaping @Sendable (String) -> Bool) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while ContinuousClock.now < deadline {
+            if log.lines.contains(where: wanted) { return true }
+            await Task.yield()
+        }
+        return false
+    }
+
+    fileprivate func isGivenUp() async -> Bool { await isSeen { $0.contains("delivery given up") } }
+}
+
 /// Never gets what it needs.
 private struct UnprovisionedHandler: TextHandler, LifecycleHandler {
     func provision(_ host: HandlerHost) async throws { throw HandlerHostError.notStored }
@@ -97,11 +221,14 @@ final class FullDisk: StoreDisk {
     enum Part: Sendable { case all, journal, conversations }
 
     let full = Mutex<Part?>(nil)
+    private let code: Int32
     private let disk = SystemDisk()
+
+    init(code: Int32 = ENOSPC) { self.code = code }
 
     private func check(_ part: Part) throws(SystemError) {
         if let full = full.withLock({ $0 }), full == part || full == .all {
-            throw SystemError("write", code: ENOSPC)
+            throw SystemError("write", code: code)
         }
     }
 

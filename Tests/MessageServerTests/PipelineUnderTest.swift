@@ -25,6 +25,7 @@ struct PipelineUnderTest {
         var configuration = ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: [])
         configuration.dataDirectory = directory.file("data")
         configuration.gateway.url = "http://\(address)/v1"
+        configuration.gateway.downloadHosts = ["\(address)"]
         var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
         storeConfiguration.disk = disk
         storeConfiguration.probeInterval = .milliseconds(20)
@@ -43,11 +44,11 @@ struct PipelineUnderTest {
     }
 
     /// Makes a text durable, as if it had come in.
-    func append(_ text: String, from customer: String) async {
+    func append(_ text: String, from customer: String, attachments: String = "[]") async {
         let id = MessageID.random()
         let json =
-            #"{"id":"\#(id)","v":1,"type":"text","body":"\#(text)","sourceId":"\#(customer)","#
-            + #""destinationId":"\#(ServerUnderTest.business)"}"#
+            #"{"id":"\#(id)","v":1,"type":"text","body":"\#(text)","attachments":\#(attachments),"#
+            + #""sourceId":"\#(customer)","destinationId":"\#(ServerUnderTest.business)"}"#
         let message = ReceivedMessage(
             business: ServerUnderTest.business, customer: CustomerID(customer), id: id,
             message: Array(json.utf8))

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
 import GatewayClient
@@ -18,7 +19,8 @@ struct AttachmentFetcher: Sendable {
 
     /// What became of each attachment of a message, in their order.
     ///
-    /// Throws `CancellationError` when the server is on its way out, so that nothing is recorded as failed for it.
+    /// Throws `CancellationError` when the server is on its way out, and ``StoreError/unavailable(path:_:)`` when the disk
+    /// has no room, so that nothing is recorded as failed for it.
     func fetch(_ attachments: [Attachment], for business: BusinessID) async throws -> [RecordedFile] {
         let end = ContinuousClock.now + deadline
         return try await withThrowingTaskGroup { group in
@@ -51,6 +53,9 @@ struct AttachmentFetcher: Sendable {
             return .stored(sha256: file.sha256, sizeBytes: file.sizeBytes)
         } catch {
             try Task.checkCancellation()
+            if case .notKept(let error) = error, error.isDiskWide {
+                throw StoreError.unavailable(path: AttachmentFiles.folder, error)
+            }
             return .failed(reason: "\(error)")
         }
     }

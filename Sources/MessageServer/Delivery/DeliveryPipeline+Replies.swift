@@ -9,6 +9,10 @@ extension DeliveryPipeline {
         _ delivery: Delivery, _ outcome: DecidedOutcome, _ stages: inout DeliveryStages
     ) async throws -> [Int: ReplyResult]? {
         var results = delivery.replyResults
+        // An earlier attempt may have failed between the journal and the conversation.
+        for (index, result) in results.sorted(by: { $0.key < $1.key }) {
+            try await record(delivery, index, result)
+        }
         let wasClosed = outcome.replies.isEmpty ? false : try wasClosed(delivery, stages.kind)
         for (index, reply) in outcome.replies.enumerated() where delivery.replyResults[index] == nil {
             stages.begin(.reply, of: reply)
@@ -95,15 +99,19 @@ extension DeliveryPipeline {
         _ stages: inout DeliveryStages
     ) async throws {
         results[index] = result
-        // Tried until it is written: what the gateway has accepted must not be sent again.
-        try await keepTrying { try await store.recordReply(delivery, index: index, result: result) }
-        if delivery.outboundKind != nil, let reply = delivery.decided?.replies[index] {
-            outcomes.settle(reply.id, result)
-        }
+        try await record(delivery, index, result)
         switch result {
         case .accepted: stages.end(.done)
         case .refused(let status, let reason): stages.end(.refused(status: status, reason: reason))
         case .failed(let reason): stages.end(.failed(reason: reason))
+        }
+    }
+
+    /// Tried until the journal has it: what the gateway has accepted must not be sent again.
+    private func record(_ delivery: Delivery, _ index: Int, _ result: ReplyResult) async throws {
+        try await keepTrying { try await store.recordReply(delivery, index: index, result: result) }
+        if delivery.outboundKind != nil, let reply = delivery.decided?.replies[index] {
+            outcomes.settle(reply.id, result)
         }
     }
 }

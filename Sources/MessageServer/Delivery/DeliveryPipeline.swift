@@ -17,7 +17,8 @@ struct DeliveryPipeline: Sendable {
     let observer: any StageObserver
     let logger: Logger
     /// Deliveries read and write conversations and wait for the disk, so that none of them belongs to the cooperative pool.
-    let executor = GrowingExecutor(label: "balloon.deliveries", maximumThreads: max(2, ProcessorCount.available()))
+    let executor = GrowingExecutor(
+        label: "balloon.deliveries", maximumThreads: max(2, ProcessorCount.available()))
     let recentChoices: RecentChoices
     /// Who waits for the end of a message that the business sends of its own accord.
     let outcomes = SendOutcomes()
@@ -167,7 +168,10 @@ struct DeliveryPipeline: Sendable {
     private func outcome(
         of delivery: Delivery, _ event: InboundEvent, _ lane: BusinessLane, _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
-        if let decided = delivery.decided { return decided }
+        if let decided = delivery.decided {
+            try await store.rememberDecision(of: delivery)
+            return decided
+        }
         while true {
             let (business, responder) = try await lane.responder(for: event.kind)
             defer { business.leave() }
@@ -358,6 +362,9 @@ struct DeliveryPipeline: Sendable {
                 return try await tryAgain(delivery, "its conversation is damaged", asked: nil, &stages)
             case let error as StoreError where error.isTransient:
                 return giveBack(delivery, "\(error)", &stages)
+            case StoreError.unavailable where !Task.isCancelled:
+                // A file's own trouble: it must not hold up its conversation for ever.
+                return try await tryAgain(delivery, "\(error)", asked: nil, &stages)
             case is StoreError: break
             case is CancellationError where !Task.isCancelled:
                 return giveBack(delivery, "nobody takes events any more", &stages)

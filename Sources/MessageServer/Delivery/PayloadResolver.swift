@@ -113,10 +113,12 @@ extension StoreError {
         }
     }
 
-    /// Whether the same call may succeed later.
+    /// Whether the same call may succeed later, and every other one fails as well until then: what is wrong is not about
+    /// this delivery.
     var isTransient: Bool {
         switch self {
-        case .notDurable, .overloaded, .tooManyPending, .unavailable: true
+        case .notDurable, .overloaded, .tooManyPending: true
+        case .unavailable(_, let error): error.isDiskWide
         case .inUse, .unknownVersion, .noData, .damaged, .quarantined, .quarantinedConversation, .closed,
             .notLeased,
             .alreadyDecided,
