@@ -96,7 +96,10 @@ extension ConversationStore {
         let entry = ConversationEntry(
             conversation: key, record: delivery.record, at: delivery.receivedAt, id: delivery.id, kind: kind,
             message: message, repeats: original, files: files)
-        try write(entry, mightBeThere: pending.isRecovered)
+        do { try write(entry, mightBeThere: pending.isRecovered) } catch {
+            _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.refusedKind = kind } }
+            throw error
+        }
         _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.recordedKind = kind } }
     }
 
@@ -220,20 +223,35 @@ extension ConversationStore {
     /// Does not wait for the disk: after a crash the delivery may be leased again, with its outcome if it was
     /// decided.
     package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
+        if result.isDeadLetter { vouchForRefusedLines(of: delivery) }
         guard let finished = scheduler.finish(delivery.record, of: delivery.conversation) else {
             throw StoreError.notLeased(record: delivery.record)
         }
-        let known = decided.withLock { $0.removeValue(forKey: delivery.record) }
-        if let known, !known.written.isSuperset(of: known.ends.keys) {
-            // Else the next checkpoint would say that the lines are there.
-            checkpointer.distrust(UnwrittenReplies(record: delivery.record))
-        }
+        decided.withLock { $0[delivery.record] = nil }
         calls.end(delivery.record)
         let ended = EndedDelivery(
             record: delivery.record, segment: finished.location.segment, isDeadLetter: result.isDeadLetter)
         try journal.append(
             JournalBody.finished(of: delivery.record, kind: finished.recordedKind, result, at: .now()),
             for: .ended(ended))
+    }
+
+    /// Has lines written from the journal that the conversation's file refused to the end, and no checkpoint made before.
+    private func vouchForRefusedLines(of delivery: Delivery) {
+        let known = decided.withLock { $0[delivery.record] }
+        let isReplyMissing = known.map { !$0.written.isSuperset(of: $0.ends.keys) } ?? false
+        let isMessageMissing = scheduler.withQueues { queues in
+            var isMissing = false
+            _ = queues.update(delivery.record, of: delivery.conversation) { pending in
+                guard pending.recordedKind == nil, let kind = pending.refusedKind else { return }
+                pending.recordedKind = kind
+                isMissing = true
+            }
+            return isMissing
+        }
+        if isReplyMissing || isMessageMissing {
+            checkpointer.distrust(RefusedLines(record: delivery.record))
+        }
     }
 
     private func leased(_ delivery: Delivery) throws -> PendingDelivery {
@@ -276,8 +294,8 @@ extension ConversationStore {
     }
 }
 
-/// A delivery ended while its conversation's file refused the lines of replies that the journal has.
-private struct UnwrittenReplies: Error {
+/// A delivery ended while its conversation's file refused lines that the journal has.
+private struct RefusedLines: Error {
     let record: UInt64
 }
 

@@ -32,6 +32,8 @@ struct PendingDelivery: Sendable {
     let isRecovered: Bool
     /// The kind, once its conversation line was written.
     var recordedKind: Kind?
+    /// The kind, once its conversation's file refused the line.
+    var refusedKind: Kind?
 }
 
 /// A delivery that was taken out of its queue for an attempt.

@@ -97,6 +97,22 @@ struct DeliveryGateTests {
         await store.close()
     }
 
+    @Test func `the line of a message that was refused to the end is written from the journal`() async throws
+    {
+        let disk = FullConversations()
+        let store = try directory.open { $0.disk = disk }
+        await append(1, to: store)
+        disk.code.withLock { $0 = EIO }
+        let delivery = try await store.lease()
+        await #expect(throws: StoreError.self) { try await record(delivery, in: store) }
+        store.postpone(delivery, after: .zero)
+        try await store.finish(try await store.lease(), result: .failed(reason: "its file is refused"))
+        await store.checkpointer.run()
+        await store.close()
+        let result = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
+        #expect((result.problems, result.lines) == (0, 1))
+    }
+
     @Test func `no checkpoint covers a delivery that ended without its reply's line until the line is there`()
         async throws
     {
