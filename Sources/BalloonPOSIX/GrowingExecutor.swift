@@ -16,9 +16,8 @@ package final class GrowingExecutor: TaskExecutor {
         var begun = 0
         var due = 0
         var isLooking = false
-        /// How many queues run jobs, and those that do not.
+        /// How many threads run jobs.
         var running = 0
-        var idle: [DispatchQueue] = []
 
         mutating func append(_ job: UnownedJob) { jobs.append(job) }
 
@@ -35,16 +34,12 @@ package final class GrowingExecutor: TaskExecutor {
         }
     }
 
-    private let label: String
     private let maximumThreads: Int
     private let state = Mutex(State())
     private static let patience = DispatchTimeInterval.milliseconds(2)
 
-    /// Makes an executor of at most so many threads at a time, whose queues bear `label`.
-    package init(label: String, maximumThreads: Int = 1) {
-        self.label = label
-        self.maximumThreads = max(1, maximumThreads)
-    }
+    /// Makes an executor of at most so many threads at a time.
+    package init(maximumThreads: Int = 1) { self.maximumThreads = max(1, maximumThreads) }
 
     /// Runs `job` after those that were enqueued before it have begun.
     package func enqueue(_ job: consuming ExecutorJob) {
@@ -83,22 +78,16 @@ package final class GrowingExecutor: TaskExecutor {
     }
 
     private func start() {
-        // Serial queues: of those, each has a thread when it needs one, whoever blocks elsewhere.
-        let queue = state.withLock { $0.idle.popLast() } ?? DispatchQueue(label: label)
-        queue.async {
+        ThreadPool.shared.run {
             // As the task's executor and no actor's: otherwise every call of an async function is enqueued anew.
-            while let job = self.next(queue) { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+            while let job = self.next() { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
         }
     }
 
-    private func next(_ queue: DispatchQueue) -> UnownedJob? {
+    private func next() -> UnownedJob? {
         state.withLock { state in
-            guard let job = state.popFirst() else {
-                state.running -= 1
-                state.idle.append(queue)
-                return nil
-            }
-            state.begun += 1
+            let job = state.popFirst()
+            if job == nil { state.running -= 1 } else { state.begun += 1 }
             return job
         }
     }

@@ -98,7 +98,7 @@ struct ConversationEntry: Sendable {
         var writer = JSONWriter(reservingCapacity: message.count + 384)
         writer.object { writer in
             writer.field("seq", sequence)
-            writer.field("at", at.rfc3339)
+            writer.field("at", at)
             writer.field(
                 "direction",
                 (result == nil ? ConversationLine.Direction.inbound : ConversationLine.Direction.outbound)

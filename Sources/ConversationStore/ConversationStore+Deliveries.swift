@@ -121,6 +121,11 @@ extension ConversationStore {
             maximumBytes: maximumBytes)
     }
 
+    /// Throws when a conversation is known to be damaged, so that nobody is asked about what was said there.
+    package func checkIntact(_ business: BusinessID, _ customer: CustomerID) throws {
+        try conversations.checkIntact(ConversationKey(business: business, customer: customer))
+    }
+
     /// Journals what the handler decided, with every reply's id and bytes; returns when it is on disk.
     ///
     /// Throws ``StoreError/alreadyDecided(record:)`` for the second decision about a delivery.

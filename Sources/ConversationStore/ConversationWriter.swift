@@ -38,6 +38,12 @@ final class ConversationWriter: Sendable {
         }
     }
 
+    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation waits to be rebuilt.
+    func checkIntact(_ key: ConversationKey) throws(StoreError) {
+        if quarantinedCount == 0 { return }
+        try now { pool throws(StoreError) in try pool.quarantine.check(ConversationPath.file(key)) }
+    }
+
     /// The conversations that wait to be rebuilt, as paths below the folder of all conversations.
     var quarantined: Set<String> { pool.withLock { $0.quarantine.paths } }
 

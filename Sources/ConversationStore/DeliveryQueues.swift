@@ -58,8 +58,8 @@ struct DeliveryQueues: Sendable {
     }
 
     private struct Lane {
-        /// How many of its deliveries are not finished.
-        var count = 0
+        /// How many of its deliveries are not finished, those left out that are parked.
+        var backlog = 0
         /// When the last one was, in nanoseconds of a clock that never jumps.
         var finishedAt: UInt64 = 0
         var ready = FIFO<ConversationKey>()
@@ -69,24 +69,30 @@ struct DeliveryQueues: Sendable {
     /// Adds a delivery behind those of its conversation.
     mutating func add(_ pending: PendingDelivery, to key: ConversationKey) -> Handover? {
         count += 1
-        if pending.isParked { parked += 1 }
+        if pending.isParked { parked += 1 } else { lanes[lanePosition(of: key.business)].backlog += 1 }
         if let index = conversations.index(forKey: key) {
-            lanes[conversations.values[index].lane].count += 1
             conversations.values[index].add(pending)
             return advance(key, at: index)
         }
         var conversation = Conversation(lane: lanePosition(of: key.business))
-        lanes[conversation.lane].count += 1
         conversation.add(pending)
         return start(&conversation, key)
     }
 
-    /// How many deliveries of a conversation's business are not finished; 0 when none was in the second before `now`,
-    /// because then nobody works on them.
+    /// How many deliveries of a conversation's business are not finished, parked ones left out; 0 when none was in the
+    /// second before `now`, because then nobody works on them.
     func backlog(beside key: ConversationKey, at now: UInt64) -> Int {
         guard let position = lanePositions[key.business], lanes[position].finishedAt + 1_000_000_000 > now
         else { return 0 }
-        return lanes[position].count
+        return lanes[position].backlog
+    }
+
+    /// Takes the next delivery of a business, if there is one that nobody waits for.
+    mutating func lease(for business: BusinessID) -> Lease? {
+        guard !isClosed, holds.isEmpty, let lane = lanePositions[business], lanes[lane].waiters.isEmpty,
+            let key = lanes[lane].ready.popFirst()
+        else { return nil }
+        return withConversation(key) { $0.lease(key) }.flatMap { $0 }
     }
 
     /// Takes the next delivery of a business, or notes who waits for it.
@@ -239,7 +245,10 @@ struct DeliveryQueues: Sendable {
     )? {
         guard let delivery = leased(record, of: key) else { return nil }
         let parked = withConversation(key) { $0.park() }.flatMap { $0 }
-        if !delivery.isParked { self.parked += 1 }
+        if !delivery.isParked {
+            self.parked += 1
+            lanes[lanePosition(of: key.business)].backlog -= 1
+        }
         return parked.map { ($0, advance(key)) }
     }
 
@@ -269,17 +278,15 @@ struct DeliveryQueues: Sendable {
     )? {
         guard let finished = leased(record, of: key) else { return nil }
         count -= 1
-        let left = withConversation(key) { conversation in
+        let isEmpty = withConversation(key) { conversation in
             _ = conversation.pending.popFirst()
             conversation.head = .idle
-            return (lane: conversation.lane, isEmpty: conversation.isEmpty)
+            return conversation.isEmpty
         }
-        if finished.isParked { parked -= 1 }
-        if let left {
-            lanes[left.lane].count -= 1
-            lanes[left.lane].finishedAt = now
-        }
-        if left?.isEmpty ?? true {
+        let lane = lanePosition(of: key.business)
+        if finished.isParked { parked -= 1 } else { lanes[lane].backlog -= 1 }
+        lanes[lane].finishedAt = now
+        if isEmpty ?? true {
             conversations[key] = nil
             return (finished, nil)
         }

@@ -47,6 +47,7 @@ final class DeliveryScheduler: Sendable {
 
     /// Waits for a delivery of a business; nil when closed or cancelled.
     func next(for business: BusinessID) async -> Lease? {
+        if !Task.isCancelled, let lease = queues.withLock({ $0.lease(for: business) }) { return lease }
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -11,7 +11,7 @@ enum JournalBody {
     static func segment(at: Timestamp) -> [UInt8] {
         object("segment") {
             $0.field("format", 1)
-            $0.field("at", at.rfc3339)
+            $0.field("at", at)
         }
     }
 
@@ -62,13 +62,13 @@ enum JournalBody {
         case .resolved(let message):
             return object("resolved") {
                 $0.field("of", Int(record))
-                $0.field("at", at.rfc3339)
+                $0.field("at", at)
                 write(message: message, to: &$0)
             }
         case .failed(let reason):
             return object("resolved") {
                 $0.field("of", Int(record))
-                $0.field("at", at.rfc3339)
+                $0.field("at", at)
                 $0.field("failure", reason)
             }
         }
@@ -80,7 +80,7 @@ enum JournalBody {
     static func files(of record: UInt64, _ files: [RecordedFile], at: Timestamp) -> [UInt8] {
         object("files") { writer in
             writer.field("of", Int(record))
-            writer.field("at", at.rfc3339)
+            writer.field("at", at)
             writer.files(files)
         }
     }
@@ -102,7 +102,7 @@ enum JournalBody {
             }
         return object("outcome") { writer in
             writer.field("of", Int(record))
-            writer.field("at", at.rfc3339)
+            writer.field("at", at)
             writer.field("attempt", attempt)
             writer.field("kind", kind?.rawValue)
             writer.field("outcome", name)
@@ -139,7 +139,7 @@ enum JournalBody {
             $0.field("result", result.name)
             $0.field("status", result.status)
             $0.field("reason", result.reason)
-            $0.field("at", at.rfc3339)
+            $0.field("at", at)
         }
     }
 
@@ -151,8 +151,8 @@ enum JournalBody {
         object("attempt") {
             $0.field("of", Int(record))
             $0.field("attempt", attempt)
-            $0.field("at", at.rfc3339)
-            $0.field("next", next.rfc3339)
+            $0.field("at", at)
+            $0.field("next", next)
             if isParked { $0.field("parked", true) }
         }
     }
@@ -162,7 +162,7 @@ enum JournalBody {
         object("attempt") {
             $0.field("of", Int(record))
             $0.field("attempt", attempt)
-            $0.field("at", at.rfc3339)
+            $0.field("at", at)
             $0.field("crashed", true)
         }
     }
@@ -179,7 +179,7 @@ enum JournalBody {
             $0.field("result", result.name)
             $0.field("reason", result.reason)
             $0.field("original", result.original?.rawValue)
-            $0.field("at", at.rfc3339)
+            $0.field("at", at)
         }
     }
 
@@ -187,7 +187,7 @@ enum JournalBody {
     static func dropped(of record: UInt64, at: Timestamp) -> [UInt8] {
         object("dropped") {
             $0.field("of", Int(record))
-            $0.field("at", at.rfc3339)
+            $0.field("at", at)
         }
     }
 
@@ -199,7 +199,7 @@ enum JournalBody {
     static func carried(_ event: JournalEvent) -> [UInt8] {
         object("carried") { writer in
             writer.field("of", Int(clamping: event.record))
-            writer.field("at", event.at.rfc3339)
+            writer.field("at", event.at)
             writer.field("business", event.business.rawValue)
             writer.field("customer", event.customer.rawValue)
             writer.field("id", event.id.rawValue)
@@ -222,13 +222,13 @@ enum JournalBody {
     static func checkpoint(through record: UInt64, at: Timestamp) -> [UInt8] {
         object("checkpoint") {
             $0.field("through", Int(record))
-            $0.field("at", at.rfc3339)
+            $0.field("at", at)
         }
     }
 
     /// `{"type":"unsynced","at":"…"}`: a sync of conversations failed; until the next checkpoint no line that was written
     /// since the last is known to be on disk, whatever the file shows.
-    static func unsynced(at: Timestamp) -> [UInt8] { object("unsynced") { $0.field("at", at.rfc3339) } }
+    static func unsynced(at: Timestamp) -> [UInt8] { object("unsynced") { $0.field("at", at) } }
 
     private static func write(_ attributes: ReceivedAttributes, to writer: inout JSONWriter) {
         if attributes.isEmpty { return }

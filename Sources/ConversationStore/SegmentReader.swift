@@ -23,24 +23,27 @@ final class SegmentReader: Sendable {
 
     /// Reads the line of a record; throws when it cannot be read or is not what was written.
     func line(at location: RecordLocation) throws(StoreError) -> JSONDocument {
-        let path = directory + "/" + SegmentName.text(firstRecord: location.segment)
         let bytes: [UInt8]
         do throws(SystemError) {
-            let file = try file(path, firstRecord: location.segment)
+            let file = try file(firstRecord: location.segment)
             bytes = try file.read(at: Int(location.offset), count: Int(location.lengthBytes))
         } catch {
-            throw .unavailable(path: path, error)
+            throw .unavailable(path: path(firstRecord: location.segment), error)
         }
         // What the checksum covers was valid when it was written.
         guard bytes.count == Int(location.lengthBytes), JournalLine.isIntact(bytes[...]),
             let document = try? JSONDocument(bytes, limits: .journal)
-        else { throw .damaged(file: path, line: 0) }
+        else { throw .damaged(file: path(firstRecord: location.segment), line: 0) }
         return document
     }
 
-    private func file(_ path: String, firstRecord: UInt64) throws(SystemError) -> File {
+    private func path(firstRecord: UInt64) -> String {
+        directory + "/" + SegmentName.text(firstRecord: firstRecord)
+    }
+
+    private func file(firstRecord: UInt64) throws(SystemError) -> File {
         if let file = files.withLock({ $0[firstRecord] }) { return file }
-        let file = try File(path, for: .reading)
+        let file = try File(path(firstRecord: firstRecord), for: .reading)
         add(file, firstRecord: firstRecord)
         return file
     }

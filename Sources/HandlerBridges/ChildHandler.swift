@@ -115,6 +115,8 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     /// Asks the process.
     package func handle(_ context: Context) async throws -> Outcome {
         guard let session = state.withLock({ $0.session }) else { throw BridgeError.notRunning }
+        // Here, where somebody may wait for the disk; and nobody is asked behind a history that cannot be read.
+        _ = try context.conversation.read()
         let message = context.event.message.text
         let file =
             message.count > ProtocolVersion.maximumInlineBytes

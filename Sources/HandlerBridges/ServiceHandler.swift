@@ -53,6 +53,8 @@ final class ServiceHandler: EventHandler {
     func restart() { state.withLock { $0 = State() } }
 
     func handle(_ context: Context) async throws -> Outcome {
+        // As for a process: nobody is asked behind a history that cannot be read.
+        _ = try context.conversation.read()
         let begun = ContinuousClock.now
         let response: TransportResponse
         do {

@@ -19,8 +19,7 @@ public struct Context: Sendable {
     public let isAfterGap: Bool
     /// When the answer is dropped and the handler's task cancelled.
     public let deadline: ContinuousClock.Instant
-    /// A logger that already names the business and the delivery; no customer text belongs in it.
-    public let logger: Logger
+    private let handlerLogger: Logger
 
     /// Makes a context; a server does, and a handler's tests.
     public init(
@@ -42,7 +41,14 @@ public struct Context: Sendable {
         self.attempt = attempt
         self.isAfterGap = isAfterGap
         self.deadline = deadline
-        self.logger = logger
+        handlerLogger = logger
+    }
+
+    /// A logger that names the delivery, and the business if it is a server's; no customer text belongs in it.
+    public var logger: Logger {
+        var logger = handlerLogger
+        logger[metadataKey: "delivery"] = "\(deliveryID.rawValue)"
+        return logger
     }
 
     /// The business that was addressed.

@@ -46,13 +46,13 @@ public struct Conversation: Sendable {
 
         var known: Result<[Entry], any Error>? { result.withLock { $0 } }
 
-        func entries() -> [Entry] {
+        func entries() throws -> [Entry] {
             let result = result.withLock { known in
                 let result = known ?? Result { try read() }
                 known = result
                 return result
             }
-            return (try? result.get()) ?? []
+            return try result.get()
         }
     }
 
@@ -65,18 +65,22 @@ public struct Conversation: Sendable {
     /// disk.
     package init(reading read: @escaping @Sendable () throws -> [Entry]) { source = .reading(Reading(read)) }
 
-    /// The latest messages, the oldest first.
+    /// The latest messages, the oldest first; none when they cannot be read.
     ///
-    /// A server reads them when they are first asked for: an event costs nothing for a history that nobody looks at.
-    public var entries: [Entry] {
+    /// A server reads them from its disk when they are first asked for, on the caller's thread: an event costs nothing for a
+    /// history that nobody looks at. What a handler answers after it was shown none because they cannot be read is dropped,
+    /// and the event comes again; one that must not act on that asks ``read()``.
+    public var entries: [Entry] { (try? read()) ?? [] }
+
+    /// The same as ``entries``; throws when they cannot be read, for a handler to throw on.
+    public func read() throws -> [Entry] {
         switch source {
         case .entries(let entries): entries
-        case .reading(let reading): reading.entries()
+        case .reading(let reading): try reading.entries()
         }
     }
 
-    /// Why the entries could not be read, once somebody asked for them: there are none then, and what the handler made
-    /// of that is not to be used.
+    /// Why the entries could not be read, once somebody asked for them.
     package var failure: (any Error)? {
         guard case .reading(let reading) = source, case .failure(let error)? = reading.known else {
             return nil

@@ -16,10 +16,11 @@ package final class ReadinessGate: Sendable {
 
     /// Waits until the gate is open; false when it never will be again, or the task is cancelled.
     package func wait() async -> Bool {
-        let ticket = state.withLock { state in
+        let (isOpen, ticket) = state.withLock { state in
             state.nextTicket += 1
-            return state.nextTicket
+            return (state.isOpen && !state.isClosedForGood && !Task.isCancelled, state.nextTicket)
         }
+        if isOpen { return true }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in

@@ -13,8 +13,6 @@ extension EventCall {
         guard let event = params["event"], event.kind == .object else {
             throw HandlerProtocolError.malformed("event")
         }
-        var logger = logger
-        logger[metadataKey: "delivery"] = "\(delivery)"
         return Context(
             event: InboundEvent.decode(
                 message: try message(of: event, file: file),

@@ -41,6 +41,14 @@ import Testing
         #expect(queues.backlog(beside: key, at: 11 * second - 1) == 2)
         #expect(queues.backlog(beside: key, at: 11 * second) == 0)
         #expect(queues.backlog(beside: other, at: 10 * second) == 0)
+        // What is put aside holds nobody up, neither while it waits nor when its turn comes.
+        #expect(queues.lease(for: business)?.pending.record == 2)
+        #expect(queues.park(2, of: key)?.parked.record == 2)
+        #expect(queues.backlog(beside: key, at: 10 * second) == 1)
+        _ = queues.resume(2, of: key)
+        #expect(queues.lease(for: business)?.pending.record == 2)
+        #expect(queues.finish(2, of: key, at: 10 * second) != nil)
+        #expect(queues.backlog(beside: key, at: 10 * second) == 1)
     }
 
     @Test(arguments: [(pause: Duration.seconds(3600), isAnswered: false), (.milliseconds(1), true)])

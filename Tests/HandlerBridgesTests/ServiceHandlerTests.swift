@@ -209,10 +209,19 @@ struct ServiceHandlerTests {
         #expect(calls[1].instant - calls[0].instant >= .milliseconds(1900))
     }
 
-    private func context() throws -> Context {
+    @Test func `nobody is asked behind a history that cannot be read`() async throws {
+        struct Damaged: Error {}
+        let context = try context(Conversation { throw Damaged() })
+        // There is nobody at the address, which would be another error.
+        await #expect(throws: Damaged.self) { try await handler().handle(context) }
+        await #expect(throws: BridgeError.self) { try await handler().handle(self.context()) }
+    }
+
+    private func context(_ conversation: Conversation = Conversation()) throws -> Context {
         Context(
             event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
-            deliveryID: DeliveryID("1"), deadline: .now + .seconds(5), logger: LogCollector().logger)
+            conversation: conversation, deliveryID: DeliveryID("1"), deadline: .now + .seconds(5),
+            logger: LogCollector().logger)
     }
 
     private func handler(_ address: String = "http://127.0.0.1:9") throws -> ServiceHandler {

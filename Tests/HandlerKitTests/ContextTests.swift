@@ -54,6 +54,7 @@ struct ContextTests {
         #expect(conversation.failure == nil)
         #expect(conversation.entries.isEmpty)
         #expect(conversation.failure is Unreadable)
+        #expect(throws: Unreadable.self) { try conversation.read() }
     }
 
     @Test func `what the device cannot show is said in words`() throws {

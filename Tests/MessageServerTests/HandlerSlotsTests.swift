@@ -6,13 +6,13 @@ import Testing
 
 @Suite struct HandlerSlotsTests {
     @Test func `a call's value is returned`() async throws {
-        let slots = HandlerSlots(label: "test", maximumCount: 1)
+        let slots = HandlerSlots(maximumCount: 1)
         #expect(try await slots.run(within: .seconds(5)) { 42 } == 42)
         #expect(slots.stuckCount == 0)
     }
 
     @Test func `a call that overruns is given up, and its slot comes back when it returns`() async throws {
-        let slots = HandlerSlots(label: "test", maximumCount: 1)
+        let slots = HandlerSlots(maximumCount: 1)
         let release = DispatchSemaphore(value: 0)
         let value: Void? = try await slots.run(within: .milliseconds(20)) { waitBlocking(release) }
         #expect(value == nil)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `who waits for a slot goes elsewhere when they close`() async throws {
-        let slots = HandlerSlots(label: "test", maximumCount: 1)
+        let slots = HandlerSlots(maximumCount: 1)
         let release = DispatchSemaphore(value: 0)
         async let first: Bool? = slots.run(within: .seconds(30)) {
             waitBlocking(release)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `eight endlessly blocking calls leave the pool and other slots alone`() async throws {
-        let blocked = HandlerSlots(label: "blocked", maximumCount: 8)
+        let blocked = HandlerSlots(maximumCount: 8)
         let stop = StopFlag()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
@@ -51,13 +51,48 @@ import Testing
             }
         }
         #expect(blocked.stuckCount == 8)
-        let free = HandlerSlots(label: "free", maximumCount: 2)
+        let free = HandlerSlots(maximumCount: 2)
         for index in 0..<100 { #expect(try await free.run(within: .seconds(5)) { index } == index) }
         stop.set()
     }
 
+    @Test func `three hundred blocking calls leave Dispatch and other slots alone`() async throws {
+        let slots = (0..<30).map { _ in HandlerSlots(maximumCount: 10) }
+        let stop = StopFlag()
+        await withTaskGroup(of: Void.self) { group in
+            for slots in slots {
+                for _ in 0..<10 {
+                    group.addTask {
+                        _ = try? await slots.run(within: .milliseconds(50)) {
+                            while !stop.isSet { usleep(10_000) }
+                        }
+                    }
+                }
+            }
+        }
+        // Dispatch has 255 threads for all of its serial queues.
+        await withCheckedContinuation { waiting in
+            DispatchQueue(label: "another").async { waiting.resume() }
+        }
+        #expect(try await HandlerSlots(maximumCount: 1).run(within: .seconds(5)) { true } == true)
+        stop.set()
+    }
+
+    @Test func `child tasks that block take no thread from the next call`() async throws {
+        let slots = HandlerSlots(maximumCount: 2)
+        let release = DispatchSemaphore(value: 0)
+        async let first: Void? = slots.run(within: .seconds(30)) {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 { group.addTask { waitBlocking(release) } }
+            }
+        }
+        #expect(try await slots.run(within: .seconds(30)) { true } == true)
+        for _ in 0..<4 { release.signal() }
+        #expect(try await first != nil)
+    }
+
     @Test func `whoever waits for a slot can be cancelled`() async throws {
-        let slots = HandlerSlots(label: "test", maximumCount: 1)
+        let slots = HandlerSlots(maximumCount: 1)
         let release = DispatchSemaphore(value: 0)
         let holder = Task { try await slots.run(within: .seconds(60)) { waitBlocking(release) } }
         let waiter = Task { try await slots.run(within: .seconds(60)) {} }

@@ -16,7 +16,7 @@ struct AttachmentSweep: Sendable {
 
     /// Sweeps until the task is cancelled, on a queue of its own: there may be many files.
     func begin() -> Task<Void, Never> {
-        Task(executorPreference: GrowingExecutor(label: "balloon.sweep")) { await run() }
+        Task(executorPreference: GrowingExecutor()) { await run() }
     }
 
     private func run() async {

@@ -58,9 +58,9 @@ final class BusinessHandler: Sendable {
         self.life = life
         self.deadline = deadline
         self.logger = logger
-        slots = HandlerSlots(label: "balloon.handler.\(slug)", maximumCount: concurrency)
+        slots = HandlerSlots(maximumCount: concurrency)
         self.fallback = fallback.map { fallback in
-            let slots = HandlerSlots(label: "balloon.fallback.\(slug)", maximumCount: concurrency)
+            let slots = HandlerSlots(maximumCount: concurrency)
             return Fallback(life: fallback.life, slots: slots, after: fallback.after)
         }
     }

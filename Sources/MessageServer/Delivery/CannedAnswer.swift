@@ -16,8 +16,8 @@ struct CannedAnswer: EventHandler {
     func restart() {}
 
     /// Says it once, until something else was said to the customer.
-    func handle(_ context: Context) -> Outcome {
-        let last = context.conversation.entries.last { $0.direction == .outbound }
+    func handle(_ context: Context) throws -> Outcome {
+        let last = try context.conversation.read().last { $0.direction == .outbound }
         return last?.message["body"]?.string == text ? .handled : .reply(text)
     }
 }

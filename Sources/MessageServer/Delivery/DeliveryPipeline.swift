@@ -17,8 +17,7 @@ struct DeliveryPipeline: Sendable {
     let observer: any StageObserver
     let logger: Logger
     /// Deliveries read and write conversations and wait for the disk, so that none of them belongs to the cooperative pool.
-    let executor = GrowingExecutor(
-        label: "balloon.deliveries", maximumThreads: max(2, ProcessorCount.available()))
+    let executor = GrowingExecutor(maximumThreads: max(2, ProcessorCount.available()))
     let recentChoices: RecentChoices
     /// Who waits for the end of a message that the business sends of its own accord.
     let outcomes = SendOutcomes()
@@ -241,15 +240,14 @@ struct DeliveryPipeline: Sendable {
     private func context(
         of delivery: Delivery, _ event: InboundEvent, _ business: BusinessHandler
     ) async throws -> Context {
+        try store.checkIntact(delivery.business, delivery.customer)
         let state = try await store.state(of: delivery.business, delivery.customer)
-        var logger = business.logger
-        logger[metadataKey: "delivery"] = "\(delivery.record)"
         return Context(
             event: event, conversation: conversation(of: delivery),
             state: ConversationState(try state.map { try JSONDocument($0).root }),
             files: attachments.files.handlersView(of: delivery.files ?? []),
             deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
-            isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline, logger: logger)
+            isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline, logger: business.logger)
     }
 
     /// Nobody else writes to the conversation while the delivery is out, so that it says later what it says now.

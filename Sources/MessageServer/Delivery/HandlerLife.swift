@@ -43,7 +43,7 @@ final class HandlerLife: Sendable {
     func start() {
         guard let handler = handler as? any LifecycleHandler else { return ready() }
         // It may block, and then holds up nobody else.
-        let executor = GrowingExecutor(label: "balloon.provision.\(host.slug)")
+        let executor = GrowingExecutor()
         let task = Task(executorPreference: executor) { await self.provision(handler) }
         state.withLock { $0.provisioning = task }
     }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The bounded number of handler calls that one business may have under way.
 ///
-/// Calls share a thread until one blocks, and have up to one each then, so that a handler that blocks holds up nobody else.
-/// A call that overruns its deadline is answered for by the server, but its slot stays taken, counted and visible until
+/// Calls share a thread until one blocks, and have one each then, and some for their child tasks, so that a handler that
+/// blocks holds up nobody else. A call that overruns its deadline is answered for by the server, but its slot stays taken, counted and visible until
 /// the handler really returns.
 final class HandlerSlots: Sendable {
     /// The slots are closed: another handler answers from now on.
@@ -16,9 +16,12 @@ final class HandlerSlots: Sendable {
     private let stuck = Atomic(0)
     private let deadlines = CallDeadlines()
 
-    init(label: String, maximumCount: Int) {
+    /// How many threads the calls' child tasks may block besides those of the calls.
+    private static let maximumChildThreads = 64
+
+    init(maximumCount: Int) {
         self.maximumCount = maximumCount
-        executor = GrowingExecutor(label: label, maximumThreads: maximumCount)
+        executor = GrowingExecutor(maximumThreads: maximumCount + Self.maximumChildThreads)
         permits = Permits(maximumCount)
     }
 

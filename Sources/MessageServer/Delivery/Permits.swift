@@ -51,10 +51,15 @@ final class Permits: Sendable {
 
     /// Takes a permit, waiting for one if need be; false when the task is cancelled first, or there are none any more.
     func take() async -> Bool {
-        let ticket = state.withLock { state in
+        let ticket = state.withLock { state -> Int? in
+            if state.free > 0, !state.isClosed, !Task.isCancelled {
+                state.free -= 1
+                return nil
+            }
             state.nextTicket += 1
             return state.nextTicket
         }
+        guard let ticket else { return true }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in

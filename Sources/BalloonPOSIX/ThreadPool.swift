@@ -1,0 +1,80 @@
+import CLinux
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Threads for work that may block, as many as there is such work at once.
+///
+/// Dispatch has 255 for all serial queues together: that many handlers that never return would take the journal's too.
+/// Whoever became idle last is woken first; who had nothing to do for ten seconds ends.
+final class ThreadPool: Sendable {
+    static let shared = ThreadPool()
+
+    private final class Worker: Sendable {
+        let work: Mutex<(@Sendable () -> Void)?>
+        let wake = DispatchSemaphore(value: 0)
+
+        init(_ work: @escaping @Sendable () -> Void) { self.work = Mutex(work) }
+    }
+
+    private let idle = Mutex<[Worker]>([])
+    private static let patience = DispatchTimeInterval.seconds(10)
+
+    /// Runs `work` on a thread of its own until it returns.
+    func run(_ work: @escaping @Sendable () -> Void) {
+        guard let worker = idle.withLock({ $0.popLast() }) else { return start(work) }
+        worker.work.withLock { $0 = work }
+        worker.wake.signal()
+    }
+
+    private func start(_ work: @escaping @Sendable () -> Void) {
+        let argument = unsafe Unmanaged.passRetained(Worker(work))
+        var thread = pthread_t()
+        // Sound: the thread takes over the one reference that is passed to it, or nobody does and it is given back.
+        let failure = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                ThreadPool.blockSignals()
+                ThreadPool.shared.serve(unsafe Unmanaged<Worker>.fromOpaque(argument).takeRetainedValue())
+                return nil
+            }, argument.toOpaque())
+        if failure == 0 {
+            pthread_detach(thread)
+        } else {
+            // The system has no more threads for us: it shares one with whoever else blocks.
+            unsafe argument.release()
+            DispatchQueue.global().async(execute: work)
+        }
+    }
+
+    private func serve(_ worker: Worker) {
+        while true {
+            let work = worker.work.withLock { work in
+                defer { work = nil }
+                return work
+            }
+            work?()
+            idle.withLock { $0.append(worker) }
+            if worker.wake.wait(timeout: .now() + Self.patience) == .success { continue }
+            let isOver = idle.withLock { idle in
+                guard let index = idle.firstIndex(where: { $0 === worker }) else { return false }
+                idle.remove(at: index)
+                return true
+            }
+            if isOver { return }
+            // Somebody took it in this moment.
+            worker.wake.wait()
+        }
+    }
+
+    /// As Dispatch's own threads do: signals are for whoever waits for them.
+    private static func blockSignals() {
+        var signals = sigset_t()
+        unsafe sigfillset(&signals)
+        for signal in [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGPIPE] {
+            unsafe sigdelset(&signals, signal)
+        }
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+}

@@ -1,0 +1,14 @@
+import BalloonJSON
+import BalloonPOSIX
+
+extension JSONWriter {
+    /// Writes a member that is an instant, without making a string of it.
+    mutating func field(_ name: String, _ instant: Timestamp) {
+        key(name)
+        raw { bytes in
+            bytes.append(UInt8(ascii: "\""))
+            instant.append(to: &bytes)
+            bytes.append(UInt8(ascii: "\""))
+        }
+    }
+}

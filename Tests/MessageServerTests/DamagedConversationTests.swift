@@ -1,0 +1,54 @@
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import Glibc
+import HandlerKit
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// A conversation whose file was damaged is never shown as one in which nothing was said.
+@Suite struct DamagedConversationTests {
+    @Test func `nobody's answer behind a conversation that cannot be read counts, and nobody is asked again`()
+        async throws
+    {
+        let handler = ReadingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        #expect(await server.gateway.waitForMessages(customer: customer.id).count == 1)
+        try damage(in: server.directory.file("data/conversations"))
+
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first { $0.contains("its conversation is damaged") && $0.contains("attempt=2") }
+        await server.stop()
+        // The first time it is found out; what was made of it is dropped.
+        #expect(handler.lengths.withLock { $0 } == [1, 0])
+        #expect(server.gateway.messages(for: customer.id).count == 1)
+        let ends = server.stages.events.filter { $0.stage == .handle }.dropFirst().map(\.result)
+        #expect(ends.count == 2)
+        for case .postponed(_, let reason) in ends { #expect(reason == "its conversation is damaged") }
+    }
+
+    /// Overwrites what is between the braces of the first line.
+    private func damage(in folder: String) throws {
+        let business = folder + "/" + ServerUnderTest.business.rawValue
+        let fan = business + "/" + (try #require(Directory.names(in: business).first))
+        let file = try File(fan + "/" + (try #require(Directory.names(in: fan).first)), for: .overwriting)
+        try file.write(Array("####".utf8), at: 40)
+    }
+}
+
+/// Says how much was said before.
+private final class ReadingHandler: TextHandler {
+    let lengths = Mutex<[Int]>([])
+
+    func text(_: Text, _ context: Context) -> Outcome {
+        let count = context.conversation.entries.count
+        lengths.withLock { $0.append(count) }
+        return .reply("\(count)")
+    }
+}
