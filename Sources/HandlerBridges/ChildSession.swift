@@ -12,6 +12,7 @@ actor ChildSession {
     /// More noise than this before the handshake, and it is no handler.
     private static let maximumNoiseBeforeHandshake = 50
     /// How long a child that floods us is not listened to.
+    private static let patienceForEnd = Duration.milliseconds(500)
     private static let floodPause = Duration.milliseconds(100)
     /// What may wait for a child that does not read.
     private static let maximumPendingBytes = 8 << 20
@@ -119,7 +120,10 @@ actor ChildSession {
                 guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
                 pending[id] = continuation
                 watch()
-                guard input.write(line) else { return settle(id, .failure(.notReading)) }
+                // One that has ended reads nothing either, and its end is on its way.
+                guard input.write(line) else {
+                    return expire(id, after: Self.patienceForEnd, as: .notReading)
+                }
                 if let time { expire(id, after: time) }
             }
         } onCancel: {
@@ -208,9 +212,9 @@ actor ChildSession {
         if exit == nil { process?.signalGroup(number) }
     }
 
-    private func expire(_ id: Int, after time: Duration) {
+    private func expire(_ id: Int, after time: Duration, as error: BridgeError = .timedOut) {
         executor.queue.asyncAfter(deadline: .now() + time.dispatchInterval) {
-            self.assumeIsolated { $0.settle(id, .failure(.timedOut)) }
+            self.assumeIsolated { $0.settle(id, .failure(error)) }
         }
     }
 
