@@ -40,6 +40,9 @@ extension SystemError {
     /// Whether something is at the path already (`EEXIST`).
     package var isExisting: Bool { code == EEXIST }
 
+    /// Whether there is no room left (`ENOSPC`, `EDQUOT`).
+    package var isFull: Bool { code == ENOSPC || code == EDQUOT }
+
     /// Whether every other write fails as well until somebody sees to the disk (`ENOSPC`, `EDQUOT`, `EROFS`).
     package var isDiskWide: Bool { code == ENOSPC || code == EDQUOT || code == EROFS }
 }

@@ -80,7 +80,7 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Sets conversations aside whose files are not what was written; those that are not there stay so.
+    /// Sets conversations aside that a rebuild writes anew, because their files are not what was written; those that are not there stay so.
     mutating func setAside(_ paths: Set<String>) throws(StoreError) {
         if paths.isEmpty { return }
         if isClosed { throw .closed }
@@ -91,7 +91,8 @@ struct ConversationPool: Sendable {
         for path in paths.subtracting(quarantine.paths).sorted() {
             let file = directory + "/" + path
             if Directory.exists(file) {
-                _ = try quarantine.add(path, from: directory, .damaged(file: file, line: 0))
+                _ = try quarantine.add(
+                    path, from: directory, .damaged(file: file, line: 0), isBeingRebuilt: true)
             }
         }
     }

@@ -60,12 +60,16 @@ struct ConversationQuarantine: Sendable {
 
     /// Moves a damaged conversation here, and says so; on disk before any checkpoint speaks of lines behind the damage.
     mutating func add(
-        _ path: String, from conversations: String, _ reason: StoreError
+        _ path: String, from conversations: String, _ reason: StoreError, isBeingRebuilt: Bool = false
     ) throws(StoreError) -> StoreError {
         let target = directory + "/" + path
-        logger.critical(
-            "a conversation is damaged and was set aside: balloon conversations rebuild",
-            metadata: ["file": "\(target)", "reason": "\(reason)"])
+        let facts: Logger.Metadata = ["file": "\(target)", "reason": "\(reason)"]
+        if isBeingRebuilt {
+            logger.warning("a conversation is damaged and is written anew", metadata: facts)
+        } else {
+            logger.critical(
+                "a conversation is damaged and was set aside: balloon conversations rebuild", metadata: facts)
+        }
         do throws(SystemError) {
             try Directory.make(Directory.parent(of: target))
             try Directory.rename(conversations + "/" + path, to: target)

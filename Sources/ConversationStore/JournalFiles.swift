@@ -12,7 +12,7 @@ package struct JournalFiles: Sendable {
     ///
     /// Reads the whole journal once and then each message on its own: no more than one text is in memory, and about a
     /// hundred bytes for each message. Leaves out what is being written. Throws ``StoreError/damaged(file:line:)`` when
-    /// a line is not what was written.
+    /// a line is not what was written, and ``StoreError/quarantined(file:)`` when a segment was set aside for that.
     package func forEach(
         where wanted: (JournalEvent) -> Bool = { _ in true }, _ body: (JournalEvent) throws -> Void
     ) throws {
@@ -52,6 +52,10 @@ package struct JournalFiles: Sendable {
     func forEachRecord(
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) {
+        // What it had is not "nothing".
+        if let damaged = try names().first(where: { $0.hasSuffix(SegmentName.damagedSuffix) }) {
+            throw .quarantined(file: directory + "/" + damaged)
+        }
         let segments = try segments()
         let abandoned = try abandoned(segments)
         for segment in segments {
@@ -110,10 +114,12 @@ package struct JournalFiles: Sendable {
     }
 
     func segments() throws(StoreError) -> [UInt64] {
+        try names().compactMap(SegmentName.firstRecord).sorted()
+    }
+
+    private func names() throws(StoreError) -> [String] {
         guard Directory.exists(directory) else { return [] }
-        do throws(SystemError) {
-            return try Directory.names(in: directory).compactMap(SegmentName.firstRecord).sorted()
-        } catch {
+        do throws(SystemError) { return try Directory.names(in: directory) } catch {
             throw .unavailable(path: directory, error)
         }
     }

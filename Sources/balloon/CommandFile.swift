@@ -16,6 +16,13 @@ enum CommandFile {
         }
     }
 
+    /// Throws when the file is not one that can be read; whoever reads it later does not say which it was.
+    static func check(_ path: String) throws(CommandFailure) {
+        do throws(SystemError) { _ = try File(path, for: .reading).read(at: 0, count: 1) } catch {
+            throw .unreadable(path: path, error)
+        }
+    }
+
     /// The JSON in the file.
     static func json(_ path: String) throws(CommandFailure) -> JSONDocument {
         let bytes = try bytes(path)

@@ -39,6 +39,17 @@ enum EventRendering {
         return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 
+    /// What was done about a dead letter: `{"record":12,"status":"retried","replay":31}` or `{"record":12,"status":"dropped"}`.
+    static func json(_ record: UInt64, _ status: JournalEvent.Status, replay: UInt64? = nil) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("record", Int(clamping: record))
+            writer.field("status", status.rawValue)
+            writer.field("replay", replay.map { Int(clamping: $0) })
+        }
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+
     /// The kind; of one that nobody has looked at yet, what it will be.
     private static func kind(_ event: JournalEvent) -> Kind {
         event.kind ?? content(event)?.kind ?? .unrecognized

@@ -38,7 +38,8 @@ struct FailureReport {
             self.init(.unavailable, "\(program): \(error)", hint: hint)
         case .unwritten(let target, let error):
             self.init(
-                .unavailable, "\(target): \(error)", hint: "not all was written: is there room on the disk?")
+                .unavailable, "\(target): \(error)",
+                hint: error.isFull ? "not all was written: is there room on the disk?" : nil)
         case .malformed(let path, let reason): self.init(.badData, "\(path): \(reason)", hint: nil)
         case .noDevelopmentServer(let path):
             self.init(

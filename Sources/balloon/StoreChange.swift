@@ -1,7 +1,6 @@
 import BalloonPOSIX
 import BalloonTransport
 import ConversationStore
-import Logging
 import MessageServer
 
 /// Changes of a data directory: by the server that owns it, or on the directory itself when none does.
@@ -42,7 +41,7 @@ enum StoreChange {
         if let answer = try await askServer(data, name, body, read) { return answer }
         // Takes the lock, so that no server can begin meanwhile; the next one delivers.
         let store = try ConversationStore.open(
-            StoreConfiguration(directory: data), logger: Logger(label: "balloon"))
+            StoreConfiguration(directory: data), logger: LogOptions.start())
         do {
             let result = try await alone(store)
             await store.close()

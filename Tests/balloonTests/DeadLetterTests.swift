@@ -71,6 +71,22 @@ import Testing
         #expect(try await shell.run("balloon events list --status dropped").output.hasPrefix("2  "))
     }
 
+    @Test func `what is done about dead letters is told as JSON when that is asked for`() async throws {
+        let directory = try await directory(count: 2)
+        let shell = Shell(directory: directory.path)
+        let records = try await shell.run("balloon deadletters list").output.split(separator: "\n")
+            .compactMap { $0.split(separator: " ").first }
+        try #require(records.count == 2)
+        let dropped = try await shell.run("balloon deadletters drop \(records[0]) --json")
+        #expect(
+            dropped.output == #"{"record":\#(records[0]),"status":"dropped"}"# + "\n", "\(dropped.errors)")
+        let retried = try await shell.run("balloon deadletters retry \(records[1]) --json")
+        let answer = try JSONDocument(Array(retried.output.utf8)).root
+        #expect(answer["record"]?.text.elementsEqual(records[1].utf8) == true)
+        #expect(answer["status"]?.string == "retried")
+        #expect((answer["replay"]?.int ?? 0) > 0)
+    }
+
     @Test(arguments: [false, true])
     func `retry, replay and drop reach a server that runs, and the directory when none does`(_ runs: Bool)
         async throws

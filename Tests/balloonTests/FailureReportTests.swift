@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import ConversationStore
+import Glibc
 import MessageServer
 import Simulator
 import Testing
@@ -51,6 +52,13 @@ import Testing
         ] as [(any Error & Sendable, CommandStatus)])
     func `every error has its exit code`(error: any Error & Sendable, status: CommandStatus) throws {
         #expect(try #require(FailureReport(error)).code == status)
+    }
+
+    @Test func `only a disk without room is said to have none`() throws {
+        for (code, isFull) in [(ENOSPC, true), (EDQUOT, true), (EBADF, false), (ENOENT, false)] {
+            let failure = CommandFailure.unwritten(to: "p", SystemError("write", code: code))
+            #expect(try #require(FailureReport(failure)).text.contains("room on the disk") == isFull)
+        }
     }
 
     @Test func `a hint stands below what it belongs to`() throws {

@@ -49,6 +49,7 @@ import Testing
         let stopped = try await shell.run("balloon init bot --handler python")
         #expect(stopped.status == 69)
         #expect(stopped.errors.contains("error: bot/businesses/shop.json: mkdir: Not a directory"))
+        #expect(!stopped.errors.contains("room on the disk"))
         #expect(stopped.output == "")
         #expect(try Directory.names(in: directory.file("bot")) == ["businesses"])
         try AtomicFile.write([], to: directory.file("file"))
@@ -76,6 +77,17 @@ import Testing
         #expect(
             checked.errors.contains("businesses/shop.json: names the program ../shop.py, which cannot be"),
             "\(checked.errors)")
+        // Also beside what else is wrong, in the same file and in the other.
+        let business = try text(directory.file("businesses/shop.json"))
+        try AtomicFile.write(
+            Array(business.replacing(#""name": "Shop""#, with: #""name": "", "deadlineSeconds": 0"#).utf8),
+            to: directory.file("businesses/shop.json"))
+        let both = try await shell.run("\(secret) BALLOON_LISTEN=x balloon config check --config server.json")
+        #expect(both.status == 78)
+        for wrong in ["BALLOON_LISTEN", "/deadlineSeconds", "/name", "names the program ../shop.py"] {
+            #expect(both.errors.contains(wrong), "\(wrong): \(both.errors)")
+        }
+        try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/shop.json"))
         let started = try await shell.run("balloon dev --handler ./shop.py --listen 127.0.0.1:0")
         #expect(started.status == 69)
         #expect(started.errors.contains("./shop.py: access: No such file or directory"))
@@ -131,6 +143,9 @@ import Testing
         #expect(try await shell.run("balloon handlers restart shop").output == "shop begins anew\n")
         try await log("handler is ready", in: directory, count: 2)
         #expect(try await shell.run("balloon handlers logs shop").output == "")
+        #expect(
+            try await shell.run("balloon handlers restart shop --json").output
+                == #"{"business":"shop","restarted":true}"# + "\n")
         let unknown = try await shell.run("balloon handlers restart nobody")
         #expect(unknown.status == 64)
         #expect(

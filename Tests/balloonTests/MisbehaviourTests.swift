@@ -22,6 +22,11 @@ import Testing
         #expect(repeated.status == 0, "\(repeated.errors)")
         let missing = try await shell.run("balloon simulate text --attach /nope")
         #expect(missing.errors.contains("/nope"), "\(missing.errors)")
+        for command in ["simulate text", "send --to bob --text a"] {
+            let folder = try await shell.run("balloon \(command) --attach /tmp")
+            #expect(folder.status == 69)
+            #expect(folder.errors.contains("/tmp: pread: Is a directory"), "\(folder.errors)")
+        }
         // The same message three times is one; each of the two was answered.
         let shown = try await shell.run("balloon conversations show bob")
         #expect(shown.output.split(separator: "\n").count == 4, "\(shown.output)")

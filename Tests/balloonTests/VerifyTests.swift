@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
@@ -70,6 +71,41 @@ import Testing
         let damaged = try await shell.run("balloon conversations verify")
         #expect(damaged.status == 65)
         #expect(damaged.errors.contains("hint: restore the journal's files from a backup"))
+    }
+
+    @Test func `a journal that was set aside is not taken for one that has nothing`() async throws {
+        let directory = TemporaryDirectory()
+        _ = try await fill(directory)
+        let shell = Shell(directory: directory.path)
+        let journal = directory.file("data/journal")
+        let name = try #require(try Directory.names(in: journal).first)
+        var bytes = try File(journal + "/" + name, for: .reading).readAll()
+        bytes[bytes.count / 3] ^= 1
+        try AtomicFile.write(bytes, to: journal + "/" + name)
+        #expect(try await shell.run("balloon conversations rebuild").status == 65)
+        #expect(try Directory.names(in: journal) == [name + ".damaged"])
+        for command in [
+            "events list", "events list --json", "events show 2", "deadletters list",
+            "deadletters drop --all",
+        ] {
+            let result = try await shell.run("balloon \(command)")
+            #expect(result.status == 65, "\(command)")
+            #expect(result.output.isEmpty)
+            #expect(result.errors.contains("data/journal/\(name).damaged was found damaged"), "\(command)")
+        }
+    }
+
+    @Test func `a rebuild without a server logs as a server does`() async throws {
+        let directory = TemporaryDirectory()
+        let file = try await fill(directory)
+        let text = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self)
+        // Twice in the file: nothing but the rebuild itself finds that.
+        try AtomicFile.write(Array((text + text.split(separator: "\n")[1] + "\n").utf8), to: file)
+        let rebuilt = try await Shell(directory: directory.path).run("balloon conversations rebuild")
+        #expect(rebuilt.status == 0, "\(rebuilt.errors)")
+        let lines = rebuilt.errors.split(separator: "\n")
+        #expect(lines.contains { $0.contains("a conversation is damaged and is written anew") }, "\(lines)")
+        for line in lines { _ = try JSONDocument(Array(line.utf8)) }
     }
 
     @Test(arguments: [

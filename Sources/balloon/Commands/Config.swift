@@ -1,7 +1,9 @@
 import ArgumentParser
 import BalloonPOSIX
 import HandlerBridges
+import HandlerKit
 import MessageServer
+import Synchronization
 
 /// `balloon config …`: the configuration, without a server.
 struct Config: AsyncParsableCommand {
@@ -19,27 +21,38 @@ struct Config: AsyncParsableCommand {
 
         func run() async throws {
             _ = try LogOptions.level(in: ProcessEnvironment.variables())
-            let configuration = try ConfigurationLoader.load(
-                file: config, environment: ProcessEnvironment.variables(), handlers: BuiltinHandlers.all)
-            let problems = configuration.businesses.flatMap(Self.problems)
-            guard problems.isEmpty else { throw ConfigurationError.problems(problems) }
+            let programs = ProgramCheck()
+            let others = BuiltinHandlers.all.filter { $0.name != programs.name }
+            let configuration: ServerConfiguration
+            do throws(ConfigurationError) {
+                configuration = try ConfigurationLoader.load(
+                    file: config, environment: ProcessEnvironment.variables(), handlers: [programs] + others)
+            } catch {
+                throw ConfigurationError.problems(error.problems + programs.problems)
+            }
+            guard programs.problems.isEmpty else { throw ConfigurationError.problems(programs.problems) }
             let slugs = configuration.businesses.map(\.slug).joined(separator: ", ")
             StandardStream.output.write("\(config) is sound; businesses: \(slugs)\n")
         }
+    }
+}
 
-        /// The programs of a business that cannot be started.
-        private static func problems(_ business: BusinessConfiguration) -> [ConfigurationProblem] {
-            var bindings = [business.handler]
-            if case .handler(let binding) = business.fallback?.answer { bindings.append(binding) }
-            return bindings.compactMap { binding in
-                guard case .bound(by: "exec", let value) = binding,
-                    let obstacle = ExecBinder.obstacle(of: value, in: business.directory)
-                else { return nil }
-                return ConfigurationProblem(
-                    at: .file("\(business.directory)/\(business.slug).json"),
-                    "names the program \(terminalText(obstacle.program)), which cannot be started: \(obstacle.error)",
-                    hint: terminalText(obstacle.advice))
-            }
+/// Makes handlers that are programs, and notes those of them that cannot be started, whatever else is wrong.
+private final class ProgramCheck: HandlerBinder {
+    private let binder = ExecBinder()
+    private let found = Mutex<[ConfigurationProblem]>([])
+
+    var name: String { binder.name }
+    var problems: [ConfigurationProblem] { found.withLock { $0 } }
+
+    func make(_ request: HandlerBindingRequest) throws -> any Handler {
+        if let obstacle = ExecBinder.obstacle(of: request.binding, in: request.directory) {
+            let problem = ConfigurationProblem(
+                at: .file("\(request.directory)/\(request.slug).json"),
+                "names the program \(terminalText(obstacle.program)), which cannot be started: \(obstacle.error)",
+                hint: terminalText(obstacle.advice))
+            found.withLock { $0.append(problem) }
         }
+        return try binder.make(request)
     }
 }

@@ -55,7 +55,10 @@ struct DeadLetters: AsyncParsableCommand {
             if chosen.isEmpty { return }
             let replays = try await StoreChange.replay(chosen.map(\.record), data: options.data)
             for (event, replay) in zip(chosen, replays) {
-                StandardStream.output.write("\(event.record) is handed over again as \(replay)\n")
+                StandardStream.output.write(
+                    options.json
+                        ? EventRendering.json(event.record, .retried, replay: replay)
+                        : "\(event.record) is handed over again as \(replay)\n")
             }
         }
     }
@@ -72,7 +75,11 @@ struct DeadLetters: AsyncParsableCommand {
             let chosen = try choice.events(options)
             if chosen.isEmpty { return }
             try await StoreChange.drop(chosen.map(\.record), data: options.data)
-            for event in chosen { StandardStream.output.write("\(event.record) is dropped\n") }
+            for event in chosen {
+                StandardStream.output.write(
+                    options.json
+                        ? EventRendering.json(event.record, .dropped) : "\(event.record) is dropped\n")
+            }
         }
     }
 }

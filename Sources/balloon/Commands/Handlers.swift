@@ -65,7 +65,12 @@ struct Handlers: AsyncParsableCommand {
 
         func run() async throws {
             _ = try await ask("/handlers/restart", business, options)
-            StandardStream.output.write("\(business) begins anew\n")
+            guard options.json else { return StandardStream.output.write("\(business) begins anew\n") }
+            StandardStream.output.write(
+                Handlers.line { writer in
+                    writer.field("business", business)
+                    writer.field("restarted", true)
+                })
         }
     }
 
@@ -83,9 +88,18 @@ struct Handlers: AsyncParsableCommand {
             let answer = try await ask("/handlers/logs", business, options)
             guard let lines = try JSONDocument(answer).root["lines"]?.elements else { return }
             for line in lines {
-                StandardStream.output.write(terminalText(line.string ?? "") + "\n")
+                let text = line.string ?? ""
+                StandardStream.output.write(
+                    options.json ? Handlers.line { $0.field("line", text) } : terminalText(text) + "\n")
             }
         }
+    }
+
+    /// One line of JSON.
+    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        writer.object(body)
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 
     private static func ask(

@@ -15,13 +15,22 @@ struct LogOptions: ParsableArguments {
     /// A person gets lines of text, a program gets JSON.
     func start() throws -> (logger: Logger, stages: any StageObserver) {
         let level = try logLevel ?? Self.level(in: ProcessEnvironment.variables()) ?? .info
+        let logger = Self.logger(level)
+        return (logger, StandardStream.error.isTerminal ? LogObserver(logger) : JSONStageLog(level: level))
+    }
+
+    /// Sets logging up for a command that does a server's work, by the environment alone; called once.
+    static func start() throws -> Logger {
+        logger(try level(in: ProcessEnvironment.variables()) ?? .info)
+    }
+
+    private static func logger(_ level: Logger.Level) -> Logger {
         let isTerminal = StandardStream.error.isTerminal
         LoggingSystem.bootstrap { _ -> any LogHandler in
             if isTerminal { return TextLogHandler(level: level) }
             return JSONLogHandler(level: level)
         }
-        let logger = Logger(label: "balloon")
-        return (logger, isTerminal ? LogObserver(logger) : JSONStageLog(level: level))
+        return Logger(label: "balloon")
     }
 
     /// The level that the environment names; nil when it names none.

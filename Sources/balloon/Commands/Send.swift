@@ -3,7 +3,6 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
-import Logging
 import MessageServer
 
 /// `balloon send`: a message to a customer that no handler wrote.
@@ -65,7 +64,7 @@ struct Send: AsyncParsableCommand {
         guard let answer else {
             do {
                 return try await DirectSend.run(
-                    request, server.configuration, logger: Logger(label: "balloon"))
+                    request, server.configuration, logger: LogOptions.start())
             } catch let refusal as SendRefusal { throw CommandFailure.unsendable(refusal) }
         }
         guard let answer = SendAnswer(answer) else {
@@ -159,9 +158,7 @@ struct SendContent: ParsableArguments {
         try attach.map { path in
             let whole = path.hasPrefix("/") ? path : try ProcessPaths.workingDirectory() + "/" + path
             // Before anything is asked of a server.
-            do throws(SystemError) { _ = try File(whole, for: .reading) } catch {
-                throw CommandFailure.unreadable(path: path, error)
-            }
+            try CommandFile.check(whole)
             return OutboundFile(path: whole, mimeType: Self.mediaType(of: path))
         }
     }

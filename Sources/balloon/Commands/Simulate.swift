@@ -90,10 +90,7 @@ struct Simulate: AsyncParsableCommand {
         guard case .kind(.text) = input else { return message }
         var attachments: [[UInt8]] = []
         for path in attach {
-            // The simulated device says what it cannot read, and not where.
-            do throws(SystemError) { _ = try File(path, for: .reading) } catch {
-                throw CommandFailure.unreadable(path: path, error)
-            }
+            try CommandFile.check(path)
             let name = path.split(separator: "/").last.map(String.init) ?? path
             attachments.append(
                 try await customer.attach(path, name: name, mimeType: SendContent.mediaType(of: path)))
