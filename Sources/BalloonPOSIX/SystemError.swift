@@ -43,6 +43,9 @@ extension SystemError {
     /// Whether there is no room left (`ENOSPC`, `EDQUOT`).
     package var isFull: Bool { code == ENOSPC || code == EDQUOT }
 
+    /// Whether a file cannot be read however often it is tried: the disk has lost it, or it is a folder (`EIO`, `EISDIR`).
+    package var isUnreadable: Bool { code == EIO || code == EISDIR }
+
     /// Whether every other write fails as well until somebody sees to the disk (`ENOSPC`, `EDQUOT`, `EROFS`).
     package var isDiskWide: Bool { code == ENOSPC || code == EDQUOT || code == EROFS }
 }

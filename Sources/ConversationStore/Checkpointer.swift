@@ -88,12 +88,14 @@ final class Checkpointer: Sendable {
                     state.recovery.at = .now + state.recovery.pause
                     state.recovery.pause = min(state.recovery.pause * 2, Self.maximumPause)
                 }
-                try await recovery.run()
+                // From here on: what fails meanwhile may be too late for this one.
                 state.withLock { $0.isTrusted = true }
-                logger.notice("conversations were written anew after a failed sync")
+                try await recovery.run()
+                logger.notice("conversations were written anew; checkpoints are made again")
                 return true
             }
         } catch {
+            state.withLock { $0.isTrusted = false }
             logger.error("conversations cannot be written anew yet", metadata: ["error": "\(error)"])
         }
         // The next look is by the same clock as that after any line.
@@ -128,6 +130,7 @@ final class Checkpointer: Sendable {
         guard await recover() else { return }
         // A delivery's lines are written before its finished record, so those of all records up to here are.
         let through = journal.lastRecord
+        guard state.withLock({ $0.isTrusted }) else { return }
         do {
             guard try await conversations.synchronize() || isDue else { return }
             try journal.append(

@@ -7,6 +7,8 @@ struct ConversationPool: Sendable {
     private var uses: UInt64 = 0
     /// The conversations that were written since the last sync of all that did not fail.
     private(set) var dirty: Set<ConversationKey> = []
+    /// The conversations that got lines from the journal in this life, which somebody may be about to write.
+    private var completed: Set<ConversationKey> = []
     private var newDirectories: Set<String> = []
     private var isClosed = false
     private(set) var quarantine: ConversationQuarantine
@@ -35,6 +37,8 @@ struct ConversationPool: Sendable {
     /// The line of a conversation that is quarantined waits for the conversation to be rebuilt.
     @discardableResult
     mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
+        let mightBeThere =
+            mightBeThere || (!completed.isEmpty && completed.contains(entry.conversation))
         do throws(StoreError) {
             let mended = mightBeThere ? [entry] : []
             return try quarantining(entry.conversation, adding: mended) { pool throws(StoreError) in
@@ -108,7 +112,7 @@ struct ConversationPool: Sendable {
     /// Writes a conversation to a new file that takes the name of the old one when it is on disk, with those of the lines
     /// that the old one does not show.
     ///
-    /// One in which others are missing is set aside.
+    /// One in which others are missing is set aside, and one whose file cannot be read.
     mutating func writeAnew(
         _ key: ConversationKey, adding entries: [ConversationEntry]
     ) throws(StoreError) {
@@ -119,10 +123,14 @@ struct ConversationPool: Sendable {
             dirty.remove(key)
             return
         }
+        completed.insert(key)
         guard Directory.exists(path) else { return try restore(entries, of: key) }
         let shown: [UInt8]
-        do throws(SystemError) { shown = try File(path, for: .reading).readAll() } catch {
-            throw .unavailable(path: path, error)
+        do throws(SystemError) { shown = try disk.read(path) } catch {
+            guard error.isUnreadable else { throw .unavailable(path: path, error) }
+            open[key] = nil
+            dirty.remove(key)
+            throw try quarantine.add(name, from: directory, .unavailable(path: path, error))
         }
         let repair = ConversationRepair(completing: shown, at: name, with: entries)
         let isWhole = repair.lost == 0 && repair.count >= open[key]?.lastSequence ?? 0

@@ -14,12 +14,14 @@ struct ConversationRecovery: Sendable {
     let scheduler: DeliveryScheduler
     let conversations: ConversationWriter
 
-    /// Returns when all of them are on disk; one that turns out to be damaged is set aside with an alarm.
+    /// Returns when all of them are on disk; one that turns out to be damaged, or that the disk
+    /// cannot read, is set aside with an alarm.
     ///
-    /// Reads the whole journal, on a queue. Throws a ``StoreError``; what was written anew until then stays.
+    /// Reads the whole journal, on a queue. Throws a ``StoreError``; what can be written anew is by
+    /// then, unless the disk takes nothing.
     func run() async throws {
         let checkpoint = accounts.withLedger { $0.checkpoint }
-        // Before the journal is read, so that who finishes meanwhile is in one of the two.
+        // Before the journal is read, so that who finishes meanwhile is in one of the two: see ``ConversationStore/finish``.
         let underWay = scheduler.withQueues { $0.recorded }
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
@@ -31,25 +33,35 @@ struct ConversationRecovery: Sendable {
     }
 
     private func writeAnew(_ underWay: [Lease], finishedAfter checkpoint: UInt64) throws(StoreError) {
-        var finished: [ConversationKey: [RecoveredJournal.Recovered]] = [:]
+        var journalled: [ConversationKey: [RecoveredJournal.Recovered]] = [:]
         var messages = OpenMessages()
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let message = messages.apply(record, number: number, at: location), number > checkpoint
             else { return }
-            finished[message.conversation, default: []].append(message)
+            journalled[message.conversation, default: []].append(message)
         }
+        // An earlier life may have written their lines, or meant to.
+        for message in messages.decided { journalled[message.conversation, default: []].append(message) }
         let open = Dictionary(grouping: underWay, by: \.conversation)
         let dirty = try conversations.now { pool throws(StoreError) in pool.dirty }
-        for key in dirty.union(finished.keys).union(open.keys) {
-            var entries: [ConversationEntry] = []
-            for message in finished[key] ?? [] { entries += try message.entries(from: reader) }
-            for lease in open[key] ?? [] { entries += try lease.entries(from: reader) }
+        var failure: StoreError?
+        for key in dirty.union(journalled.keys).union(open.keys) {
             do throws(StoreError) {
+                var entries: [ConversationEntry] = []
+                for message in journalled[key] ?? [] { entries += try message.entries(from: reader) }
+                for lease in open[key] ?? [] { entries += try lease.entries(from: reader) }
+                if entries.isEmpty, !dirty.contains(key) { continue }
                 try conversations.now { pool throws(StoreError) in try pool.writeAnew(key, adding: entries) }
             } catch {
-                guard case .quarantinedConversation = error else { throw error }
+                switch error {
+                case .quarantinedConversation: continue
+                case .closed: throw error
+                case .unavailable(_, let reason) where reason.isDiskWide: throw error
+                default: failure = failure ?? error
+                }
             }
         }
+        if let failure { throw failure }
     }
 }
 
@@ -58,6 +70,7 @@ extension Lease {
     fileprivate func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let kind = pending.recordedKind else { return [] }
         return try DeliveryRecords(pending, from: reader).entries(
-            record: pending.record, kind: kind, conversation: conversation)
+            record: pending.record, kind: kind, conversation: conversation,
+            repeating: pending.recordedOriginal)
     }
 }

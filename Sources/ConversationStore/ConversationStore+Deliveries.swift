@@ -100,7 +100,12 @@ extension ConversationStore {
             _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.refusedKind = kind } }
             throw error
         }
-        _ = scheduler.withQueues { $0.update(delivery.record, of: key) { $0.recordedKind = kind } }
+        _ = scheduler.withQueues { queues in
+            queues.update(delivery.record, of: key) {
+                $0.recordedKind = kind
+                $0.recordedOriginal = original
+            }
+        }
     }
 
     /// Journals what became of a message's attachments; returns when it is on disk.
@@ -229,16 +234,16 @@ extension ConversationStore {
     /// decided.
     package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
         if result.isDeadLetter { vouchForRefusedLines(of: delivery) }
-        guard let finished = scheduler.finish(delivery.record, of: delivery.conversation) else {
-            throw StoreError.notLeased(record: delivery.record)
-        }
-        decided.withLock { $0[delivery.record] = nil }
+        let pending = try leased(delivery)
         calls.end(delivery.record)
         let ended = EndedDelivery(
-            record: delivery.record, segment: finished.location.segment, isDeadLetter: result.isDeadLetter)
+            record: delivery.record, segment: pending.location.segment, isDeadLetter: result.isDeadLetter)
+        // Before it leaves the queues: who looks there and then into the journal finds it.
         try journal.append(
-            JournalBody.finished(of: delivery.record, kind: finished.recordedKind, result, at: .now()),
+            JournalBody.finished(of: delivery.record, kind: pending.recordedKind, result, at: .now()),
             for: .ended(ended))
+        _ = scheduler.finish(delivery.record, of: delivery.conversation)
+        decided.withLock { $0[delivery.record] = nil }
     }
 
     /// Has lines written from the journal that the conversation's file refused to the end, and no checkpoint made before.

@@ -2,6 +2,11 @@
 struct OpenMessages {
     private var open: [UInt64: RecoveredJournal.Recovered] = [:]
 
+    /// Those whose lines are known, in the order of their records.
+    var decided: [RecoveredJournal.Recovered] {
+        open.values.filter { $0.kind != nil }.sorted { $0.pending.record < $1.pending.record }
+    }
+
     /// Takes in a record; returns the message that it finishes.
     mutating func apply(
         _ record: JournalRecord, number: UInt64, at location: RecordLocation

@@ -34,6 +34,8 @@ struct PendingDelivery: Sendable {
     var recordedKind: Kind?
     /// The kind, once its conversation's file refused the line.
     var refusedKind: Kind?
+    /// The message that it says once more, as that line does.
+    var recordedOriginal: MessageID?
 }
 
 /// A delivery that was taken out of its queue for an attempt.

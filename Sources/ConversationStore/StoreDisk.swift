@@ -16,6 +16,8 @@ package protocol StoreDisk: Sendable {
     func synchronize(_ file: File) throws(SystemError)
     /// Opens a file for appending, made if absent; its name is not waited for.
     func open(_ path: String) throws(SystemError) -> File
+    /// Reads a whole file.
+    func read(_ path: String) throws(SystemError) -> [UInt8]
     /// Cuts a file.
     func truncate(_ file: File, to sizeBytes: Int) throws(SystemError)
     /// Removes a file's name.
@@ -31,6 +33,11 @@ package protocol StoreDisk: Sendable {
 extension StoreDisk {
     /// Opens with `open`.
     package func open(_ path: String) throws(SystemError) -> File { try File(path, for: .appending) }
+
+    /// Reads with `pread`.
+    package func read(_ path: String) throws(SystemError) -> [UInt8] {
+        try File(path, for: .reading).readAll()
+    }
 
     /// Writes with `pwrite`.
     package func write(_ bytes: [UInt8], to file: File, at offset: Int) throws(SystemError) {

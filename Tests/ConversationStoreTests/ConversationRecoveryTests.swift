@@ -22,11 +22,13 @@ struct ConversationRecoveryTests {
 
     /// Stores a message and writes its line.
     private func record(
-        _ id: String, from customer: CustomerID = customer, in store: ConversationStore
+        _ id: String, from customer: CustomerID = customer, repeating original: MessageID? = nil,
+        in store: ConversationStore
     ) async throws -> Delivery {
         #expect(await store.append(message(id, from: customer)) == .stored)
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.recordInbound(
+            delivery, kind: .text, message: delivery.message, repeating: original)
         return delivery
     }
 
@@ -172,12 +174,124 @@ struct ConversationRecoveryTests {
         #expect(try ids() == ["a", "c"])
         await store.close()
     }
+    @Test func `what a start could not restore is there before a checkpoint says so`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let delivery = try await record("a", in: store)
+        let replies = ["r0", "r1"].map {
+            DecidedReply(id: MessageID($0), kind: .text, message: Array("{}".utf8))
+        }
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: replies))
+        try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        disk.fails.store(true, ordering: .relaxed)
+        await store.close()
+        #expect(try ids() == [])
+
+        let obstacle = "\(file()).\(getpid()).new"
+        try Directory.make(obstacle)
+        let restarted = try open()
+        rmdir(obstacle)
+        await restarted.checkpointer.run()
+        let again = try await restarted.lease()
+        #expect(again.replyResults == [0: .accepted(status: 200)])
+        try await restarted.recordInbound(again, kind: .text, message: again.message)
+        try await restarted.recordReply(again, index: 1, result: .accepted(status: 200))
+        try await restarted.finish(again, result: .handled)
+        await restarted.close()
+        #expect(try !directory.records("checkpoint").isEmpty)
+        #expect(try ids() == ["a", "r0", "r1"])
+        #expect(try problems() == 0)
+    }
+
+    @Test func `a line that says another once more says so when it is written anew`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let delivery = try await record("a", repeating: MessageID("earlier"), in: store)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        await store.checkpointer.run()
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        #expect(lines.map(\.repeats) == [MessageID("earlier")])
+        try await store.finish(delivery, result: .repeated(of: MessageID("earlier")))
+        await store.close()
+        #expect(try problems() == 0)
+    }
+
+    @Test func `a delivery is under way until the journal has its end`() async throws {
+        let store = try open()
+        let delivery = try await record("a", in: store)
+        await store.journal.close()
+        await #expect(throws: StoreError.closed) { try await store.finish(delivery, result: .handled) }
+        #expect(store.scheduler.withQueues { $0.recorded }.map(\.pending.record) == [delivery.record])
+        await store.close()
+    }
+
+    @Test func `a line that is written anew while somebody is about to write it is there once`() async throws
+    {
+        let store = try open()
+        let delivery = try await record("a", in: store)
+        let reply = ConversationEntry(
+            conversation: delivery.conversation, record: delivery.record, at: .now(), id: MessageID("r"),
+            kind: .text, message: Array("{}".utf8), result: .accepted(status: 200))
+        try store.conversations.now { pool throws(StoreError) in
+            try pool.writeAnew(delivery.conversation, adding: [reply])
+        }
+        try store.conversations.append(reply, mightBeThere: false)
+        #expect(try ids() == ["a", "r"])
+        await store.close()
+    }
+
+    @Test(arguments: [EIO, EISDIR])
+    func `a conversation that cannot be read is set aside, and holds up no other`(_ code: Int32) async throws
+    {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        try await store.finish(try await record("a", in: store), result: .handled)
+        try await store.finish(try await record("b", from: CustomerID("c1"), in: store), result: .handled)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        disk.unreadable.withLock { $0[file()] = code }
+        await store.checkpointer.run()
+        await store.journal.flush()
+        #expect(store.statistics.quarantinedConversations == 1)
+        #expect(try ids(of: CustomerID("c1")) == ["b"])
+        #expect(try directory.records("checkpoint").count == 1)
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical a conversation is damaged") })
+        let rebuilt = try await store.rebuild()
+        #expect(rebuilt.lostLines == 0)
+        #expect(try ids() == ["a"])
+        await store.close()
+    }
+
+    @Test func `no conversation waits for another that cannot be written anew yet`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let others = (0..<70).map { CustomerID("c\($0)") }
+        for customer in others + [customer] {
+            try await store.finish(
+                try await record("a-\(customer)", from: customer, in: store), result: .handled)
+        }
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        disk.unreadable.withLock { $0[file()] = EACCES }
+        await store.checkpointer.run()
+        for other in others { #expect(try ids(of: other) == ["a-\(other)"]) }
+        #expect(directory.log.lines.contains { $0.contains("cannot be written anew yet") })
+        await store.close()
+        #expect(try directory.records("checkpoint").isEmpty)
+        #expect(store.statistics.quarantinedConversations == 0)
+    }
 }
 
 /// A disk whose failed syncs lose what conversations were given since the last.
 private final class ForgetfulDisk: StoreDisk {
     let fails = Atomic(false)
     let forgets = Atomic(true)
+    /// The files that cannot be read, and why.
+    let unreadable = Mutex<[String: Int32]>([:])
     private let disk = SystemDisk()
     /// The conversations, and how much of each is on disk.
     private let conversations = Mutex<[String: (file: File, syncedBytes: Int)]>([:])
@@ -188,6 +302,11 @@ private final class ForgetfulDisk: StoreDisk {
         let file = try File(path, for: .appending)
         conversations.withLock { $0[path] = (file, $0[path]?.syncedBytes ?? 0) }
         return file
+    }
+
+    func read(_ path: String) throws(SystemError) -> [UInt8] {
+        if let code = unreadable.withLock({ $0[path] }) { throw SystemError("pread", code: code) }
+        return try disk.read(path)
     }
 
     func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try disk.append(bytes, to: file) }

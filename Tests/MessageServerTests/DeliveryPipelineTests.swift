@@ -23,6 +23,35 @@ import Testing
         await test.stop(running)
     }
 
+    @Test func `a reply that went out and could not be recorded has its line before the next goes`()
+        async throws
+    {
+        let disk = FullDisk()
+        let test = try await PipelineUnderTest(RecordingHandler(), disk: disk)
+        await test.append("hello", from: "c")
+        let delivery = try #require(await test.store.nextDelivery(for: ServerUnderTest.business))
+        try await test.store.recordInbound(delivery, kind: .text, message: delivery.message)
+        let replies = (0..<2).map { _ in
+            let id = MessageID.random()
+            let message = OutboundMessage.text("bread").encode(
+                id: id, from: delivery.business, to: delivery.customer)
+            return DecidedReply(id: id, kind: .text, message: message)
+        }
+        try await test.store.decide(delivery, DecidedOutcome(.handled, replies: replies))
+        disk.full.withLock { $0 = .conversations }
+        await #expect(throws: StoreError.self) {
+            try await test.store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        }
+        disk.full.withLock { $0 = nil }
+        test.store.postpone(delivery, after: .zero)
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        _ = await test.gateway.waitForMessages(count: 1)
+        await test.stop(running)
+        let lines = try ConversationFiles(dataDirectory: test.directory.file("data"))
+            .lines(of: delivery.business, delivery.customer)
+        #expect(lines.map(\.id) == [delivery.id] + replies.map(\.id))
+    }
+
     @Test func `a deadline begins with the slot, however long it was waited for`() async throws {
         var limits = ServerLimits()
         (limits.handlerConcurrency, limits.handlerDeadline) = (1, .seconds(10))

@@ -9,7 +9,7 @@ extension DeliveryPipeline {
         _ delivery: Delivery, _ outcome: DecidedOutcome, _ stages: inout DeliveryStages
     ) async throws -> [Int: ReplyResult]? {
         var results = delivery.replyResults
-        // An earlier attempt may have failed between the journal and the conversation.
+        // An earlier attempt, or life, may have failed between the journal and the conversation.
         for (index, result) in results.sorted(by: { $0.key < $1.key }) {
             try await record(delivery, index, result)
         }
