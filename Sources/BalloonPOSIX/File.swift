@@ -7,6 +7,9 @@ package final class File: Sendable {
     package enum Access: Sendable {
         /// Reading; the file must exist.
         case reading
+        /// Reading a file that somebody else named, and that must exist: what is no regular file is refused with `EINVAL`
+        /// or `EISDIR`, and not waited for.
+        case readingRegular
         /// Reading and appending; made with mode 0600 if absent.
         case appending
         /// Reading, and writing a file that must not exist yet, in place or one piece after the other; made with mode
@@ -23,6 +26,8 @@ package final class File: Sendable {
         let flags: Int32 =
             switch access {
             case .reading: O_RDONLY
+            // Else a pipe that nobody writes to is waited for.
+            case .readingRegular: O_RDONLY | O_NONBLOCK | O_NOCTTY
             case .appending: O_RDWR | O_APPEND | O_CREAT
             case .creating: O_RDWR | O_CREAT | O_EXCL
             case .overwriting: O_RDWR | O_CREAT
@@ -30,6 +35,18 @@ package final class File: Sendable {
         // Sound: the string lives for the call.
         let raw = try uninterrupted("open") { unsafe open(path, flags | O_CLOEXEC, 0o600) }
         descriptor = Descriptor(owning: raw)
+        if access == .readingRegular { try requireRegular() }
+    }
+
+    private func requireRegular() throws(SystemError) {
+        var status = stat()
+        // Sound: fstat fills the value it is given.
+        _ = try uninterrupted("fstat") { unsafe fstat(descriptor.raw, &status) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw SystemError("open", code: EISDIR)
+        default: throw SystemError("open (no regular file)", code: EINVAL)
+        }
     }
 
     /// Writes all of `bytes` at the end, or behind what was written before when the file was made by this opening.

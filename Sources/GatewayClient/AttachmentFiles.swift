@@ -56,9 +56,9 @@ package final class AttachmentFiles: Sendable {
 
     /// Copies a file of somebody else's, so that it can be sent whatever becomes of it; waits for the disk.
     ///
-    /// Throws a ``SystemError``, `EFBIG` for more than `maximumBytes`.
+    /// Throws a ``SystemError``: `EFBIG` for more than `maximumBytes`, `EINVAL` or `EISDIR` for what is no regular file.
     package func copy(_ path: String, maximumBytes: Int) throws(SystemError) -> Stored {
-        let source = try File(path, for: .reading)
+        let source = try File(path, for: .readingRegular)
         guard try source.sizeBytes() <= maximumBytes else { throw .fileTooLarge }
         let temporary = try newPath()
         do throws(SystemError) {

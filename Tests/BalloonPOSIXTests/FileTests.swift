@@ -38,6 +38,20 @@ struct FileTests {
         #expect(throws: SystemError("open", code: EEXIST)) { try File(path, for: .creating) }
     }
 
+    @Test func `what is no regular file is not read, and a pipe that nobody writes to is not waited for`()
+        throws
+    {
+        try #require(mkfifo(path, 0o600) == 0)
+        let refusal = SystemError("open (no regular file)", code: EINVAL)
+        // With a writer first: an opening that waits would not come back.
+        let writer = open(path, O_RDWR)
+        try #require(throws: refusal) { try File(path, for: .readingRegular) }
+        close(writer)
+        #expect(throws: refusal) { try File(path, for: .readingRegular) }
+        #expect(throws: refusal) { try File("/dev/zero", for: .readingRegular) }
+        #expect(throws: SystemError("open", code: EISDIR)) { try File(directory.path, for: .readingRegular) }
+    }
+
     @Test func `a file that is open for reading cannot be written`() throws {
         _ = try File(path, for: .creating)
         let file = try File(path, for: .reading)

@@ -6,6 +6,7 @@ import BalloonWire
 import BusinessMessages
 import ConversationStore
 import GatewayClient
+import Glibc
 import HandlerKit
 import Simulator
 import Synchronization
@@ -216,8 +217,13 @@ import Testing
         #expect(line.outcome == "accepted")
     }
 
-    @Test func `a reply with a file that cannot be read is the handler's failure`() async throws {
-        let server = try await ServerUnderTest(FileHandler(path: "/nowhere/offer.pdf"))
+    @Test(arguments: ["/nowhere/offer.pdf", "/dev/zero", "pipe"])
+    func `a reply with a file that cannot be read is the handler's failure`(_ path: String) async throws {
+        let directory = TemporaryDirectory()
+        // Nobody ever writes to it.
+        if path == "pipe" { try #require(mkfifo(directory.file(path), 0o600) == 0) }
+        let server = try await ServerUnderTest(
+            FileHandler(path: path == "pipe" ? directory.file(path) : path))
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.log.first { $0.contains("a reply's file") }
