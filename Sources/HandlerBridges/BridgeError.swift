@@ -11,6 +11,8 @@ package enum BridgeError: Error, Hashable, Sendable {
     case notReading
     /// No answer came within the time that the call has.
     case timedOut
+    /// The service did not answer the event within its deadline.
+    case overran
     /// The call was given up by whoever waited for it.
     case cancelled
     /// The handler answered with this error.
@@ -37,6 +39,7 @@ extension BridgeError: LoggableError {
         case .ended: "the handler's process ended"
         case .notReading: "the handler does not read its standard input"
         case .timedOut: "the handler did not answer in time"
+        case .overran: "the handler overran its deadline"
         case .cancelled: "the call was given up"
         case .refused(let failure): "the handler answered with error \(failure.code)"
         case .invalid(let error): "the handler's answer is invalid: \(error)"

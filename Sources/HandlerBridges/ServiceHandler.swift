@@ -56,12 +56,15 @@ final class ServiceHandler: EventHandler {
         // As for a process: nobody is asked behind a history that cannot be read.
         _ = try context.conversation.read()
         let begun = ContinuousClock.now
+        let request = request(context)
         let response: TransportResponse
         do {
-            response = try await transport.send(request(context))
+            response = try await transport.send(request)
         } catch {
             note(isFailure: true, since: begun)
-            throw Self.failure(error as? TransportError)
+            // The transport's clock is a little coarser than ours, and often the first of the two.
+            let isOver = ContinuousClock.now - begun >= request.timeout - .milliseconds(10)
+            throw isOver ? BridgeError.overran : Self.failure(error as? TransportError)
         }
         // A redirect is most often a login page: nobody behind it took the event.
         note(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)

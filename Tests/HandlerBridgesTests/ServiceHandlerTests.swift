@@ -73,6 +73,20 @@ struct ServiceHandlerTests {
         #expect(ServiceHandler.failure(.cancelled) == .cancelled)
     }
 
+    @Test func `a service that does not answer overruns its deadline, and is not one that cannot be reached`()
+        async throws
+    {
+        let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in nil }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let handler = try handler("http://\(try await service.start()[0])/")
+        let context = try context(within: .milliseconds(200))
+        await #expect(throws: BridgeError.overran) { try await handler.handle(context) }
+        #expect(BridgeError.overran.reason == "the handler overran its deadline")
+        await service.stop(within: .zero)
+    }
+
     @Test func `a service that redirects counts as down`() async throws {
         let found = try #require(HTTPStatus(code: 302))
         let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in
@@ -217,10 +231,12 @@ struct ServiceHandlerTests {
         await #expect(throws: BridgeError.self) { try await handler().handle(self.context()) }
     }
 
-    private func context(_ conversation: Conversation = Conversation()) throws -> Context {
+    private func context(
+        _ conversation: Conversation = Conversation(), within time: Duration = .seconds(5)
+    ) throws -> Context {
         Context(
             event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
-            conversation: conversation, deliveryID: DeliveryID("1"), deadline: .now + .seconds(5),
+            conversation: conversation, deliveryID: DeliveryID("1"), deadline: .now + time,
             logger: LogCollector().logger)
     }
 
