@@ -65,8 +65,14 @@ final class BusinessHandler: Sendable {
         }
     }
 
-    /// How many events are under way.
-    var inFlightCount: Int { state.withLock { $0.inFlight } }
+    /// How many events the handler and its fallback have, also those that they no longer are waited for.
+    var underWayCount: Int { slots.takenCount + (fallback?.slots.takenCount ?? 0) }
+
+    /// How many events were begun here and wait, for a handler that is ready or for a slot.
+    var waitingCount: Int {
+        let stuck = slots.stuckCount + (fallback?.slots.stuckCount ?? 0)
+        return max(0, state.withLock { $0.inFlight } - (underWayCount - stuck))
+    }
 
     /// Counts an event that begins here; false when none may any more.
     func enter() -> Bool {

@@ -31,6 +31,9 @@ final class HandlerSlots: Sendable {
     /// Lets no call begin any more; those under way go on.
     func close() { permits.close() }
 
+    /// Slots that are taken, those that are stuck among them.
+    var takenCount: Int { permits.takenCount }
+
     /// Slots whose handler has overrun its deadline and not returned.
     var stuckCount: Int { stuck.load(ordering: .relaxed) }
 

@@ -24,6 +24,9 @@ final class Permits: Sendable {
 
     init(_ count: Int) { state = Mutex(State(count: max(1, count), free: max(1, count))) }
 
+    /// How many permits are out.
+    var takenCount: Int { state.withLock { $0.count - $0.free } }
+
     /// Changes the number of permits; those that are out stay out.
     func resize(to count: Int) {
         let ready = state.withLock { state -> [CheckedContinuation<Bool, Never>] in

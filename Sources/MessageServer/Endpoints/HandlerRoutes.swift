@@ -5,8 +5,8 @@ import HandlerKit
 /// `GET /handlers`, `POST /handlers/restart` and `POST /handlers/logs` on `DATA/control.sock`: how handlers are.
 ///
 /// The first answers `{"handlers":[{"business":"demo","health":"ready","restarts":0,"process":4711,"inFlight":0,
-/// "stuck":0,"noiseLines":0}]}`, where `health` is `none` for a business that only records, and `downSeconds` is there
-/// while a handler is down. The others take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest that was
+/// "waiting":0,"stuck":0,"noiseLines":0}]}`, where `health` is `none` for a business that only records, `waiting` counts
+/// events that are not in flight yet, and `downSeconds` is there while a handler is down. The others take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest that was
 /// logged, 404 where no such business has a handler, or 409 where its handler is part of the server.
 enum HandlerRoutes {
     static func make(_ registry: HandlerRegistry) -> [HTTPRoute] {
@@ -45,7 +45,8 @@ enum HandlerRoutes {
             writer.field("health", report?.health.rawValue ?? "none")
             writer.field("restarts", report?.restarts)
             writer.field("process", report?.processID.map { Int($0) })
-            writer.field("inFlight", business.inFlightCount)
+            writer.field("inFlight", business.underWayCount)
+            writer.field("waiting", business.waitingCount)
             writer.field("stuck", business.slots.stuckCount)
             writer.field("noiseLines", report?.noiseLines)
             let down = business.life?.downSince.map { .now - $0 }
