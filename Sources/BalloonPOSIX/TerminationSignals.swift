@@ -11,12 +11,26 @@ package final class TerminationSignals {
     /// Returns when no signal can be lost any more. A second signal exits with 128 + its number, as a process that died
     /// of it would.
     package init(first: @escaping @Sendable () -> Void) {
+        sources = Self.sources([SIGTERM, SIGINT]) { _ in first() }
+    }
+
+    /// The same, with SIGHUP, for who has something to end before the process does; `end` gets the status that tells of
+    /// the signal, 128 + its number.
+    package init(ending end: @escaping @Sendable (_ status: Int32) -> Void) {
+        sources = Self.sources([SIGTERM, SIGINT, SIGHUP], first: end)
+    }
+
+    private static func sources(
+        _ numbers: [Int32], first: @escaping @Sendable (_ status: Int32) -> Void
+    ) -> [SignalSource] {
         // A peer that went away is an error of the call that wrote to it, not the end of the process.
         _ = signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "balloon.signals")
         let seen = FirstTime()
-        sources = [SIGTERM, SIGINT].map { number in
-            SignalSource(number, on: queue) { if seen.take() { first() } else { exit(128 + number) } }
+        return numbers.map { number in
+            SignalSource(number, on: queue) {
+                if seen.take() { first(128 + number) } else { exit(128 + number) }
+            }
         }
     }
 }

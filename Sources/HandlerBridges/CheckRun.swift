@@ -41,6 +41,7 @@ struct CheckRun {
 
     /// Starts the program and waits for its introduction; nil when there is none.
     private mutating func begin(_ name: String) async -> (ChildSession, Introduction)? {
+        guard !check.isEnded else { return nil }
         let session: ChildSession
         do throws(SystemError) { session = try await check.start(loop, tail) } catch {
             note(name, CheckFailure("it cannot be started: \(error)", check.advice(about: error)))

@@ -54,6 +54,11 @@ package struct ExecBinder: HandlerBinder {
         return ChildHandler(program, request, timings: timings, loop: loop)
     }
 
+    private static let cookieName = "BALLOON_HANDLER_COOKIE"
+    private static let cookieValue = "balloon-handler"
+    /// What stands in the environment of a child and of all that it starts.
+    static var cookie: String { "\(cookieName)=\(cookieValue)" }
+
     /// What a business's child sees: what it may inherit, what its binding adds, and who it is.
     package static func environment(
         for slug: String, from inherited: [String: String] = ProcessEnvironment.variables(),
@@ -62,7 +67,7 @@ package struct ExecBinder: HandlerBinder {
         var environment = inherited.filter { Self.inherited.contains($0.key) }
         for (name, value) in variables { environment[name] = value }
         environment["BALLOON_HANDLER_PROTOCOL"] = "1"
-        environment["BALLOON_HANDLER_COOKIE"] = "balloon-handler"
+        environment[cookieName] = cookieValue
         environment["BALLOON_BUSINESS"] = slug
         return environment
     }

@@ -33,6 +33,7 @@ package struct HandlerCheck: Sendable {
     private let configuration: JSONValue?
     private let samples: [InboundEvent]
     private let logger: Logger
+    private let child = CheckedChild()
 
     /// Takes a program, the configuration that it gets, and an event of each kind that it may be given.
     package init(
@@ -44,6 +45,12 @@ package struct HandlerCheck: Sendable {
         self.logger = logger
     }
 
+    /// Ends the program, which is in a process group of its own, and with it ``run(_:)``; nothing is told any more.
+    package func end() async { await child.end() }
+
+    /// Whether the check was cut short.
+    package var isEnded: Bool { child.isEnded }
+
     /// Looks at everything, and tells each finding at once; whether all is well.
     package func run(_ tell: @escaping @Sendable (Finding) -> Void) async -> Bool {
         let loop: DescriptorLoop
@@ -51,7 +58,9 @@ package struct HandlerCheck: Sendable {
             tell(Finding(name: "start", verdict: .failed("\(error)", mend: "raise the limit of open files")))
             return false
         }
-        var run = CheckRun(check: self, loop: loop, directory: program.directory, tell: tell)
+        var run = CheckRun(check: self, loop: loop, directory: program.directory) { finding in
+            if !child.isEnded { tell(finding) }
+        }
         await run.lookAtAll()
         return run.isSound
     }
@@ -65,7 +74,10 @@ package struct HandlerCheck: Sendable {
             host: HandlerHost(business: BusinessID("check"), slug: "check", logger: logger) { _, _, _ in
                 .random()
             }, tail: tail, logger: logger)
+        child.replace(with: session)
         _ = try await session.start(program)
+        // There may have been nothing to end yet.
+        if isEnded { await session.kill() }
         return session
     }
 

@@ -9,17 +9,18 @@ struct Remnant {
 
     private var path: String { directory + "/process" }
 
-    /// Ends the process that the file names, if it still runs: SIGTERM to its group, and SIGKILL after `grace`.
+    /// Ends the process that the file names and what it started, if any of them still runs: SIGTERM to its group, and
+    /// SIGKILL after `grace`.
     ///
     /// Does not wait; whether there was one.
     func end(grace: Duration, queue: DispatchQueue) -> Bool {
         // No file is the rule, and one that cannot be read names nobody.
         guard let bytes = try? Descriptor.open(reading: path).readToEnd(maximumBytes: 4096),
             let record = ProcessRecord(String(decoding: bytes, as: UTF8.self)),
-            record.signalGroup(TerminationSignal.polite)
+            record.signalGroup(TerminationSignal.polite, startedWith: ExecBinder.cookie)
         else { return false }
         queue.asyncAfter(deadline: .now() + grace.dispatchInterval) {
-            record.signalGroup(TerminationSignal.final)
+            record.signalGroup(TerminationSignal.final, startedWith: ExecBinder.cookie)
         }
         return true
     }

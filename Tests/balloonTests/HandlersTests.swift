@@ -293,6 +293,58 @@ import Testing
         #expect(rest != process && Glibc.kill(pid_t(rest), SIGKILL) == 0)
     }
 
+    @Test func `what a program left running ends with the next server, though the program itself has ended`()
+        async throws
+    {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
+        let wrapper =
+            #"{"exec":["sh","-c","sleep 1000 & echo $! >../left; exec ../shop.py"]}"#
+        let business = #"{"businessID":"b-1","name":"Shop","handler":\#(wrapper)}"#
+        try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/shop.json"))
+        let command =
+            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
+            + " --listen 127.0.0.1:0 2>>log"
+        let first = try shell.start(command)
+        _ = try #require(await first.output(until: "listening on 127.0.0.1:"))
+        try await log("handler is ready", in: directory)
+        let left = try #require(Int(try text(directory.file("left")).dropLast()))
+        let program = try #require(
+            try text(directory.file("data/handlers/shop/process")).split(separator: " ").first
+                .flatMap { Int($0) })
+        first.kill()
+        _ = await first.wait()
+        let deadline = ContinuousClock.now + .seconds(30)
+        while isRunning(program), ContinuousClock.now < deadline { await Task.yield() }
+        #expect(!isRunning(program) && isRunning(left))
+        let second = try shell.start(command)
+        _ = try #require(await second.output(until: "listening on 127.0.0.1:"))
+        try await log("handler is ready", in: directory, count: 2)
+        while isRunning(left), ContinuousClock.now < deadline { await Task.yield() }
+        #expect(!isRunning(left))
+        _ = Glibc.kill(pid_t(left), SIGKILL)
+        second.terminate()
+        #expect(await second.wait() == 0)
+    }
+
+    @Test(arguments: [SIGTERM, SIGHUP])
+    func `a check that is ended takes its program with it`(_ number: Int32) async throws {
+        let directory = TemporaryDirectory()
+        let running = try Shell(directory: directory.path).start(
+            "exec balloon handlers check -- sh -c 'trap \"\" TERM HUP; echo $$ >deaf; exec sleep 1000'")
+        let deadline = ContinuousClock.now + .seconds(30)
+        func named() -> Int? { (try? text(directory.file("deaf"))).flatMap { Int($0.dropLast()) } }
+        while named() == nil, ContinuousClock.now < deadline { await Task.yield() }
+        let process = try #require(named())
+        if number == SIGHUP { running.hangUp() } else { running.terminate() }
+        #expect(await running.wait() == 128 + number)
+        // It is no child of ours: whoever takes it over reaps it.
+        let end = ContinuousClock.now + .seconds(5)
+        while isRunning(process), ContinuousClock.now < end { await Task.yield() }
+        #expect(!isRunning(process))
+        _ = Glibc.kill(pid_t(process), SIGKILL)
+    }
+
     @Test func `dev lets a program answer for its business`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)

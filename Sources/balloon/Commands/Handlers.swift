@@ -8,6 +8,7 @@ import HandlerBridges
 import HandlerKit
 import Logging
 import Simulator
+import Synchronization
 
 /// `balloon handlers …`: what answers for businesses, in a server that runs or before there is one.
 struct Handlers: AsyncParsableCommand {
@@ -20,7 +21,7 @@ struct Handlers: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "List the handlers: business, health, process, restarts, events under way, stuck calls, noise."
+                "List the handlers: business, health, process, restarts, events under way and waiting, stuck calls, noise."
         )
 
         @OptionGroup var options: ReadingOptions
@@ -43,6 +44,7 @@ struct Handlers: AsyncParsableCommand {
             words += handler["process"]?.int.map { ["process \($0)"] } ?? []
             words += handler["restarts"]?.int.map { ["\($0) restarts"] } ?? []
             words.append("\(handler["inFlight"]?.int ?? 0) under way")
+            if let waiting = handler["waiting"]?.int, waiting > 0 { words.append("\(waiting) waiting") }
             if let stuck = handler["stuck"]?.int, stuck > 0 { words.append("\(stuck) stuck") }
             if let noise = handler["noiseLines"]?.int, noise > 0 {
                 words.append("\(noise) \(noise == 1 ? "line" : "lines") of noise")
@@ -156,7 +158,15 @@ struct Handlers: AsyncParsableCommand {
                 samples: try Self.samples(),
                 logger: Logger(label: "balloon") { _ in SwiftLogNoOpLogHandler() })
             check.deadline = .seconds(deadline)
-            guard await check.run(Self.tell) else { throw ExitCode(CommandStatus.failed.rawValue) }
+            let status = Mutex(CommandStatus.failed.rawValue)
+            let signals = TerminationSignals { [check] number in
+                status.withLock { $0 = number }
+                // No signal of a terminal reaches the program.
+                Task { await check.end() }
+            }
+            let isSound = await check.run(Self.tell)
+            withExtendedLifetime(signals) {}
+            guard isSound, !check.isEnded else { throw ExitCode(status.withLock { $0 }) }
         }
 
         @Sendable private static func tell(_ finding: HandlerCheck.Finding) {
