@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BusinessMessages
 import Logging
 
 /// The conversations that were found damaged: their files lie in a folder of their own until they are rebuilt.
@@ -91,9 +92,19 @@ struct ConversationQuarantine: Sendable {
             // Who puts a file from a backup where the damaged one was wants that one.
             let target = conversations + "/" + path
             let base = try File(Directory.exists(target) ? target : source, for: .reading).readAll()
-            repair = ConversationRepair(base, at: path, adding: entries + (waiting[path] ?? []))
-            try Directory.make(Directory.parent(of: target))
-            try AtomicFile.write(repair.bytes, to: target)
+            var shown: [CustomerID: Set<LineIdentity>] = [:]
+            repair = ConversationRepair(base, at: path, adding: entries + (waiting[path] ?? [])) { line in
+                if shown[line.customer] == nil {
+                    shown[line.customer] = Self.lines(of: line.customer, in: conversations)
+                }
+                return shown[line.customer]?.contains(line.identity) == true
+            }
+            if repair.count > 0 {
+                try Directory.make(Directory.parent(of: target))
+                try AtomicFile.write(repair.bytes, to: target)
+            } else if Directory.exists(target) {
+                try Directory.remove(target)
+            }
             try Directory.rename(source, to: source + ".before")
             try Directory.synchronizeFileSystem(of: conversations)
         } catch {
@@ -102,5 +113,17 @@ struct ConversationQuarantine: Sendable {
         paths.remove(path)
         waiting[path] = nil
         return repair
+    }
+
+    /// What the customer's conversations with all businesses show; what cannot be read shows nothing.
+    private static func lines(of customer: CustomerID, in conversations: String) -> Set<LineIdentity> {
+        let businesses = (try? Directory.names(in: conversations)) ?? []
+        return businesses.reduce(into: []) { lines, business in
+            let path = conversations + "/" + business + "/" + ConversationPath.file(of: customer)
+            let bytes = (try? File(path, for: .reading).readAll()) ?? []
+            for piece in bytes.split(separator: UInt8(ascii: "\n")) {
+                if let line = ConversationLine(Array(piece)) { lines.insert(line.identity) }
+            }
+        }
     }
 }

@@ -29,7 +29,12 @@ struct ConversationRepair: Sendable {
     }
 
     /// Takes a file, its path below the folder of all conversations, and what the journal has of its lines.
-    init(_ damaged: [UInt8], at path: String, adding entries: [ConversationEntry]) {
+    ///
+    /// A line of another conversation that shows it too is left out, and not lost.
+    init(
+        _ damaged: [UInt8], at path: String, adding entries: [ConversationEntry],
+        isElsewhere: (ConversationLine) -> Bool = { _ in false }
+    ) {
         var parts: [Part] = []
         var known: Set<LineIdentity> = []
         let journalled = Dictionary(entries.map { ($0.identity, $0) }) { first, _ in first }
@@ -38,9 +43,11 @@ struct ConversationRepair: Sendable {
         for piece in damaged.split(separator: UInt8(ascii: "\n")) {
             // A block that never reached the disk reads as zeros; the line behind it may be whole.
             let text = Array(piece.drop { $0 == 0 })
-            guard let line = ConversationLine(text), let comma = text.firstIndex(of: UInt8(ascii: ",")),
+            let line = ConversationLine(text)
+            guard let line, let comma = text.firstIndex(of: UInt8(ascii: ",")),
                 journalled[line.identity] != nil || ConversationPath.holds(path, line.customer)
             else {
+                if let line, isElsewhere(line) { continue }
                 broken += 1
                 continue
             }

@@ -51,7 +51,7 @@ extension GatewayClient {
         guard let document = try? JSONDocument(answer), let url = document.root["download-url"]?.string else {
             throw .answerMalformed(.preDownload)
         }
-        do { return try downloadPolicy.check(url) } catch { throw .downloadRefused(error) }
+        do { return try downloadPolicy.check(url) } catch { throw .refusing(url, error) }
     }
 
     private func download(

@@ -101,7 +101,7 @@ extension GatewayClient {
         guard let root = (try? JSONDocument(answer))?.root, let upload = root["upload-url"]?.string,
             let url = root["mmcs-url"]?.string, let owner = root["mmcs-owner"]?.string
         else { throw .answerMalformed(.preUpload) }
-        do { return (try downloadPolicy.check(upload), url, owner) } catch { throw .downloadRefused(error) }
+        do { return (try downloadPolicy.check(upload), url, owner) } catch { throw .refusing(upload, error) }
     }
 }
 

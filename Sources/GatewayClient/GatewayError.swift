@@ -16,8 +16,8 @@ package enum GatewayError: Error, Sendable, Equatable {
     case answerMalformed(GatewayCall)
     /// The reference cannot be used: the named field is missing or malformed. The sender's fault; nothing can be done.
     case referenceMalformed(field: String)
-    /// Apple named an address that may not be fetched: add its host to `gateway.downloadHosts` if it is Apple's.
-    case downloadRefused(DownloadRefusal)
+    /// Apple named an address that may not be asked: add its host to `gateway.downloadHosts` if it is Apple's.
+    case downloadRefused(DownloadRefusal, host: String? = nil)
     /// The payload has more bytes than the configured limit: raise it if such payloads are expected.
     case payloadTooLarge(maximumBytes: Int)
     /// The payload has another length than its reference says: damaged on the way, or replaced; try again at once.
@@ -51,6 +51,50 @@ package enum GatewayError: Error, Sendable, Equatable {
         case .refused(.preDownload, let status, _), .refused(.download, let status, _):
             [403, 404, 410].contains(status)
         default: false
+        }
+    }
+}
+
+extension GatewayError: CustomStringConvertible {
+    /// What happened, for who reads the log or the dead letters.
+    package var description: String {
+        switch self {
+        case .refused(let call, let status, let reason): "\(call) was refused with \(status): \(reason)"
+        case .unavailable(let call, let status, let attempts, _):
+            "\(call) was answered with \(status) at attempt \(attempts)"
+        case .unreachable(let call, let error, let attempts):
+            "\(call) failed at attempt \(attempts): \(error.reason)"
+        case .answerMalformed(let call): "\(call) was answered with something that Apple does not describe"
+        case .referenceMalformed(let field): "the reference's \(field) is missing or malformed"
+        case .downloadRefused(.host, let host):
+            "Apple named the host \(host ?? ""), which is not in gateway.downloadHosts"
+        case .downloadRefused(let refusal, _): "Apple named an address that is not asked: \(refusal.reason)"
+        case .payloadTooLarge(let maximumBytes): "the payload has more than \(maximumBytes) bytes"
+        case .lengthMismatch(let expected, let actual): "\(actual) bytes came instead of \(expected)"
+        case .notKept(let error): "what came could not be kept: \(error)"
+        case .deadlineExceeded: "the time for it was over"
+        case .cancelled: "cancelled"
+        }
+    }
+
+    /// The refusal of an address, with the host as the list would name it.
+    static func refusing(_ url: String, _ refusal: DownloadRefusal) -> GatewayError {
+        // What is no URL has no host.
+        let parts = try? URLParts(url)
+        return .downloadRefused(
+            refusal, host: parts.map { "\($0.host)" + ($0.port.map { port in ":\(port)" } ?? "") })
+    }
+}
+
+extension DownloadRefusal {
+    /// What is wrong with the address.
+    fileprivate var reason: String {
+        switch self {
+        case .malformed: "it is no absolute URL"
+        case .scheme: "it is not https"
+        case .userInformation: "it carries a user name"
+        case .host: "its host is not in gateway.downloadHosts"
+        case .port: "its port is not 443"
         }
     }
 }

@@ -310,6 +310,24 @@ struct RebuildTests {
         await store.close()
     }
 
+    @Test func `a stray copy of a conversation is no loss, and leaves no empty one`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        let whole = try File(file, for: .reading).readAll()
+        let stray = directory.path + "/conversations/evil/zz/x.jsonl"
+        try Directory.make(Directory.parent(of: stray))
+        try AtomicFile.write(whole + Array("broken\n".utf8), to: stray)
+        let rebuilt = try await store.rebuild()
+        #expect(rebuilt.repairedConversations == 1)
+        // What is no line may have been one.
+        #expect(rebuilt.lostLines == 1)
+        await store.close()
+        #expect(try verify().isEmpty)
+        #expect(try File(file, for: .reading).readAll() == whole)
+        #expect(!Directory.exists(stray))
+        #expect(Directory.exists(directory.path + "/damaged/evil/zz/x.jsonl.before"))
+    }
+
     @Test func `a line that nobody has any more is counted as lost`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }

@@ -93,7 +93,11 @@ import Testing
         #expect(await failure() == .answerMalformed(.preUpload))
         let elsewhere = #"{"upload-url":"https://evil.example/","mmcs-url":"u","mmcs-owner":"o"}"#
         test.gateway.misbehave(at: .preUpload, .body(Array(elsewhere.utf8)))
-        #expect(await failure() == .downloadRefused(.host))
+        let refused = await failure()
+        #expect(refused == .downloadRefused(.host, host: "evil.example"))
+        #expect(
+            "\(try #require(refused))"
+                == "Apple named the host evil.example, which is not in gateway.downloadHosts")
         await test.gateway.stop()
     }
 

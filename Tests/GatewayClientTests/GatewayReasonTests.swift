@@ -1,3 +1,4 @@
+import BalloonTransport
 import Testing
 
 @testable import GatewayClient
@@ -22,4 +23,19 @@ import Testing
             Array((String(repeating: "x", count: 198) + "secret").utf8), hiding: ["secret", ""])
         #expect(reason.description == String(repeating: "x", count: 198))
     }
+
+    @Test(
+        arguments: [
+            (
+                .unreachable(.message, .connectionFailed, attempts: 4),
+                "message failed at attempt 4: nobody accepts the connection"
+            ),
+            (.unavailable(.upload, status: 503, attempts: 2), "upload was answered with 503 at attempt 2"),
+            (
+                .downloadRefused(.port, host: "a.example:8443"),
+                "Apple named an address that is not asked: its port is not 443"
+            ),
+            (.lengthMismatch(expectedBytes: 2, actualBytes: 1), "1 bytes came instead of 2"),
+        ] as [(GatewayError, String)])
+    func `an error is said in words`(error: GatewayError, text: String) { #expect("\(error)" == text) }
 }

@@ -19,6 +19,16 @@ import Testing
         let spoil: @Sendable (inout TransportRequest, SimulatedCustomer) throws -> Void
     }
 
+    @Test(
+        arguments: [
+            (.missing(.type), "it has no type"),
+            (.disagreement(.sourceID), "its source-id is not the same in header and body"),
+            (.tooLong(.id, limitBytes: 512), "its id has more than 512 bytes"),
+        ] as [(EnvelopeError, String)])
+    func `the log says in words what is wrong with an envelope`(_ error: EnvelopeError, _ words: String) {
+        #expect(InboundRefusal.badEnvelope(error).reason == "the envelope is malformed: " + words)
+    }
+
     static let cases: [Case] = [
         Case("no token", 401) { request, _ in request.remove("authorization") },
         Case("another scheme", 401) { request, _ in request.set("authorization", "Basic dXNlcjpwYXNz") },

@@ -53,7 +53,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .badGzip: "the body is not valid gzip"
         case .inflatedTooLarge: "the body inflates to more than its limit"
         case .badJSON(let reason, let offset): "the body is not JSON: \(reason) at byte \(offset)"
-        case .badEnvelope(let error): "the envelope is malformed: \(error)"
+        case .badEnvelope(let error): "the envelope is malformed: \(error.reason)"
         case .unknownBusiness: "no business has this destination-id"
         case .notDurable(let reason): "not stored: \(reason)"
         }
@@ -66,6 +66,18 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .tokenMalformed, .tokenSignatureMismatch, .base64Malformed, .hexMalformed, .secretEmpty,
             .keyLength, .attachmentKeyPrefix:
             self = .badSignature
+        }
+    }
+}
+
+extension EnvelopeError {
+    fileprivate var reason: String {
+        switch self {
+        case .notAnObject: "the body is no object"
+        case .missing(let field): "it has no \(field.rawValue)"
+        case .malformed(let field): "its \(field.rawValue) is no plain text"
+        case .tooLong(let field, let limitBytes): "its \(field.rawValue) has more than \(limitBytes) bytes"
+        case .disagreement(let field): "its \(field.rawValue) is not the same in header and body"
         }
     }
 }
