@@ -1,7 +1,7 @@
 /// How long a sender waits for the answer about a message that is durable, so that senders who wait for one answer before
 /// they send more bring no more than is handled.
 ///
-/// No time up to ``maximumUnpaced`` deliveries that the business has and are being worked on; from there on longer and
+/// No time up to ``maximumUnpaced`` deliveries of a business that are neither finished nor parked; from there on longer and
 /// longer, up to ``maximumPause`` at twice as many. Senders with a clock of their own are held up no longer than that, and
 /// not at all while a handler is down.
 struct AnswerPace: Sendable {

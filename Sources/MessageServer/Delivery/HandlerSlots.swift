@@ -4,8 +4,8 @@ import Synchronization
 /// The bounded number of handler calls that one business may have under way.
 ///
 /// Calls share a thread until one blocks, and have one each then, and some for their child tasks, so that a handler that
-/// blocks holds up nobody else. A call that overruns its deadline is answered for by the server, but its slot stays taken, counted and visible until
-/// the handler really returns.
+/// blocks holds up nobody else. A call that overruns its deadline is answered for by the server, but its slot stays taken,
+/// counted and visible until the handler really returns.
 final class HandlerSlots: Sendable {
     /// The slots are closed: another handler answers from now on.
     struct Closed: Error {}
