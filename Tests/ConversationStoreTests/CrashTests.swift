@@ -33,6 +33,17 @@ struct CrashTests {
         return ids
     }
 
+    /// Changes a bit of the first message in place, because the store has the file open.
+    private func damageSecondLine() throws {
+        let path = directory.journal + "/" + Self.name
+        var bytes = try File(path, for: .reading).readAll()
+        let second = try #require(bytes.firstPosition(of: UInt8(ascii: "\n"), from: 0)) + 1
+        bytes[second + 60] ^= 1
+        let file = try File(path, for: .appending)
+        try file.truncate(to: 0)
+        try file.append(bytes)
+    }
+
     @Test func `wherever the journal is cut off, every whole line before the cut is delivered`() async throws
     {
         let (bytes, ends) = try await journal(4)
@@ -70,12 +81,7 @@ struct CrashTests {
         let store = try directory.open()
         _ = await store.append(message("m1", from: CustomerID("a"), reference: true))
         _ = await store.append(message("m2", from: CustomerID("b"), reference: true))
-        var bytes = try File(directory.journal + "/" + Self.name, for: .reading).readAll()
-        let second = try #require(bytes.firstPosition(of: UInt8(ascii: "\n"), from: 0)) + 1
-        bytes[second + 60] ^= 1
-        let file = try File(directory.journal + "/" + Self.name, for: .appending)
-        try file.truncate(to: 0)
-        try file.append(bytes)
+        try damageSecondLine()
         #expect(await store.nextReference()?.id == MessageID("m2"))
         #expect(store.statistics.unreadableDeliveries == 1)
         #expect(
@@ -89,13 +95,7 @@ struct CrashTests {
         let store = try directory.open()
         _ = await store.append(message("m1", from: CustomerID("a")))
         _ = await store.append(message("m2", from: CustomerID("b")))
-        var bytes = try File(directory.journal + "/" + Self.name, for: .reading).readAll()
-        let second = try #require(bytes.firstPosition(of: UInt8(ascii: "\n"), from: 0)) + 1
-        bytes[second + 60] ^= 1
-        // In place, because the store has the file open.
-        let file = try File(directory.journal + "/" + Self.name, for: .appending)
-        try file.truncate(to: 0)
-        try file.append(bytes)
+        try damageSecondLine()
         #expect(try await store.lease().id == MessageID("m2"))
         #expect(store.statistics.unreadableDeliveries == 1)
         #expect(store.statistics.pendingDeliveries == 2)
