@@ -115,7 +115,7 @@ package struct SimulatedCustomer: Sendable {
     /// Read piece by piece, so that 100 MB are no matter.
     package func attach(_ path: String, name: String, mimeType: String) async throws -> [UInt8] {
         guard let gateway else { throw SimulatorError.gatewayMissing }
-        let file = try File(path, for: .reading)
+        let file = try File(path, for: .readingRegular)
         let (sizeBytes, key) = (try file.sizeBytes(), AttachmentKey())
         let fields = [
             (name: "source-id", value: business.rawValue), (name: "MMCS-Size", value: "\(sizeBytes)"),

@@ -16,9 +16,9 @@ enum CommandFile {
         }
     }
 
-    /// Throws when the file is not one that can be read; whoever reads it later does not say which it was.
+    /// Throws when it is not a regular file that can be read; whoever reads it later does not say which it was.
     static func check(_ path: String) throws(CommandFailure) {
-        do throws(SystemError) { _ = try File(path, for: .reading).read(at: 0, count: 1) } catch {
+        do throws(SystemError) { _ = try File(path, for: .readingRegular).read(at: 0, count: 1) } catch {
             throw .unreadable(path: path, error)
         }
     }

@@ -54,6 +54,22 @@ import Testing
         #expect(waiting.output.hasPrefix("waiting  "))
     }
 
+    @Test func `what is no file is refused by its path, and not waited for`() async throws {
+        let directory = TemporaryDirectory()
+        let shell = Shell(directory: directory.path)
+        let running = try shell.start("exec balloon dev --listen 127.0.0.1:0 2>log")
+        _ = try #require(await running.output(until: "conversations show"))
+        #expect(try await shell.run("mkfifo pipe").status == 0)
+        for command in ["send --to carol --text a", "simulate text"] {
+            for (path, reason) in [("pipe", "no regular file"), ("data", "Is a directory")] {
+                let result = try await shell.run("timeout 20 balloon \(command) --attach \(path)")
+                #expect(result.status == 69, "\(command) \(path)")
+                #expect(result.errors.contains("\(path): "), "\(result.errors)")
+                #expect(result.errors.contains(reason), "\(result.errors)")
+            }
+        }
+    }
+
     @Test func `a customer's file is listed and got, by its hash`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
