@@ -46,6 +46,9 @@ extension SystemError {
     /// Whether a file cannot be read however often it is tried: the disk has lost it, or it is a folder (`EIO`, `EISDIR`).
     package var isUnreadable: Bool { code == EIO || code == EISDIR }
 
+    /// Whether the same call may succeed in a moment, though nobody sees to anything (`EIO`, `EMFILE`, `ENFILE`, `ENOMEM`).
+    package var mayPass: Bool { [EIO, EMFILE, ENFILE, ENOMEM].contains(code) }
+
     /// Whether every other write fails as well until somebody sees to the disk (`ENOSPC`, `EDQUOT`, `EROFS`).
     package var isDiskWide: Bool { code == ENOSPC || code == EDQUOT || code == EROFS }
 }

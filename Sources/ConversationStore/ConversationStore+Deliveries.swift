@@ -224,6 +224,19 @@ extension ConversationStore {
         return delay
     }
 
+    /// The same for trouble that may pass, at most so many times; nil when it did not pass, and an attempt must count.
+    package func giveBack(_ delivery: Delivery, atMost maximum: UInt8) -> Duration? {
+        let mayPass = scheduler.withQueues { queues in
+            var mayPass = false
+            _ = queues.update(delivery.record, of: delivery.conversation) {
+                mayPass = $0.timesPassing < maximum
+                if mayPass { $0.timesPassing += 1 }
+            }
+            return mayPass
+        }
+        return mayPass ? giveBack(delivery) : nil
+    }
+
     /// Notes that a handler is given the delivery: should the process end before the delivery is decided, postponed or
     /// finished, the next life counts a crash.
     package func beginHandling(_ delivery: Delivery) { calls.begin(delivery.record) }

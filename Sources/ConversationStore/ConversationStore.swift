@@ -20,6 +20,7 @@ package final class ConversationStore: Sendable {
     let states: HandlerStates
     let accounts: SegmentAccounts
     let retention: Retention
+    private let pauses = Pauses()
     let logger: Logger
     let directory: String
     /// When the latest message of earlier lives came in; nil when there is none.
@@ -103,16 +104,26 @@ package final class ConversationStore: Sendable {
     /// Begins to write what was appended and not promptly; quick when there is nothing.
     package func beginWriting() { journal.begin() }
 
-    /// Hands out no more deliveries and references: whoever waits for one gets nil; those that are out may be
-    /// ended.
-    package func stopLeasing() { scheduler.close() }
+    /// Hands out no more deliveries and references: whoever waits for one gets nil, and whoever pauses waits no longer;
+    /// those that are out may be ended.
+    package func stopLeasing() {
+        scheduler.close()
+        pauses.end()
+    }
+
+    /// Waits before something is tried again that the disk refused; false when it is not to be tried in this life: the
+    /// store stops, or the task is cancelled.
+    package func pause(for duration: Duration) async -> Bool { await pauses.pause(for: duration) }
+
+    /// Whether the disk takes nothing at the moment, so that no delivery is handed out; never waits.
+    package var isHeldUp: Bool { gate.isHolding }
 
     /// Hands out no more deliveries, writes and syncs everything that was recorded, and lets go of the
     /// directory.
     ///
     /// Whoever waits for a delivery gets nil; every later call fails with ``StoreError/closed``.
     package func close() async {
-        scheduler.close()
+        stopLeasing()
         await retention.close()
         await journal.flush()
         await checkpointer.close()

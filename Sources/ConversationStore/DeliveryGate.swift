@@ -27,6 +27,9 @@ final class DeliveryGate: Sendable {
         self.logger = logger
     }
 
+    /// Whether nothing is handed out.
+    var isHolding: Bool { hint.load(ordering: .relaxed) != 0 }
+
     /// Takes in what became of a batch of the journal; on the journal's queue.
     func note(_ result: Journal.BatchResult) {
         switch result {

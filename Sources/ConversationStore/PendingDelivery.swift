@@ -23,6 +23,8 @@ struct PendingDelivery: Sendable {
     var crashes: UInt8 = 0
     /// How often it was given back without an attempt.
     var timesGivenBack: UInt8 = 0
+    /// How often that was for trouble that may pass.
+    var timesPassing: UInt8 = 0
     /// Whether it was taken out of its conversation's order.
     var isParked = false
     /// Whether one that came before it was parked.

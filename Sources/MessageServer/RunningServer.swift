@@ -152,6 +152,8 @@ package final class RunningServer: Sendable {
     /// Stops: no new connections, requests and deliveries under way may end within `grace`, then everything is synced.
     package func stop(within grace: Duration) async {
         isDraining.set()
+        // What the disk holds up goes on after a restart: nobody waits for it.
+        if store.isHeldUp { deliveries.outcomes.giveUp() }
         await http.stop(within: grace)
         // Lanes end when the store leases no more; what they have leased may still be brought to an end.
         store.stopLeasing()
@@ -165,6 +167,11 @@ package final class RunningServer: Sendable {
             }
             await task.value
             deadline.cancel()
+        }
+        let left = store.statistics.pendingDeliveries
+        if left > 0 {
+            logger.notice(
+                "deliveries that are not finished go on after a restart", metadata: ["count": "\(left)"])
         }
         await registry.shutdown()
         await store.close()

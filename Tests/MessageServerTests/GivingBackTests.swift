@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `what one file alone refuses costs attempts, and ends as a dead letter`() async throws {
-        let disk = FullDisk(code: EIO)
+        let disk = FullDisk(code: EACCES)
         let handler = RecordingHandler()
         var test = try await PipelineUnderTest(handler, disk: disk)
         test.pipeline.retrySchedule.delays = Array(repeating: .milliseconds(1), count: 4)
@@ -101,7 +101,7 @@ import Testing
         let dead = try JournalFiles(dataDirectory: data).events { $0.isDeadLetter }
         #expect(dead.map { $0.message["body"]?.string } == ["first"])
         #expect(dead.map(\.attempts) == [4])
-        #expect(dead.first?.reason?.contains("Input/output error") == true)
+        #expect(dead.first?.reason?.contains("Permission denied") == true)
         let result = try StoreVerification.run(dataDirectory: data) { Issue.record("\($0)") }
         #expect(result.problems == 0)
     }
@@ -123,6 +123,63 @@ import Testing
             Issue.record("\($0)")
         }
         #expect((result.problems, result.lines) == (0, 2))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a stop waits for no disk that takes nothing, and says it of no delivery`() async throws {
+        let disk = FullDisk()
+        let test = try await PipelineUnderTest(DiskBreaker(disk), disk: disk)
+        let customers = 20
+        for number in 0..<customers { await test.append("hello", from: "c\(number)") }
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        _ = await test.gateway.waitForMessages(count: 1)
+        try #require(await test.isSeen { $0.contains("a conversation could not be written") })
+        // Else it would wait for ever.
+        await withTaskCancellationHandler {
+            await test.stop(running)
+        } onCancel: {
+            running.cancel()
+        }
+        let told = test.log.lines.filter { $0.contains("stage=") && !$0.hasPrefix("debug") }
+        #expect(told.allSatisfy { $0.contains("reply accepted") }, "\(told)")
+        #expect(test.log.lines.contains { $0.hasPrefix("debug") && $0.contains("given back") })
+
+        let store = try ConversationStore.open(
+            StoreConfiguration(directory: test.directory.file("data")), logger: test.log.logger)
+        #expect(store.statistics.pendingDeliveries == customers)
+        await store.close()
+    }
+
+    @Test func `who waits for a message that the disk holds up learns that its end is not known`()
+        async throws
+    {
+        let outcomes = SendOutcomes()
+        let result = try await outcomes.outcome(of: .random(), within: .seconds(3600)) { outcomes.giveUp() }
+        #expect(result == nil)
+    }
+
+    @Test func `what passes costs no attempt and is said, and what stays ends as a dead letter`() async throws
+    {
+        let disk = ShakyDisk()
+        let handler = RecordingHandler()
+        var test = try await PipelineUnderTest(handler, disk: disk)
+        test.pipeline.retrySchedule.delays = Array(repeating: .milliseconds(1), count: 4)
+        test.pipeline.maximumPassing = 1
+        disk.failures.withLock { $0 = 1 }
+        await test.append("first", from: "c")
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        #expect(await test.gateway.waitForMessages(count: 1).count == 1)
+        #expect(handler.seen.map(\.attempt) == [1])
+        #expect(test.log.lines.contains { $0.hasPrefix("warning") && $0.contains("Input/output error") })
+
+        disk.failures.withLock { $0 = .max }
+        await test.append("second", from: "d")
+        try #require(await test.isGivenUp())
+        disk.failures.withLock { $0 = 0 }
+        await test.stop(running)
+        let dead = try JournalFiles(dataDirectory: test.directory.file("data")).events { $0.isDeadLetter }
+        #expect(dead.map { $0.message["body"]?.string } == ["second"])
+        #expect(dead.map(\.attempts) == [4])
     }
 
     @Test func `a state that cannot be kept asks nobody twice, and ends as a dead letter`() async throws {
@@ -214,6 +271,30 @@ extension PipelineUnderTest {
 private struct UnprovisionedHandler: TextHandler, LifecycleHandler {
     func provision(_ host: HandlerHost) async throws { throw HandlerHostError.notStored }
     func text(_ text: Text, _ context: Context) -> Outcome { .handled }
+}
+
+/// A disk that cannot open conversations at times, for a reason that may pass.
+final class ShakyDisk: StoreDisk {
+    /// How many more times.
+    let failures = Mutex(0)
+    private let disk = SystemDisk()
+
+    func open(_ path: String) throws(SystemError) -> File {
+        let folder = Directory.parent(of: path)
+        guard Directory.isDirectory(folder) else { return try File(path, for: .appending) }
+        let fails = failures.withLock { failures in
+            defer { failures = max(0, failures - 1) }
+            return failures > 0
+        }
+        if fails { throw SystemError("open", code: EIO) }
+        return try File(path, for: .appending)
+    }
+
+    func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try disk.append(bytes, to: file) }
+
+    func synchronize(_ file: File) throws(SystemError) { try disk.synchronize(file) }
 }
 
 /// A disk of which some part is full at times.

@@ -107,9 +107,10 @@ extension DeliveryPipeline {
         }
     }
 
-    /// Tried until the journal has it: what the gateway has accepted must not be sent again.
+    /// Tried until the journal has it: what the gateway has accepted must not be sent again, but for a stop, and then with
+    /// the same id.
     private func record(_ delivery: Delivery, _ index: Int, _ result: ReplyResult) async throws {
-        try await keepTrying { try await store.recordReply(delivery, index: index, result: result) }
+        try await keepTrying(store) { try await store.recordReply(delivery, index: index, result: result) }
         if delivery.outboundKind != nil, let reply = delivery.decided?.replies[index] {
             outcomes.settle(reply.id, result)
         }

@@ -27,6 +27,8 @@ struct DeliveryPipeline: Sendable {
     /// How many of a conversation's latest lines a handler is given, and how many bytes of them.
     var conversationLength = 50
     var maximumConversationBytes = 32 << 10
+    /// How often a delivery is given back for trouble that may pass, half a minute in all, before an attempt counts.
+    var maximumPassing: UInt8 = 5
 
     private static let maximumCrashes = 3
 
@@ -360,9 +362,14 @@ struct DeliveryPipeline: Sendable {
                 return try await tryAgain(delivery, "its conversation is damaged", asked: nil, &stages)
             case let error as StoreError where error.isTransient:
                 return giveBack(delivery, "\(error)", &stages)
+            case let error as StoreError where error.mayPass && !Task.isCancelled:
+                guard let pause = store.giveBack(delivery, atMost: maximumPassing) else { fallthrough }
+                return stages.end(.postponed(milliseconds: pause.wholeMilliseconds, reason: "\(error)"))
             case StoreError.unavailable where !Task.isCancelled:
                 // A file's own trouble: it must not hold up its conversation for ever.
                 return try await tryAgain(delivery, "\(error)", asked: nil, &stages)
+            case let error as StoreError where error != .closed && !Task.isCancelled:
+                return stages.end(.failed(reason: "\(error); it goes on after a restart"))
             case is StoreError: break
             case is CancellationError where !Task.isCancelled:
                 return giveBack(delivery, "nobody takes events any more", &stages)
@@ -374,8 +381,8 @@ struct DeliveryPipeline: Sendable {
         } catch {
             // The store closes meanwhile: as below.
         }
-        // Nothing is decided, the journal keeps the delivery.
-        stages.end(.failed(reason: "interrupted; it goes on after a restart"))
+        // Nothing is decided, the journal keeps the delivery; who stops says how many there are.
+        stages.end(.givenBack(reason: "interrupted; it goes on after a restart"))
     }
 }
 

@@ -43,9 +43,9 @@ struct PayloadResolver: Sendable {
             delivery: pending.record)
         if case .failed(let reason) = resolution { event.result = .failed(reason: reason) }
         do {
-            try await keepTrying { try await store.resolve(pending, resolution) }
+            try await keepTrying(store) { try await store.resolve(pending, resolution) }
         } catch {
-            // Closed or cancelled: as above.
+            // Stopped, closed or cancelled: as above.
             return
         }
         event.nanoseconds = clock.sinceBegun
@@ -91,14 +91,15 @@ final class Counter: Sendable {
 
 /// Does `work` until the store takes it: a disk that is full has space again some day.
 ///
-/// Throws what cannot succeed later, and `CancellationError`.
-func keepTrying(_ work: @Sendable () async throws -> Void) async throws {
+/// Throws what cannot succeed later, and what the store refused last when it stops or the task is cancelled: after a restart
+/// it goes on from the journal.
+func keepTrying(_ store: ConversationStore, _ work: @Sendable () async throws -> Void) async throws {
     var pause = Duration.milliseconds(100)
     while true {
         do {
             return try await work()
         } catch let error as StoreError where error.isTransient {
-            try await Task.sleep(for: pause)
+            guard await store.pause(for: pause) else { throw error }
             pause = min(pause * 2, .seconds(10))
         }
     }
@@ -111,6 +112,11 @@ extension StoreError {
         case .damaged, .quarantined, .quarantinedConversation: true
         default: false
         }
+    }
+
+    /// Whether the same call may succeed in a moment; what is wrong may be about this delivery, if it stays.
+    var mayPass: Bool {
+        if case .unavailable(_, let error) = self { error.mayPass } else { false }
     }
 
     /// Whether the same call may succeed later, and every other one fails as well until then: what is wrong is not about

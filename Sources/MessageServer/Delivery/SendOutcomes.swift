@@ -31,6 +31,15 @@ final class SendOutcomes: Sendable {
         }
     }
 
+    /// Lets nobody wait any more; those who do learn that the end is not known.
+    func giveUp() {
+        let waiting = waiting.withLock { waiting in
+            defer { waiting = [:] }
+            return waiting.values
+        }
+        for continuation in waiting { continuation.finish() }
+    }
+
     /// Notes the end of a message, whoever waits for it.
     func settle(_ id: MessageID, _ result: ReplyResult) {
         waiting.withLock { $0.removeValue(forKey: id) }?.yield(result)
