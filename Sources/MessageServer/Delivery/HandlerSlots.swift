@@ -53,13 +53,15 @@ final class HandlerSlots: Sendable {
             let ticket = deadlines.nextTicket()
             let task = Task(executorPreference: executor) {
                 let value = await call()
-                if isDecided.take() {
+                let isInTime = isDecided.take()
+                if isInTime {
                     self.deadlines.remove(ticket)
-                    continuation.resume(returning: value)
                 } else {
                     self.stuck.subtract(1, ordering: .relaxed)
                 }
+                // First, so that nobody who has the value finds its slot taken.
                 self.permits.giveBack()
+                if isInTime { continuation.resume(returning: value) }
             }
             deadlines.add(ticket, after: time) {
                 guard isDecided.take() else { return }
