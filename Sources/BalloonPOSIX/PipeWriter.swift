@@ -41,6 +41,17 @@ package final class PipeWriter: Sendable {
         }
     }
 
+    /// Whether the reader has taken everything that was written; also when the pipe is closed or broken.
+    package var isDrained: Bool {
+        state.withLock { state in
+            guard let descriptor = state.descriptor else { return true }
+            var unread: Int32 = 0
+            // Sound: one number is written. pipe(7): it counts what is in the pipe, at either end.
+            let status = unsafe ioctl(descriptor.raw, UInt(FIONREAD), &unread)
+            return state.pending.isEmpty && (status < 0 || unread == 0)
+        }
+    }
+
     /// Closes the pipe; what was not written yet is lost.
     package func close() { state.withLock { close(&$0) } }
 

@@ -83,8 +83,12 @@ struct CheckRun {
         let call = parameters(event, attempt: 1, path: nil)
         let beginning = Array(call.line(0).prefix { $0 != UInt8(ascii: ",") })
         await session.notify(beginning)
-        // Cut short by nobody: long enough for the program to read the piece.
-        _ = try? await Task.sleep(for: .milliseconds(200))
+        // However long the program takes to read the piece, it is alone when it does.
+        let patience = begun + check.deadline
+        while await !session.hasReadAll, ContinuousClock.now < patience {
+            // Cut short by nobody.
+            _ = try? await Task.sleep(for: .milliseconds(10))
+        }
         let answer = await session.call(within: check.deadline) {
             Array(call.line($0).dropFirst(beginning.count))
         }

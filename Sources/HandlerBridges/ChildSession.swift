@@ -12,7 +12,7 @@ actor ChildSession {
     /// More noise than this before the handshake, and it is no handler.
     private static let maximumNoiseBeforeHandshake = 50
     /// How long a child that floods us is not listened to.
-    private static let patienceForEnd = Duration.milliseconds(500)
+    private static let patienceForEnd = Duration.seconds(5)
     private static let floodPause = Duration.milliseconds(100)
     /// What may wait for a child that does not read.
     private static let maximumPendingBytes = 8 << 20
@@ -133,6 +133,9 @@ actor ChildSession {
 
     /// Makes a call that is not answered.
     func notify(_ line: [UInt8]) { _ = input?.write(line) }
+
+    /// Whether the child has read everything that was written to it, or cannot any more.
+    var hasReadAll: Bool { input?.isDrained ?? true }
 
     /// From here on noise does not matter.
     func introduced() { isIntroduced = true }

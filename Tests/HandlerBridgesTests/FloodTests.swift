@@ -8,9 +8,12 @@ import Testing
 
 struct FloodTests {
     @Test func `a flood is told, and a trickle is not`() {
-        var gauge = FloodGauge()
-        #expect(!(0..<1000).contains { _ in gauge.add() })
-        #expect((0..<2000).contains { _ in gauge.add() })
+        let start = ContinuousClock.now
+        var gauge = FloodGauge(at: start)
+        #expect(!(0..<1000).contains { _ in gauge.add(at: start) })
+        #expect((0..<2000).contains { _ in gauge.add(at: start + .milliseconds(900)) })
+        var trickle = FloodGauge(at: start)
+        #expect(!(0..<10_000).contains { trickle.add(at: start + .milliseconds($0)) })
     }
 
     @Test func `a reader that pauses lets the writer wait, and loses nothing`() async throws {
@@ -34,5 +37,22 @@ struct FloodTests {
         #expect(bytes == [1, 2])
         #expect(ContinuousClock.now - begun >= .milliseconds(90))
         reader.finish()
+    }
+    @Test func `a writer knows whether its reader has taken everything`() throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        let reader = Descriptor(owning: ends[0])
+        let writer = PipeWriter(
+            owning: ends[1], queue: DispatchQueue(label: "test"), loop: try DescriptorLoop(),
+            maximumPendingBytes: 100)
+        #expect(writer.isDrained)
+        #expect(writer.write([1, 2]))
+        #expect(!writer.isDrained)
+        var bytes: [UInt8] = []
+        _ = try reader.read(onto: &bytes, maximumBytes: 1)
+        #expect(!writer.isDrained)
+        _ = try reader.read(onto: &bytes, maximumBytes: 10)
+        #expect(writer.isDrained && bytes == [1, 2])
     }
 }

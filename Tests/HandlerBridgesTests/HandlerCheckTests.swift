@@ -28,11 +28,17 @@ struct HandlerCheckTests {
             SpawnedProcess.Program(
                 command, environment: ExecBinder.environment(for: "check"), directory: directory.path),
             configuration: nil, samples: samples, logger: LogCollector().logger)
-        check.timings = .quick
-        // Those that never answer are waited for as long as this; the others need time on a busy machine.
-        let isSilent = ["silent", "unflushed"].contains(command.last ?? "")
-        if isSilent { check.timings.handshake = .milliseconds(500) }
-        check.deadline = command.count > 1 ? .milliseconds(800) : .seconds(10)
+        check.timings = command.last == "stubborn" ? .impatient : .quick
+        // Only those that never answer, and are waited for to the end, have little time.
+        switch command.last {
+        case "silent", "unflushed": check.timings.handshake = .milliseconds(500)
+        case "late", "long", "deaf": check.deadline = .milliseconds(800)
+        // It answers, but not what it was asked: that must be seen before the time is over.
+        case "wrongID": check.deadline = .seconds(5)
+        // Half of it and no more is what it takes for one event.
+        case "halfDeadline": check.deadline = .seconds(6)
+        default: check.deadline = .seconds(60)
+        }
         let found = Mutex<[HandlerCheck.Finding]>([])
         let isSound = await check.run { finding in found.withLock { $0.append(finding) } }
         var failures: [String: String] = [:]

@@ -10,6 +10,7 @@ import sys
 fault = sys.argv[1]
 config = {}
 told = []
+events = 0
 
 
 def write(line):
@@ -48,6 +49,8 @@ def introduce(call):
 
 
 def event(call):
+    global events
+    events += 1
     params = call["params"]
     answer = result(call, {"replies": [f"{fault} {params['attempt']}"]})
     first = params["attempt"] == 1
@@ -57,6 +60,9 @@ def event(call):
         write(result(call, {"replies": [f"state {count}"], "state": {"count": count} if count < 3 else None}))
         return
     if fault == "later":
+        # What it asked the first time is answered before it goes on.
+        while events > 1 and len(told) < 3:
+            take(json.loads(sys.stdin.readline()))
         write(result(call, {"replies": ["at once: " + " ".join(told)]}))
         for key in ["ready", "ready", ""]:
             write(json.dumps({"jsonrpc": "2.0", "id": "r" + key, "method": "reply", "params": {
@@ -66,9 +72,16 @@ def event(call):
         write(result(call, {"replies": [f"{config.get('name')} {os.getpid()}"]}))
         return
     if fault == "slow":
+        # A file that is called as the text lets it go on.
+        while "gates" in config and not os.path.exists(f"{config['gates']}/{params['event'].get('text')}"):
+            select.select([], [], [], 0.01)
         select.select([], [], [], config.get("seconds", 0.3))
         write(result(call, {"replies": [f"{config.get('name')}: {params['event'].get('text')}"]}))
         return
+    if fault == "stuck":
+        while not os.path.exists(config["gate"]):
+            select.select([], [], [], 0.01)
+        os._exit(8)
     if fault == "mute":
         return
     if fault == "path":
@@ -99,10 +112,11 @@ def event(call):
         os._exit(3)
     if fault == "exit" and first:
         os._exit(4)
-    if fault == "halfDeadline":
-        select.select([], [], [], 0.45)
+    if fault == "halfDeadline" and events == 1:
+        select.select([], [], [], 3.1)
     if fault == "late" and first:
-        select.select([], [], [], 1.2)
+        # Until it is told that nobody waits any more.
+        sys.stdin.readline()
     if fault == "wrongID":
         answer = result({"id": 1}, {})
     if fault == "unknown":
@@ -126,6 +140,13 @@ if fault == "stillborn":
     sys.exit(7)
 if fault == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def take(answer):
+    """Notes an answer to a call of ours."""
+    told.append(answer["result"]["messageId"] if "result" in answer else str(answer["error"]["code"]))
+
+
 def lines():
     """What was sent; with a fault, what of it there is at once."""
     if fault != "pieces":
@@ -140,7 +161,7 @@ for line in lines():
         with open("calls", "a") as file:
             file.write(" ".join([call["method"], str(call["params"].get("deliveryId", ""))]) + "\n")
     if "method" not in call:
-        told.append(call["result"]["messageId"] if "result" in call else str(call["error"]["code"]))
+        take(call)
         continue
     if call["method"] == "initialize":
         introduce(call)
