@@ -94,7 +94,7 @@ package final class FakeGateway: Sendable {
     /// Waits until there are `count` messages after number `number`, and returns those that there are when time is over.
     package func waitForMessages(
         count: Int = 1, customer: CustomerID? = nil, after number: Int = 0,
-        within duration: Duration = .seconds(20)
+        within duration: Duration = .seconds(120)
     ) async -> [DeliveredMessage] {
         await memory.messages(count: count, after: number, customer: customer, within: duration)
     }

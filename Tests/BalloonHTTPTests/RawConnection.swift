@@ -2,7 +2,7 @@ import BalloonPOSIX
 import Dispatch
 import Glibc
 
-/// A client that sends and receives bytes as it is told, blocking; gives up after ten seconds without a byte.
+/// A client that sends and receives bytes as it is told, blocking; gives up after a minute without a byte.
 final class RawConnection {
     private let descriptor: Descriptor
     private var received: [UInt8] = []
@@ -11,10 +11,10 @@ final class RawConnection {
     init(_ address: SocketAddress) throws {
         descriptor = try Descriptor.connect(to: address)
         var writable = pollfd(fd: descriptor.raw, events: Int16(POLLOUT), revents: 0)
-        poll(&writable, 1, 10_000)
+        poll(&writable, 1, 60_000)
         _ = fcntl(descriptor.raw, F_SETFL, 0)
         descriptor.disableDelay()
-        var wait = timeval(tv_sec: 10, tv_usec: 0)
+        var wait = timeval(tv_sec: 60, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &wait, size)
         setsockopt(descriptor.raw, SOL_SOCKET, SO_SNDTIMEO, &wait, size)
@@ -25,7 +25,7 @@ final class RawConnection {
         var sent = 0
         while sent < bytes.count {
             let count = try descriptor.send(bytes, from: sent)
-            // Ten seconds have passed.
+            // A minute has passed.
             if count == 0 { throw SystemError("send", code: ETIMEDOUT) }
             sent += count
         }

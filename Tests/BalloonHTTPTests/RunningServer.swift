@@ -45,7 +45,7 @@ struct RunningServer: Sendable {
         return try await onThread { try body(RawConnection(address)) }
     }
 
-    func stop() async { await server.stop(within: .seconds(5)) }
+    func stop() async { await server.stop(within: .seconds(60)) }
 }
 
 /// Serves `routes` while `body` runs.

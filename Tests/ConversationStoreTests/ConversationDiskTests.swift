@@ -28,7 +28,7 @@ struct ConversationDiskTests {
                 _ = (store.statistics, store.lastSyncFailure)
                 answered.signal()
             }
-            let isAnswered = answered.wait(timeout: .now() + .seconds(5)) == .success
+            let isAnswered = answered.wait(timeout: .now() + .seconds(60)) == .success
             asked.withLock { $0 = isAnswered }
         })
         let store = try directory.open { $0.disk = disk }

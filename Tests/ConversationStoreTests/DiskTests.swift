@@ -38,7 +38,7 @@ struct DiskTests {
         #expect(store.statistics.waitingBytes < 1 << 20)
         #expect(store.statistics.pendingDeliveries == taken.count)
         try filler.truncate(to: 0)
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while store.statistics.lastSyncFailure != nil, ContinuousClock.now < deadline { await Task.yield() }
         for id in refused { #expect(await store.append(message(id)) == .stored) }
         for id in taken { #expect(await store.append(message(id)) == .duplicate) }

@@ -18,7 +18,7 @@ struct JournalFailureTests {
         #expect(await store.append(message("b")) != .stored)
         #expect(store.statistics.lastSyncFailure != nil)
         disk.recover()
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while store.statistics.lastSyncFailure != nil, ContinuousClock.now < deadline { await Task.yield() }
         #expect(store.statistics.lastSyncFailure == nil)
         let restarted = try directory.copy()

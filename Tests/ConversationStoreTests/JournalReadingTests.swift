@@ -33,7 +33,7 @@ struct JournalReadingTests {
                 }
             }
         }
-        DispatchQueue(label: "test.late").asyncAfter(deadline: .now() + .seconds(20), execute: release)
+        DispatchQueue(label: "test.late").asyncAfter(deadline: .now() + .seconds(120), execute: release)
         for number in 0..<20 {
             #expect(await store.append(message("\(number)")) == .stored)
             let delivery = try await store.lease()

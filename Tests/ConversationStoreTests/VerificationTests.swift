@@ -378,7 +378,7 @@ struct RebuildTests {
             try damaged.recentLines(of: business, customer, maximum: 10)
         }
         try await handle("3", in: damaged)
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while !directory.log.lines.contains(where: { $0.contains("is kept for damaged") }),
             ContinuousClock.now < deadline
         { await Task.yield() }

@@ -164,7 +164,11 @@ private struct Spoiling: Sendable {
         let error = await #expect(throws: GatewayError.self) {
             try await test.resolve(test.reference(), within: .milliseconds(300))
         }
-        #expect(error == .deadlineExceeded || error == .unreachable(.download, .timedOut, attempts: 1))
+        // On a machine that is too busy the time is over before the file is asked for.
+        switch error {
+        case .deadlineExceeded, .unreachable(_, .timedOut, attempts: 1): break
+        default: Issue.record("\(String(describing: error))")
+        }
         #expect(test.gateway.requestCount(.decodePayload) == 0)
         await #expect(throws: GatewayError.deadlineExceeded) {
             try await test.resolve(test.reference(), within: .zero)

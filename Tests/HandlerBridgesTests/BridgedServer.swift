@@ -112,9 +112,17 @@ final class BridgedServer: Sendable {
         try ConversationFiles(dataDirectory: directory.file("data")).lines(of: customer.business, customer.id)
     }
 
-    func stop() async {
-        await server.stop(within: .seconds(5))
+    /// Stops both; events under way may end within `grace`.
+    func stop(within grace: Duration = .seconds(60)) async {
+        await server.stop(within: grace)
         await gateway.stop()
+    }
+
+    /// How the handlers are, as the control socket tells it.
+    func handlers() async throws -> JSONValue {
+        var request = TransportRequest(url: "http://localhost/handlers", allowsPlainHTTP: true)
+        request.unixSocket = directory.file("data/control.sock")
+        return try JSONDocument(try await transport.send(request).body).root
     }
 }
 
@@ -168,12 +176,21 @@ final class Stages: StageObserver {
 }
 
 extension ChildTimings {
-    /// Short enough for tests that run into them, long enough for a busy machine.
+    /// For handlers that do what they must: however busy the machine is, they are in time; they begin anew at once.
     static var quick: ChildTimings {
         var timings = ChildTimings()
-        timings.signOfLife = .seconds(2)
-        timings.grace = .milliseconds(500)
+        timings.handshake = .seconds(60)
+        timings.signOfLife = .seconds(60)
+        timings.grace = .seconds(60)
         timings.restarts.firstPause = .milliseconds(20)
+        return timings
+    }
+
+    /// For handlers that show no sign of life, or do not end: whether they had long enough makes no difference.
+    static var impatient: ChildTimings {
+        var timings = ChildTimings.quick
+        timings.signOfLife = .seconds(1)
+        timings.grace = .milliseconds(300)
         return timings
     }
 }

@@ -39,7 +39,8 @@ struct ChildSessionTests {
         #"{"jsonrpc":"2.0","id":1,"method":"reply","params":{}}"#,
     ])
     func `a flood is read slowly, whatever it says`(_ line: String) async throws {
-        let session = try await session("read go; yes '\(line)' | head -n 6000; cat >/dev/null")
+        // Without an end, so that it is a flood whenever the machine finds the time for a second of it.
+        let session = try await session("read go; yes '\(line)'")
         await session.introduced()
         await session.notify(Array("go\n".utf8))
         await log.first { $0.contains("floods standard output") }
@@ -66,15 +67,24 @@ struct ChildSessionTests {
         var timings = ChildTimings.quick
         timings.silence = .milliseconds(100)
         timings.signOfLife = .milliseconds(100)
-        let session = try await session("cat >lines", timings: timings)
+        // What it was sent is read by somebody who is not killed with it.
+        let session = try await session(
+            "exec 3<&0; setsid sh -c 'echo ready; exec cat >lines' <&3 & exec sleep 1000", timings: timings)
+        await log.first { $0.contains("noise") && $0.contains("ready") }
         let answer = await session.call(within: nil) { RPCLine.request(id: $0, method: Method.event) }
         guard case .failure(.ended) = answer else {
             Issue.record("\(answer)")
             return
         }
         #expect(await session.waitForExit() == .signal(9))
-        let said = try Descriptor.open(reading: directory.file("lines")).readToEnd(maximumBytes: 1 << 20)
-        #expect(String(decoding: said, as: UTF8.self).contains(#""method":"ping""#))
+        func said() -> String {
+            let file = directory.file("lines")
+            let bytes = try? Descriptor.open(reading: file).readToEnd(maximumBytes: 1 << 20)
+            return String(decoding: bytes ?? [], as: UTF8.self)
+        }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !said().contains(#""method":"ping""#), ContinuousClock.now < deadline { await Task.yield() }
+        #expect(said().contains(#""method":"ping""#))
     }
 
     @Test func `a child has a group of its own, none of our descriptors and no signal that is off`()
@@ -146,7 +156,7 @@ struct ChildSessionTests {
         let (_, record, exits) = try await stubborn(loop)
         try AtomicFile.write(Array(record.text.utf8), to: directory.file("process"))
         let session = ChildSession(
-            label: "test", loop: loop, timings: .quick, host: nil, tail: LogTail(),
+            label: "test", loop: loop, timings: .impatient, host: nil, tail: LogTail(),
             remnant: Remnant(directory: directory.path), logger: log.logger)
         let program = SpawnedProcess.Program(
             ["cat"], environment: ExecBinder.environment(for: "b"), directory: directory.path)

@@ -7,6 +7,15 @@ func processes(in directory: String) -> [String] {
     return ids.filter { ProcessPaths.resolved("/proc/\($0)/cwd") == directory }
 }
 
+/// Waits until there is none, for at most a minute; whether that is so.
+///
+/// One that was killed is on its way out for a moment.
+func endOfProcesses(in directory: String) async -> Bool {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while !processes(in: directory).isEmpty, ContinuousClock.now < deadline { await Task.yield() }
+    return processes(in: directory).isEmpty
+}
+
 /// How many of our children have ended and were not reaped.
 func zombieCount() -> Int {
     let ids = ((try? Directory.names(in: "/proc")) ?? []).filter { Int($0) != nil }

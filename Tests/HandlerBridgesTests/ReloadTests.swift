@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import Dispatch
@@ -54,14 +55,27 @@ struct ReloadTests {
     }
 
     @Test func `no event is lost or out of order when its handler is replaced`() async throws {
-        let server = try await BridgedServer([binding("slow", #"{"name": "old", "seconds": 0.1}"#)])
+        let directory = TemporaryDirectory()
+        let gates = directory.file("gates")
+        try Directory.make(gates)
+        // Each event is answered when there is a file of its name.
+        try AtomicFile.write([], to: gates + "/0")
+        let old = binding("slow", #"{"name": "old", "seconds": 0, "gates": "\#(gates)"}"#)
+        let server = try await BridgedServer([old], directory: directory)
         let customer = server.customer()
         for number in 0..<6 {
             let text = #"{"type": "text", "body": "\#(number)"}"#
             #expect(try await customer.post(customer.message(completing: Array(text.utf8))).status == 200)
         }
         _ = await server.gateway.waitForMessages(customer: customer.id)
-        await server.reload([binding("slow", #"{"name": "new", "seconds": 0.01}"#)])
+        let process = try await process(server)
+        #expect(process != nil)
+        async let reloaded: Void = server.reload([binding("slow", #"{"name": "new", "seconds": 0}"#)])
+        // The successor has its place while the old one still has an event, which it may end.
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await self.process(server) == process, ContinuousClock.now < deadline {}
+        try AtomicFile.write([], to: gates + "/1")
+        await reloaded
         let replies = await server.gateway.waitForMessages(count: 6, customer: customer.id)
         let texts = replies.compactMap { $0.message.root["body"]?.string }
         #expect(texts.map { $0.split(separator: " ").last } == ["0", "1", "2", "3", "4", "5"])
@@ -70,6 +84,11 @@ struct ReloadTests {
         await server.stop()
         // Nobody was interrupted: every event was handled at its first attempt.
         #expect(server.stages.events.allSatisfy { $0.attempt ?? 1 == 1 })
+    }
+
+    /// The process of the first business's handler; nil while there is none.
+    private func process(_ server: BridgedServer) async throws -> Int? {
+        try await server.handlers()["handlers"]?[0]?["process"]?.int
     }
 
     /// A handler in the process whose first call never returns, and whose others wait for its one slot.
@@ -129,18 +148,29 @@ struct ReloadTests {
     }
 
     @Test func `what is under way when a business goes is finished, and the rest waits`() async throws {
-        let slow = binding("slow", #"{"name": "slow", "seconds": 0.2}"#)
-        let server = try await BridgedServer([slow, slow])
+        let directory = TemporaryDirectory()
+        let gates = directory.file("gates")
+        try Directory.make(gates)
+        let slow = binding("slow", #"{"name": "slow", "seconds": 0, "gates": "\#(gates)"}"#)
+        let server = try await BridgedServer([slow, slow], directory: directory)
         let customer = server.customer()
         for number in 0..<3 {
             let text = #"{"type": "text", "body": "\#(number)"}"#
             #expect(try await customer.post(customer.message(completing: Array(text.utf8))).status == 200)
         }
         await server.stages.first { $0.stage == .route }
-        await server.reload(["", slow])
+        async let gone: Void = server.reload(["", slow])
+        let stranger = server.customer()
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await stranger.post(stranger.message(.typingEnd)).status != 404,
+            ContinuousClock.now < deadline
+        {}
+        // The first two may go; the second has its turn in this life only if it was quick.
+        for number in 0...1 { try AtomicFile.write([], to: gates + "/\(number)") }
+        await gone
         // None, if it was not quite under way.
-        let early = await server.gateway.waitForMessages(customer: customer.id, within: .seconds(1)).count
-        #expect(early < 3)
+        #expect(server.gateway.messages(for: customer.id).count < 3)
+        try AtomicFile.write([], to: gates + "/2")
         await server.reload([slow, slow])
         let replies = await server.gateway.waitForMessages(count: 3, customer: customer.id)
         let texts = replies.compactMap { $0.message.root["body"]?.string }

@@ -123,7 +123,8 @@ struct ServiceHandlerTests {
     }
 
     @Test func `a service is down after three failures in a row, until it answers`() async throws {
-        let handler = try handler()
+        let port = RefusingPort()
+        let handler = try handler(port.origin)
         let context = try context()
         for failure in 1...3 {
             #expect(handler.downSince == nil)
@@ -133,6 +134,7 @@ struct ServiceHandlerTests {
         #expect(handler.downSince != nil)
         handler.restart()
         #expect(handler.downSince == nil)
+        withExtendedLifetime(port) {}
     }
 
     @Test(arguments: [false, true])
@@ -227,12 +229,14 @@ struct ServiceHandlerTests {
         struct Damaged: Error {}
         let context = try context(Conversation { throw Damaged() })
         // There is nobody at the address, which would be another error.
-        await #expect(throws: Damaged.self) { try await handler().handle(context) }
-        await #expect(throws: BridgeError.self) { try await handler().handle(self.context()) }
+        let port = RefusingPort()
+        await #expect(throws: Damaged.self) { try await handler(port.origin).handle(context) }
+        await #expect(throws: BridgeError.transport) { try await handler(port.origin).handle(self.context()) }
+        withExtendedLifetime(port) {}
     }
 
     private func context(
-        _ conversation: Conversation = Conversation(), within time: Duration = .seconds(5)
+        _ conversation: Conversation = Conversation(), within time: Duration = .seconds(60)
     ) throws -> Context {
         Context(
             event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
@@ -240,7 +244,7 @@ struct ServiceHandlerTests {
             logger: LogCollector().logger)
     }
 
-    private func handler(_ address: String = "http://127.0.0.1:9") throws -> ServiceHandler {
+    private func handler(_ address: String = "http://127.0.0.1/") throws -> ServiceHandler {
         ServiceHandler(
             try #require(ServiceAddress(address)),
             signature: WebhookSignature(secrets: [try Secret(webhook: Self.secret)]),

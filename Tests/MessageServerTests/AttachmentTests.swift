@@ -178,7 +178,7 @@ import Testing
         replay.unixSocket = server.directory.file("data/control.sock")
         // The end of the delivery is behind its reply.
         var status = 0
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         repeat {
             status = try await server.transport.send(replay).status
         } while status != 200

@@ -2,13 +2,13 @@ import Glibc
 import HandlerKit
 import Synchronization
 
-/// Blocks its thread for a text that says `block`, until it is released; answers every other text.
+/// Blocks its thread at the first attempt of a text that says `block`, until it is released; answers all the rest.
 final class BlockingHandler: TextHandler {
     private let isReleased = Atomic(false)
     private let blocked = Mutex<(count: Int, waiters: [(Int, CheckedContinuation<Void, Never>)])>((0, []))
 
     func text(_ text: Text, _ context: Context) -> Outcome {
-        guard text.body == "block" else { return .reply("answered") }
+        guard text.body == "block", context.attempt == 1 else { return .reply("answered") }
         let ready = blocked.withLock { state in
             state.count += 1
             let ready = state.waiters.filter { $0.0 <= state.count }

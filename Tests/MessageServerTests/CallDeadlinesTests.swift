@@ -9,16 +9,28 @@ import Testing
         let deadlines = CallDeadlines()
         let (expired, continuation) = AsyncStream<Int>.makeStream()
         let tickets = (0..<4).map { _ in deadlines.nextTicket() }
-        for (index, ticket) in tickets.enumerated() {
-            deadlines.add(ticket, after: .milliseconds(20 * (index + 1))) { continuation.yield(index) }
+        for (index, ticket) in tickets.enumerated().reversed() {
+            deadlines.add(ticket, after: .seconds(3600 * (index + 1))) { continuation.yield(index) }
         }
         deadlines.remove(tickets[1])
-        var seen: [Int] = []
-        for await index in expired {
-            seen.append(index)
-            if index == 3 { break }
+        let now = SystemClock.nanoseconds()
+        let hour: UInt64 = 3600 * 1_000_000_000
+        deadlines.fire(at: now)
+        // After two hours the first is due, and the second had been removed; then all the rest at once.
+        deadlines.fire(at: now + 2 * hour)
+        continuation.yield(-1)
+        deadlines.fire(at: now + 5 * hour)
+        continuation.finish()
+        #expect(await expired.reduce(into: []) { $0.append($1) } == [0, -1, 2, 3])
+    }
+
+    @Test func `the timer goes off for whichever is due first`() async {
+        let deadlines = CallDeadlines()
+        let (late, early) = (deadlines.nextTicket(), deadlines.nextTicket())
+        deadlines.add(late, after: .seconds(3600)) { Issue.record("an hour has not passed") }
+        await withCheckedContinuation { continuation in
+            deadlines.add(early, after: .milliseconds(20)) { continuation.resume() }
         }
-        #expect(seen == [0, 2, 3])
     }
 
     @Test func `a call that ended before its deadline was added never expires`() async {

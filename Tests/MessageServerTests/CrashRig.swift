@@ -58,9 +58,21 @@ struct CrashRig {
             gateway: gateway.origin, transport: transport)
     }
 
+    /// Waits until the server has brought every delivery to its end.
+    func waitForTheEnd() async throws {
+        var request = TransportRequest(url: "http://localhost/statistics", allowsPlainHTTP: true)
+        request.unixSocket = data + "/control.sock"
+        let deadline = ContinuousClock.now + .seconds(120)
+        while ContinuousClock.now < deadline {
+            let counts = try JSONDocument(try await transport.send(request).body).root
+            if counts["pendingDeliveries"]?.int == 0 { return }
+        }
+        Issue.record("some deliveries have not ended")
+    }
+
     /// The gateway's own count of requests tells when the reply has come again.
     func waitForRepeat(of customer: SimulatedCustomer) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while gateway.messages(for: customer.id).first?.repeats != 1, ContinuousClock.now < deadline {
             await Task.yield()
         }

@@ -2,6 +2,7 @@ import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import ConversationStore
+import Dispatch
 import Glibc
 import HandlerKit
 import Simulator
@@ -54,20 +55,26 @@ import Testing
 
     @Test func `a deadline begins with the slot, however long it was waited for`() async throws {
         var limits = ServerLimits()
-        (limits.handlerConcurrency, limits.handlerDeadline) = (1, .seconds(10))
+        (limits.handlerConcurrency, limits.handlerDeadline) = (1, .seconds(60))
         let handler = SlowHandler()
         let server = try await ServerUnderTest(handler, limits: limits)
         for customer in [server.customer(), server.customer()] {
             #expect(try await customer.post(customer.message(.text)).status == 200)
         }
+        // Both have been handed over, and one waits for the slot of the other.
+        await server.log.count(2) { $0.contains("stage done") && $0.contains("stage=route") }
+        handler.release.signal()
         _ = await server.gateway.waitForMessages(count: 2)
-        #expect(handler.rests.count == 2)
-        #expect(handler.rests.allSatisfy { $0 > .milliseconds(9600) }, "\(handler.rests)")
+        let calls = handler.calls
+        #expect(calls.count == 2)
+        // The slot was free when the first had returned, and no earlier.
+        let (returned, deadline) = try (#require(calls.first).returned, #require(calls.last).deadline)
+        #expect(deadline >= returned + .seconds(60))
         await server.stop()
     }
 }
 
-/// Takes a moment for each text, and counts how many it has at once.
+/// Has each text until it has as many at once as it may, and for a moment longer; counts how many those are.
 private final class CountingHandler: TextHandler {
     private let counts = Mutex((now: 0, most: 0))
 
@@ -78,22 +85,27 @@ private final class CountingHandler: TextHandler {
             counts.now += 1
             counts.most = max(counts.most, counts.now)
         }
+        // Until there was another one beside it; then a third has the time to come.
+        let patience = ContinuousClock.now + .seconds(20)
+        while most < 2, ContinuousClock.now < patience { usleep(1000) }
         usleep(50_000)
         counts.withLock { $0.now -= 1 }
         return .reply("seen")
     }
 }
 
-/// Takes long for each text, and notes how much time it had for it.
+/// Has the first text until it is released, and notes every call's deadline and when it returned.
 private final class SlowHandler: TextHandler {
-    private let noted = Mutex<[Duration]>([])
+    typealias Call = (deadline: ContinuousClock.Instant, returned: ContinuousClock.Instant)
+    let release = DispatchSemaphore(value: 0)
+    private let noted = Mutex<[Call]>([])
 
-    var rests: [Duration] { noted.withLock { $0 } }
+    var calls: [Call] { noted.withLock { $0 } }
 
     func text(_ text: Text, _ context: Context) -> Outcome {
-        let rest = context.deadline - .now
-        noted.withLock { $0.append(rest) }
-        usleep(700_000)
+        release.wait()
+        noted.withLock { $0.append((context.deadline, .now)) }
+        release.signal()
         return .reply("seen")
     }
 }

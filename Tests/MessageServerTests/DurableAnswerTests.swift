@@ -91,7 +91,7 @@ import Testing
         #expect(try await webhook.readiness() == 503)
         disk.stopHolding()
         // Nothing is sent to a server that is not ready: nothing is posted here.
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while try await webhook.readiness() != 200, ContinuousClock.now < deadline {}
         #expect(try await webhook.readiness() == 200)
         await webhook.stop()

@@ -206,13 +206,14 @@ import Testing
     @Test func `eight handlers that block for ever harm nobody`() async throws {
         let handler = BlockingHandler()
         var limits = ServerLimits()
-        limits.handlerDeadline = .milliseconds(50)
+        limits.handlerDeadline = .milliseconds(200)
         let server = try await ServerUnderTest(handler, limits: limits)
         for _ in 0..<8 {
             let customer = server.customer()
             #expect(try await customer.post(customer.message(.text, text: "block")).status == 200)
         }
         await handler.waitForBlocked(8)
+        await server.log.count(8) { $0.contains("stage=handle") && $0.contains("overran its deadline") }
         for business in [ServerUnderTest.business, ServerUnderTest.otherBusiness] {
             let customer = server.customer(to: business)
             #expect(try await customer.post(customer.message(.text, text: "answer")).status == 200)

@@ -29,9 +29,9 @@ import Testing
         let server = try rig.launch()
         try await server.waitForListening()
         try await crowd.insist(rig, server)
-        _ = await rig.gateway.waitForMessages(count: crowd.texts.count, within: .seconds(120))
+        try await rig.waitForTheEnd()
         try await rig.finish(server)
-        try crowd.check(rig)
+        try crowd.check(rig, kills: kills)
         // A message that the gateway took and never answered for came again: that kill was between the two.
         let repeated = rig.gateway.messages().count { $0.repeats > 0 }
         #expect(repeated >= acceptances)
@@ -145,7 +145,14 @@ private final class Crowd: Sendable {
     }
 
     /// Every text once in its conversation, in the order in which it was sent, and answered by one attempt only.
-    func check(_ rig: CrashRig) throws {
+    ///
+    /// But for those that the handler had at three kills (record 0019): one of the suspects is with it at a time, so that
+    /// each kill from the third on may cost one.
+    func check(_ rig: CrashRig, kills: Int) throws {
+        let dead = try JournalFiles(dataDirectory: rig.data).events { $0.isDeadLetter }
+        #expect(dead.allSatisfy { $0.reason == "the process ended three times while the handler had it" })
+        #expect(dead.count <= max(0, kills - 2))
+        let givenUp = Set(dead.compactMap { $0.message["body"]?.string })
         var found: Set<String> = []
         let files = ConversationFiles(dataDirectory: rig.data)
         for summary in try files.list() {
@@ -167,7 +174,7 @@ private final class Crowd: Sendable {
         let replies = rig.gateway.messages().compactMap { $0.message.root["body"]?.string }
         let answered = replies.compactMap { $0.split(separator: " ").last.map(String.init) }
         // A second attempt's token would be a second message.
-        #expect(answered.sorted() == texts.sorted())
+        #expect(answered.sorted() == texts.filter { !givenUp.contains($0) }.sorted())
     }
 }
 

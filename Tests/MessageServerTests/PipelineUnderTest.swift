@@ -39,7 +39,7 @@ struct PipelineUnderTest {
         lane = BusinessLane(
             BusinessHandler(
                 business: business, slug: "one", life: HandlerLife(handler, host: host), concurrency: 16,
-                deadline: .seconds(10), logger: log.logger))
+                deadline: .seconds(60), logger: log.logger))
         lane.current.start()
     }
 

@@ -30,7 +30,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        _ = await server.gateway.waitForMessages(count: 1001, within: .seconds(60))
+        _ = await server.gateway.waitForMessages(count: 1001, within: .seconds(300))
         await handler.waitForTheLastAttempt()
         await server.stop()
 

@@ -77,7 +77,7 @@ final class ServerUnderTest: Sendable {
 
     /// Drains and stops both, and looks for secrets in everything that was logged.
     func stop(secrets: [String] = []) async {
-        if let server = server.withLock({ $0 }) { await server.stop(within: .seconds(5)) }
+        if let server = server.withLock({ $0 }) { await server.stop(within: .seconds(60)) }
         await gateway.stop()
         let all = secrets + [Base64.encode(secret.bytes), "urn:mbid:", "Bearer"]
         for line in log.lines {

@@ -4,8 +4,7 @@ import Synchronization
 /// Collects every log line of a test, so that it can look for what must be there and what never may be.
 public final class LogCollector: Sendable {
     private typealias Waiter = (wanted: @Sendable (String) -> Bool, CheckedContinuation<Void, Never>)
-    private let collected = Mutex<[String]>([])
-    private let waiters = Mutex<[Waiter]>([])
+    private let state = Mutex<(lines: [String], waiters: [Waiter])>(([], []))
 
     /// Begins with no lines.
     public init() {}
@@ -16,26 +15,37 @@ public final class LogCollector: Sendable {
     }
 
     /// Every line so far, message and metadata in one string each.
-    public var lines: [String] { collected.withLock { $0 } }
+    public var lines: [String] { state.withLock { $0.lines } }
 
-    /// Waits for a line, past or to come, that is `wanted`.
+    /// Waits for a line, past or to come, that is `wanted`; asks about each line once, so that who counts counts right.
     public func first(where wanted: @escaping @Sendable (String) -> Bool) async {
         await withCheckedContinuation { continuation in
-            // Kept before the lines are looked at, so that none can slip between.
-            waiters.withLock { $0.append((wanted, continuation)) }
-            for line in lines where wanted(line) { return wake(line) }
+            let isThere = state.withLock { state in
+                if state.lines.contains(where: wanted) { return true }
+                state.waiters.append((wanted, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Waits until `count` lines, past or to come, are `wanted`.
+    public func count(_ count: Int, where wanted: @escaping @Sendable (String) -> Bool) async {
+        let seen = Mutex(0)
+        await first { line in
+            guard wanted(line) else { return false }
+            return seen.withLock { seen in
+                seen += 1
+                return seen == count
+            }
         }
     }
 
     fileprivate func append(_ line: String) {
-        collected.withLock { $0.append(line) }
-        wake(line)
-    }
-
-    private func wake(_ line: String) {
-        let ready = waiters.withLock { waiters in
+        let ready = state.withLock { state in
+            state.lines.append(line)
             var ready: [Waiter] = []
-            waiters.removeAll { waiter in
+            state.waiters.removeAll { waiter in
                 guard waiter.wanted(line) else { return false }
                 ready.append(waiter)
                 return true

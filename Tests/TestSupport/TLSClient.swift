@@ -28,7 +28,7 @@ package final class TLSClient {
     ) throws {
         descriptor = try Descriptor.connect(to: address)
         _ = fcntl(descriptor.raw, F_SETFL, 0)
-        var wait = timeval(tv_sec: 10, tv_usec: 0)
+        var wait = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         context = SSL_CTX_new(TLS_client_method())
         // Old versions are allowed, so that it is the server that refuses them.

@@ -111,18 +111,20 @@ import Testing
         }
     }
 
+    /// Waits for what will be, for at most a minute; whether it is.
+    private func isSoon(_ condition: () -> Bool) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !condition(), ContinuousClock.now < deadline { await Task.yield() }
+        return condition()
+    }
+
     /// Waits for a line in the server's log.
     private func log(_ words: String, in directory: TemporaryDirectory, count: Int = 1) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while ContinuousClock.now < deadline {
-            if try text(directory.file("log")).split(separator: "\n").count(where: { $0.contains(words) })
-                >= count
-            {
-                return
-            }
-            await Task.yield()
+        let isThere = await isSoon {
+            let lines = (try? text(directory.file("log")))?.split(separator: "\n") ?? []
+            return lines.count { $0.contains(words) } >= count
         }
-        Issue.record("no \"\(words)\" in \(try text(directory.file("log")))")
+        if !isThere { Issue.record("no \"\(words)\" in \(try text(directory.file("log")))") }
     }
 
     @Test func `handlers of a server that runs are listed, restarted and read, and reloaded with its files`()
@@ -146,6 +148,7 @@ import Testing
         #expect(
             try await shell.run("balloon handlers restart shop --json").output
                 == #"{"business":"shop","restarted":true}"# + "\n")
+        try await log("handler is ready", in: directory, count: 3)
         let unknown = try await shell.run("balloon handlers restart nobody")
         #expect(unknown.status == 64)
         #expect(
@@ -203,9 +206,7 @@ import Testing
         running.kill()
         #expect(await running.wait() == 128 + 9)
         // Each ends by itself, because its standard input does.
-        let deadline = ContinuousClock.now + .seconds(30)
-        while processes.contains(where: isRunning), ContinuousClock.now < deadline { await Task.yield() }
-        #expect(!processes.contains(where: isRunning))
+        #expect(await isSoon { !processes.contains(where: isRunning) })
     }
 
     @Test func `a server of one's own says what is wrong with its configuration, and does not trap`()
@@ -263,30 +264,30 @@ import Testing
     @Test func `what outlives a server that is killed is ended by the next`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
-        // It reads nothing, and so does not notice.
-        let deaf = #"{"businessID":"b-1","name":"Shop","handler":{"exec":["sleep","1000"]}}"#
-        try AtomicFile.write(Array(deaf.utf8), to: directory.file("businesses/shop.json"))
+        // It reads nothing after the first call, and so does not notice.
+        let introduction =
+            #"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\",\"events\":\"*\"}}"#
+        let deaf = "read line; echo '\(introduction)'; exec sleep 1000"
+        let business = #"{"businessID":"b-1","name":"Shop","handler":{"exec":["sh","-c","\#(deaf)"]}}"#
+        try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/shop.json"))
         let command =
             "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
             + " --listen 127.0.0.1:0 2>>log"
         let first = try shell.start(command)
         _ = try #require(await first.output(until: "listening on 127.0.0.1:"))
+        try await log("handler is ready", in: directory)
         let path = directory.file("data/handlers/shop/process")
-        let deadline = ContinuousClock.now + .seconds(30)
-        // It may be there before its content is.
         func named() -> Int? { (try? text(path))?.split(separator: " ").first.flatMap { Int($0) } }
-        while named() == nil, ContinuousClock.now < deadline { await Task.yield() }
         let process = try #require(named())
         first.kill()
         _ = await first.wait()
         #expect(isRunning(process))
         let second = try shell.start(command)
         _ = try #require(await second.output(until: "listening on 127.0.0.1:"))
-        while isRunning(process), ContinuousClock.now < deadline { await Task.yield() }
-        #expect(!isRunning(process))
+        #expect(await isSoon { !isRunning(process) })
         try await log("of an earlier server", in: directory)
         // The second's is left too, and nobody comes after it.
-        while named() == process || named() == nil, ContinuousClock.now < deadline { await Task.yield() }
+        try await log("handler is ready", in: directory, count: 2)
         second.kill()
         _ = await second.wait()
         let rest = try #require(named())
@@ -314,14 +315,12 @@ import Testing
                 .flatMap { Int($0) })
         first.kill()
         _ = await first.wait()
-        let deadline = ContinuousClock.now + .seconds(30)
-        while isRunning(program), ContinuousClock.now < deadline { await Task.yield() }
-        #expect(!isRunning(program) && isRunning(left))
+        #expect(await isSoon { !isRunning(program) })
+        #expect(isRunning(left))
         let second = try shell.start(command)
         _ = try #require(await second.output(until: "listening on 127.0.0.1:"))
         try await log("handler is ready", in: directory, count: 2)
-        while isRunning(left), ContinuousClock.now < deadline { await Task.yield() }
-        #expect(!isRunning(left))
+        #expect(await isSoon { !isRunning(left) })
         _ = Glibc.kill(pid_t(left), SIGKILL)
         second.terminate()
         #expect(await second.wait() == 0)
@@ -332,16 +331,13 @@ import Testing
         let directory = TemporaryDirectory()
         let running = try Shell(directory: directory.path).start(
             "exec balloon handlers check -- sh -c 'trap \"\" TERM HUP; echo $$ >deaf; exec sleep 1000'")
-        let deadline = ContinuousClock.now + .seconds(30)
         func named() -> Int? { (try? text(directory.file("deaf"))).flatMap { Int($0.dropLast()) } }
-        while named() == nil, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(await isSoon { named() != nil })
         let process = try #require(named())
         if number == SIGHUP { running.hangUp() } else { running.terminate() }
         #expect(await running.wait() == 128 + number)
         // It is no child of ours: whoever takes it over reaps it.
-        let end = ContinuousClock.now + .seconds(5)
-        while isRunning(process), ContinuousClock.now < end { await Task.yield() }
-        #expect(!isRunning(process))
+        #expect(await isSoon { !isRunning(process) })
         _ = Glibc.kill(pid_t(process), SIGKILL)
     }
 

@@ -10,6 +10,9 @@ struct Shell: Sendable {
         let status: Int32
         let output: String
         let errors: String
+
+        /// How many lines standard output has.
+        var lineCount: Int { output.split(separator: "\n").count }
     }
 
     /// Where commands run.
@@ -21,16 +24,25 @@ struct Shell: Sendable {
     /// The search path without the executable.
     static let systemPath = "/usr/local/bin:/usr/bin:/bin"
 
-    /// Runs `command` to its end, for at most a minute.
+    /// Runs `command` to its end, for at most five minutes.
     func run(_ command: String) async throws -> Result {
         let output = TemporaryDirectory()
         let running = try start(
-            "timeout 60 sh -c \(quoted(command)) >\(output.file("out")) 2>\(output.file("err"))")
+            "timeout 300 sh -c \(quoted(command)) >\(output.file("out")) 2>\(output.file("err"))")
         let status = await running.wait()
         func text(_ name: String) throws -> String {
             String(decoding: try File(output.file(name), for: .reading).readAll(), as: UTF8.self)
         }
         return Result(status: status, output: try text("out"), errors: try text("err"))
+    }
+
+    /// Runs `command` again and again until what came of it is `wanted`, for at most a minute; the last result.
+    func run(_ command: String, until wanted: (Result) -> Bool) async throws -> Result {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            let result = try await run(command)
+            if wanted(result) || ContinuousClock.now >= deadline { return result }
+        }
     }
 
     /// Starts `command`, whose standard output is read line by line.

@@ -52,8 +52,8 @@ final class CallDeadlines: Sendable {
         DispatchQueue.global().asyncAfter(deadline: DispatchTime(uptimeNanoseconds: due)) { self.fire() }
     }
 
-    private func fire() {
-        let now = SystemClock.nanoseconds()
+    /// Expires what is due at `now`, in the order in which it is.
+    func fire(at now: UInt64 = SystemClock.nanoseconds()) {
         let (expired, next) = state.withLock { state in
             let expired = state.pending.filter { $0.value.due <= now }.sorted { $0.value.due < $1.value.due }
             for (ticket, _) in expired { state.pending[ticket] = nil }
