@@ -25,7 +25,7 @@ import Testing
         for command in ["simulate text", "send --to bob --text a"] {
             let folder = try await shell.run("balloon \(command) --attach /tmp")
             #expect(folder.status == 69)
-            #expect(folder.errors.contains("/tmp: pread: Is a directory"), "\(folder.errors)")
+            #expect(folder.errors.contains("/tmp: open: Is a directory"), "\(folder.errors)")
         }
         // The same message three times is one; each of the two was answered.
         let shown = try await shell.run("balloon conversations show bob") { $0.lineCount >= 4 }
