@@ -46,6 +46,9 @@ extension SystemError {
     /// Whether a file cannot be read however often it is tried: the disk has lost it, or it is a folder (`EIO`, `EISDIR`).
     package var isUnreadable: Bool { code == EIO || code == EISDIR }
 
+    /// Whether mode, owner or attributes of this file or its folder forbid it (`EACCES`, `EPERM`).
+    package var isForbidden: Bool { code == EACCES || code == EPERM }
+
     /// Whether the same call may succeed in a moment, though nobody sees to anything (`EIO`, `EMFILE`, `ENFILE`, `ENOMEM`).
     package var mayPass: Bool { [EIO, EMFILE, ENFILE, ENOMEM].contains(code) }
 

@@ -10,6 +10,8 @@ final class Checkpointer: Sendable {
         var isClosed = false
         /// False once a sync failed, until all that was written since the last checkpoint is written anew.
         var isTrusted = true
+        /// Why not, until there are checkpoints again.
+        var failure: String?
         /// When that is tried next, and how long after that once more.
         var recovery: (at: ContinuousClock.Instant, pause: Duration)
         /// When it was last said that a line could not be written.
@@ -71,12 +73,18 @@ final class Checkpointer: Sendable {
 
     /// Makes no checkpoint until conversations are written anew.
     func distrust(_ error: any Error) {
-        state.withLock { $0.isTrusted = false }
+        state.withLock { state in
+            state.isTrusted = false
+            state.failure = "\(error)"
+        }
         logger.error(
             "conversations could not be brought to disk; they are written anew",
             metadata: ["error": "\(error)"])
         noteWrite()
     }
+
+    /// Why no checkpoint is made; nil while checkpoints are made.
+    var failure: String? { state.withLock { $0.failure } }
 
     /// Whether what is written can be synced: by now, if it could not.
     private func recover() async -> Bool {
@@ -91,11 +99,16 @@ final class Checkpointer: Sendable {
                 // From here on: what fails meanwhile may be too late for this one.
                 state.withLock { $0.isTrusted = true }
                 try await recovery.run()
+                conversations.forgetRefused()
+                state.withLock { if $0.isTrusted { $0.failure = nil } }
                 logger.notice("conversations were written anew; checkpoints are made again")
                 return true
             }
         } catch {
-            state.withLock { $0.isTrusted = false }
+            state.withLock { state in
+                state.isTrusted = false
+                state.failure = "\(error)"
+            }
             logger.error("conversations cannot be written anew yet", metadata: ["error": "\(error)"])
         }
         // The next look is by the same clock as that after any line.

@@ -101,12 +101,32 @@ struct ConversationPool: Sendable {
         }
     }
 
+    /// Sets a conversation aside whose file may not be read or written.
+    mutating func setAside(_ key: ConversationKey, _ reason: StoreError) throws(StoreError) {
+        open[key] = nil
+        dirty.remove(key)
+        _ = try quarantine.add(ConversationPath.file(key), from: directory, reason)
+    }
+
     /// Writes a conversation that is quarantined anew, from what is good in its file and what is missing there.
     mutating func repair(
         _ path: String, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationRepair {
         if isClosed { throw .closed }
-        return try quarantine.repair(path, in: directory, adding: entries)
+        let repair = try quarantine.repair(path, in: directory, adding: entries)
+        if repair.count == 0 { removeEmptyFolders(above: directory + "/" + path) }
+        return repair
+    }
+
+    /// Removes the folders of a conversation that is not there any more, as far as nothing else is in them.
+    private mutating func removeEmptyFolders(above path: String) {
+        var folder = path
+        for _ in 0..<2 {
+            folder = Directory.parent(of: folder)
+            // One that has others in it stays.
+            do throws(SystemError) { try Directory.removeEmpty(folder) } catch { return }
+            newDirectories.remove(folder)
+        }
     }
 
     /// Writes a conversation to a new file that takes the name of the old one when it is on disk, with those of the lines

@@ -2,7 +2,8 @@ import BalloonPOSIX
 import BusinessMessages
 import Logging
 
-/// The conversations that were found damaged: their files lie in a folder of their own until they are rebuilt.
+/// The conversations that were found damaged: their files lie in a folder of their own until they are rebuilt, or empty
+/// ones in their place, where they may not be moved.
 ///
 /// Nothing is read from them, and what is to be written waits, so that none is ever taken for an empty one.
 struct ConversationQuarantine: Sendable {
@@ -59,7 +60,8 @@ struct ConversationQuarantine: Sendable {
         waiting[path, default: []].append(entry)
     }
 
-    /// Moves a damaged conversation here, and says so; on disk before any checkpoint speaks of lines behind the damage.
+    /// Moves a damaged conversation here, or one that may not be written, and says so; on disk before any checkpoint
+    /// speaks of lines behind the damage.
     mutating func add(
         _ path: String, from conversations: String, _ reason: StoreError, isBeingRebuilt: Bool = false
     ) throws(StoreError) -> StoreError {
@@ -67,13 +69,23 @@ struct ConversationQuarantine: Sendable {
         let facts: Logger.Metadata = ["file": "\(target)", "reason": "\(reason)"]
         if isBeingRebuilt {
             logger.warning("a conversation is damaged and is written anew", metadata: facts)
+        } else if case .unavailable(_, let error) = reason, error.isForbidden {
+            logger.critical(
+                "a conversation is forbidden and was set aside: mend its mode, balloon conversations rebuild",
+                metadata: facts)
         } else {
             logger.critical(
                 "a conversation is damaged and was set aside: balloon conversations rebuild", metadata: facts)
         }
         do throws(SystemError) {
             try Directory.make(Directory.parent(of: target))
-            try Directory.rename(conversations + "/" + path, to: target)
+            do throws(SystemError) {
+                try Directory.rename(conversations + "/" + path, to: target)
+            } catch {
+                guard error.isForbidden || error.isMissing else { throw error }
+                // It stays where it is, if it is there, and a rebuild takes it.
+                try AtomicFile.write([], to: target)
+            }
             try Directory.synchronizeFileSystem(of: directory)
         } catch {
             throw .unavailable(path: target, error)
@@ -105,7 +117,12 @@ struct ConversationQuarantine: Sendable {
             } else if Directory.exists(target) {
                 try Directory.remove(target)
             }
-            try Directory.rename(source, to: source + ".before")
+            if try File(source, for: .reading).sizeBytes() > 0 {
+                try Directory.rename(source, to: source + ".before")
+            } else {
+                if !base.isEmpty { try AtomicFile.write(base, to: source + ".before") }
+                try Directory.remove(source)
+            }
             try Directory.synchronizeFileSystem(of: conversations)
         } catch {
             throw .unavailable(path: source, error)

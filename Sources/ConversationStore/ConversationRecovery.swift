@@ -14,8 +14,8 @@ struct ConversationRecovery: Sendable {
     let scheduler: DeliveryScheduler
     let conversations: ConversationWriter
 
-    /// Returns when all of them are on disk; one that turns out to be damaged, or that the disk
-    /// cannot read, is set aside with an alarm.
+    /// Returns when all of them are on disk; one that turns out to be damaged, that the disk cannot read or that its mode
+    /// forbids to write is set aside with an alarm.
     ///
     /// Reads the whole journal, on a queue. Throws a ``StoreError``; what can be written anew is by
     /// then, unless the disk takes nothing.
@@ -57,6 +57,11 @@ struct ConversationRecovery: Sendable {
                 case .quarantinedConversation: continue
                 case .closed: throw error
                 case .unavailable(_, let reason) where reason.isDiskWide: throw error
+                case .unavailable(_, let reason) where reason.isForbidden:
+                    // One file's own trouble, until somebody sees to it: no checkpoint waits for that.
+                    do throws(StoreError) {
+                        try conversations.now { pool throws(StoreError) in try pool.setAside(key, error) }
+                    } catch { failure = failure ?? error }
                 default: failure = failure ?? error
                 }
             }

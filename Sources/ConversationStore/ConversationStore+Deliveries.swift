@@ -318,8 +318,10 @@ extension ConversationStore {
 }
 
 /// A delivery ended while its conversation's file refused lines that the journal has.
-private struct RefusedLines: Error {
+private struct RefusedLines: Error, CustomStringConvertible {
     let record: UInt64
+
+    var description: String { "a conversation's file refused lines of message \(record)" }
 }
 
 extension Delivery {

@@ -147,7 +147,8 @@ package final class ConversationStore: Sendable {
             unreadableDeliveries: deliveries.unreadable,
             pendingReferences: scheduler.referenceCount, waitingBytes: journal.waitingBytes,
             lastSyncFailure: journal.lastFailure, indexedMessages: intake.count,
-            quarantinedConversations: conversations.quarantinedCount)
+            quarantinedConversations: conversations.quarantinedCount,
+            refusedConversations: conversations.refusedCount, checkpointFailure: checkpointer.failure)
     }
 
     /// Writes the conversation lines that a power cut may have taken.

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import Dispatch
 import Logging
 import Synchronization
@@ -10,6 +11,9 @@ final class ConversationWriter: Sendable {
     private let pool: Mutex<ConversationPool>
     /// How many conversations wait to be rebuilt; the pool itself may be waiting for the disk.
     private let quarantines: Atomic<Int>
+    /// Those whose files refused their latest line.
+    private let refused = Mutex<Set<ConversationKey>>([])
+    private let refusals = Atomic(0)
 
     init(_ directory: DataDirectory, _ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
         let quarantine = try ConversationQuarantine(directory, logger: logger)
@@ -22,7 +26,28 @@ final class ConversationWriter: Sendable {
 
     /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
-        _ = try now { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
+        do throws(StoreError) {
+            _ = try now { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
+            if refusedCount > 0 { noteRefused { $0.remove(entry.conversation) } }
+        } catch {
+            if case .unavailable(_, let reason) = error, !reason.isDiskWide {
+                noteRefused { $0.insert(entry.conversation) }
+            }
+            throw error
+        }
+    }
+
+    /// Notes that every conversation could be written, or was set aside.
+    func forgetRefused() { noteRefused { $0 = [] } }
+
+    /// How many conversations' files refused their latest line, when that is not the whole disk's trouble; never waits.
+    var refusedCount: Int { refusals.load(ordering: .relaxed) }
+
+    private func noteRefused(_ change: (inout Set<ConversationKey>) -> Void) {
+        refused.withLock { refused in
+            change(&refused)
+            refusals.store(refused.count, ordering: .relaxed)
+        }
     }
 
     /// The last lines of a conversation, oldest first; no more than have `maximumBytes` together, but always the last.

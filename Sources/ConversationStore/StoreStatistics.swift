@@ -19,11 +19,15 @@ package struct StoreStatistics: Hashable, Sendable {
     package let indexedMessages: Int
     /// Conversations that were found damaged and wait to be rebuilt; while there are any, no segment is deleted.
     package let quarantinedConversations: Int
+    /// Conversations whose files refused their latest line; their deliveries are tried again.
+    package let refusedConversations: Int
+    /// Why no checkpoint is made, so that no segment is deleted; nil while checkpoints are made.
+    package let checkpointFailure: String?
 }
 
 extension StoreStatistics {
-    /// `{"pendingDeliveries":3,"parkedDeliveries":1,…}`: every count by its name, and `lastSyncFailure` as a text while
-    /// there is one.
+    /// `{"pendingDeliveries":3,"parkedDeliveries":1,…}`: every count by its name, and `lastSyncFailure`
+    /// and `checkpointFailure` as texts while there are any.
     package var json: [UInt8] {
         var writer = JSONWriter(reservingCapacity: 512)
         writer.object { writer in
@@ -35,6 +39,8 @@ extension StoreStatistics {
             writer.field("lastSyncFailure", lastSyncFailure.map { "\($0)" })
             writer.field("indexedMessages", indexedMessages)
             writer.field("quarantinedConversations", quarantinedConversations)
+            writer.field("refusedConversations", refusedConversations)
+            writer.field("checkpointFailure", checkpointFailure)
         }
         return writer.finish()
     }

@@ -265,6 +265,53 @@ struct ConversationRecoveryTests {
         await store.close()
     }
 
+    @Test(arguments: [false, true])
+    func `a conversation whose file is forbidden is set aside in the end, and holds up no checkpoint`(
+        _ isThere: Bool
+    ) async throws {
+        let disk = ForgetfulDisk()
+        if isThere {
+            let earlier = try open(disk)
+            try await earlier.finish(try await record("a", in: earlier), result: .handled)
+            await earlier.close()
+        }
+        disk.unreadable.withLock { $0[file()] = EACCES }
+        let store = try open(disk)
+        #expect(await store.append(message("b")) == .stored)
+        let delivery = try await store.lease()
+        await #expect(throws: StoreError.self) {
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        }
+        #expect(store.statistics.refusedConversations == 1)
+        try await store.finish(delivery, result: .failed(reason: "refused"))
+        #expect(store.statistics.checkpointFailure != nil)
+        let before = try directory.records("checkpoint").count
+        await store.checkpointer.run()
+        #expect(store.statistics.checkpointFailure == nil)
+        #expect(store.statistics.refusedConversations == 0)
+        #expect(store.statistics.quarantinedConversations == 1)
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical") && $0.contains("mend its mode") })
+        try await store.finish(try await record("c", from: CustomerID("c1"), in: store), result: .handled)
+        await store.close()
+        #expect(try directory.records("checkpoint").count > before)
+        let found = Mutex<[StoreProblem.Kind]>([])
+        _ = try StoreVerification.run(dataDirectory: directory.path) { problem in
+            found.withLock { $0.append(problem.kind) }
+        }
+        #expect(found.withLock { $0 } == [.conversationQuarantined])
+
+        let again = try open(disk)
+        #expect(again.statistics.quarantinedConversations == 1)
+        disk.unreadable.withLock { $0 = [:] }
+        #expect(try await again.rebuild().lostLines == 0)
+        await again.close()
+        #expect(try ids() == (isThere ? ["a", "b"] : ["b"]))
+        #expect(try problems() == 0)
+        let left = directory.path + "/damaged/" + ConversationFixture.path(business, customer)
+        #expect(Directory.exists(left + ".before") == isThere)
+        #expect(!Directory.exists(left))
+    }
+
     @Test func `no conversation waits for another that cannot be written anew yet`() async throws {
         let disk = ForgetfulDisk()
         let store = try open(disk)
@@ -276,8 +323,9 @@ struct ConversationRecoveryTests {
         disk.fails.store(true, ordering: .relaxed)
         await store.checkpointer.run()
         disk.fails.store(false, ordering: .relaxed)
-        disk.unreadable.withLock { $0[file()] = EACCES }
+        disk.unreadable.withLock { $0[file()] = EMFILE }
         await store.checkpointer.run()
+        #expect(store.statistics.checkpointFailure?.contains("Too many open files") == true)
         for other in others { #expect(try ids(of: other) == ["a-\(other)"]) }
         #expect(directory.log.lines.contains { $0.contains("cannot be written anew yet") })
         await store.close()
@@ -299,6 +347,7 @@ private final class ForgetfulDisk: StoreDisk {
     func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
 
     func open(_ path: String) throws(SystemError) -> File {
+        if unreadable.withLock({ $0[path] }) == EACCES { throw SystemError("open", code: EACCES) }
         let file = try File(path, for: .appending)
         conversations.withLock { $0[path] = (file, $0[path]?.syncedBytes ?? 0) }
         return file

@@ -324,7 +324,7 @@ struct RebuildTests {
         await store.close()
         #expect(try verify().isEmpty)
         #expect(try File(file, for: .reading).readAll() == whole)
-        #expect(!Directory.exists(stray))
+        #expect(try Directory.names(in: directory.path + "/conversations") == ["b"])
         #expect(Directory.exists(directory.path + "/damaged/evil/zz/x.jsonl.before"))
     }
 

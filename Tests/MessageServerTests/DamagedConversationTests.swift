@@ -24,10 +24,17 @@ import Testing
 
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.log.first { $0.contains("its conversation is damaged") && $0.contains("attempt=2") }
+        let health = try await server.transport.send(
+            TransportRequest(url: server.url + "/readyz", allowsPlainHTTP: true))
+        #expect(health.status == 200)
+        let text = String(decoding: health.body, as: UTF8.self)
+        #expect(text == "ok\n1 conversation is set aside: balloon conversations rebuild\n")
         await server.stop()
         // The first time it is found out; what was made of it is dropped.
         #expect(handler.lengths.withLock { $0 } == [1, 0])
         #expect(server.gateway.messages(for: customer.id).count == 1)
+        #expect(server.journal().split(separator: #""type":"outcome""#).count == 2)
+        #expect(!Directory.exists(server.directory.file("data/states")))
         let ends = server.stages.events.filter { $0.stage == .handle }.dropFirst().map(\.result)
         #expect(ends.count == 2)
         for case .postponed(_, let reason) in ends { #expect(reason == "its conversation is damaged") }
@@ -49,6 +56,7 @@ private final class ReadingHandler: TextHandler {
     func text(_: Text, _ context: Context) -> Outcome {
         let count = context.conversation.entries.count
         lengths.withLock { $0.append(count) }
+        if count == 0 { context.state.replace(with: context.event.message) }
         return .reply("\(count)")
     }
 }

@@ -58,7 +58,9 @@ import Testing
         #expect(counts["pendingDeliveries"]?.int == 0)
         #expect(counts["unreadableDeliveries"]?.int == 0)
         #expect(counts["quarantinedConversations"]?.int == 0)
+        #expect(counts["refusedConversations"]?.int == 0)
         #expect(counts["lastSyncFailure"] == nil)
+        #expect(counts["checkpointFailure"] == nil)
         await server.stop()
     }
 
