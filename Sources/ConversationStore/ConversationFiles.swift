@@ -97,11 +97,18 @@ package struct ConversationFiles: Sendable {
     }
 
     private func tail(_ path: String, maximum: Int) throws -> [[UInt8]] {
+        let lines: [[UInt8]]
+        let isSound: Bool
         do throws(SystemError) {
-            return try ConversationTail.lines(of: File(path, for: .reading), maximum: maximum).lines
+            let file = try File(path, for: .reading)
+            let (found, completeBytes) = try ConversationTail.lines(of: file, maximum: maximum)
+            lines = found
+            isSound = try ConversationTail.isSound(file, behind: completeBytes)
         } catch {
             throw StoreError.unavailable(path: path, error)
         }
+        guard isSound else { throw StoreError.damaged(file: path, line: 0) }
+        return lines
     }
 
     private func names(_ folder: String) throws -> [String] {

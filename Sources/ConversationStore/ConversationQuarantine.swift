@@ -56,7 +56,8 @@ struct ConversationQuarantine: Sendable {
     /// Keeps a line until its conversation is rebuilt.
     mutating func keep(_ entry: ConversationEntry) {
         let path = ConversationPath.file(entry.conversation)
-        if waiting[path]?.count ?? 0 >= Self.maximumWaitingLines { return }
+        // The oldest are in the journal for certain.
+        if waiting[path]?.count ?? 0 >= Self.maximumWaitingLines { waiting[path]?.removeFirst() }
         waiting[path, default: []].append(entry)
     }
 

@@ -72,7 +72,7 @@ struct ConversationRecovery: Sendable {
 
 extension Lease {
     /// The lines that it has in its conversation by now.
-    fileprivate func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
+    func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let kind = pending.recordedKind else { return [] }
         return try DeliveryRecords(pending, from: reader).entries(
             record: pending.record, kind: kind, conversation: conversation,

@@ -64,6 +64,8 @@ extension ConversationStore {
         var rebuilt = Rebuilt()
         var damaged: [String: [ConversationEntry]] = [:]
         var messages = OpenMessages()
+        // Before the journal is read, so that who finishes meanwhile is in one of the two.
+        let underWay = scheduler.withQueues { $0.recorded }
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let message = messages.apply(record, number: number, at: location) else { return }
             for entry in try message.entries(from: reader) {
@@ -76,6 +78,9 @@ extension ConversationStore {
                     damaged[ConversationPath.file(entry.conversation), default: []].append(entry)
                 }
             }
+        }
+        for lease in underWay {
+            damaged[ConversationPath.file(lease.conversation), default: []] += try lease.entries(from: reader)
         }
         for path in conversations.quarantined.sorted() {
             let repair = try conversations.now { pool throws(StoreError) in

@@ -4,6 +4,13 @@ import BalloonPOSIX
 enum ConversationTail {
     private static let firstStepBytes = 4 << 10
 
+    /// Whether what stands behind the complete lines, if anything, is the beginning of a line; else it is damage, as zeros
+    /// are that the disk shows for what it has lost.
+    static func isSound(_ file: File, behind completeBytes: Int) throws(SystemError) -> Bool {
+        guard let byte = try file.read(at: completeBytes, count: 1).first else { return true }
+        return byte == UInt8(ascii: "{")
+    }
+
     /// The last complete lines of a file, at most `maximum`, oldest first and without line feeds, and how
     /// many bytes the complete lines of the file have; what stands behind them is an unfinished line.
     ///

@@ -21,11 +21,13 @@ struct OpenConversation: Sendable {
             file = try disk.open(path)
             let (lines, completeBytes) = try ConversationTail.lines(of: file, maximum: 1)
             let foundBytes = try file.sizeBytes()
-            if completeBytes < foundBytes { try disk.truncate(file, to: completeBytes) }
             isNew = foundBytes == 0
             sizeBytes = completeBytes
-            lastSequence = 0
-            if let last = lines.last { lastSequence = ConversationLine(last)?.sequence ?? -1 }
+            lastSequence = try ConversationTail.isSound(file, behind: completeBytes) ? 0 : -1
+            if lastSequence == 0, completeBytes < foundBytes { try disk.truncate(file, to: completeBytes) }
+            if lastSequence == 0, let last = lines.last {
+                lastSequence = ConversationLine(last)?.sequence ?? -1
+            }
         } catch {
             throw .unavailable(path: path, error)
         }

@@ -7,7 +7,11 @@ final class SegmentAccounts: Sendable {
     private let opened = Timestamp.now()
     private let start = ContinuousClock.now
 
-    init(_ ledger: SegmentLedger) { self.ledger = Mutex(ledger) }
+    init(_ ledger: SegmentLedger) {
+        var ledger = ledger
+        ledger.limitAges(to: opened)
+        self.ledger = Mutex(ledger)
+    }
 
     /// The time by which segments grow old: the clock's when the store was opened, and what has passed since.
     ///

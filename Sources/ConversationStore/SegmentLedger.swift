@@ -34,6 +34,12 @@ struct SegmentLedger: Sendable {
         segments.append(Segment(first: segment, newest: max(before, at ?? before)))
     }
 
+    /// Takes what claims to be younger than `now` to be as young as can be: a clock that ran ahead once must not hold
+    /// segments for years.
+    mutating func limitAges(to now: Timestamp) {
+        for index in segments.indices { segments[index].newest = min(segments[index].newest, now) }
+    }
+
     /// Notes a message that must be finished.
     mutating func noteMessage(in segment: UInt64) {
         guard let index = index(of: segment) else { return }

@@ -146,8 +146,12 @@ package struct StoreVerification: Sendable {
     ) throws(StoreError) -> UInt64? {
         let file = data.conversations + "/" + path
         let texts: [[UInt8]]
+        let endsSound: Bool
         do throws(SystemError) {
-            texts = try ConversationTail.lines(of: File(file, for: .reading), maximum: .max).lines
+            let opened = try File(file, for: .reading)
+            let (found, completeBytes) = try ConversationTail.lines(of: opened, maximum: .max)
+            texts = found
+            endsSound = try ConversationTail.isSound(opened, behind: completeBytes)
         } catch {
             // Set aside by a server that runs.
             if error.isMissing { return nil }
@@ -155,6 +159,7 @@ package struct StoreVerification: Sendable {
         }
         conversations += 1
         lines += texts.count
+        if !endsSound { note(StoreProblem(.conversationDamaged, file, line: texts.count + 1)) }
         var last: UInt64?
         for (index, text) in texts.enumerated() {
             guard let line = ConversationLine(text) else {

@@ -235,6 +235,17 @@ struct SegmentLedgerTests {
         #expect(ledger.expired(at: hours(100), window: window).map(\.first) == [1])
     }
 
+    @Test func `a clock that ran years ahead holds nothing longer than the window behind the next start`() {
+        var ledger = SegmentLedger()
+        ledger.begin(1, at: Timestamp(rfc3339: "2099-01-01T00:00:00.000Z"))
+        ledger.begin(11, at: nil)
+        let accounts = SegmentAccounts(ledger)
+        let soon = accounts.now.advanced(by: window - .seconds(60))
+        let later = accounts.now.advanced(by: window + .seconds(60))
+        #expect(accounts.withLedger { $0.expired(at: soon, window: window).isEmpty })
+        #expect(accounts.withLedger { $0.expired(at: later, window: window).map(\.first) } == [1])
+    }
+
     @Test func `each of the conditions holds a segment alone`() {
         var ledger = ledger([0, 1, 200])
         ledger.noteMessage(in: 1)

@@ -222,6 +222,55 @@ struct RebuildTests {
         #expect(Directory.exists(directory.path + "/damaged/" + path + ".before"))
     }
 
+    @Test(arguments: [false, true])
+    func `what the disk shows as zeros is damage, and no unfinished line`(_ areAllLost: Bool) async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        await store.close()
+        let whole = try File(file, for: .reading).readAll()
+        let feed = try #require(whole.firstIndex(of: UInt8(ascii: "\n")))
+        let kept = areAllLost ? 0 : feed + 1
+        try AtomicFile.write(whole.prefix(kept) + [UInt8](repeating: 0, count: whole.count - kept), to: file)
+        #expect(try verify().map(\.kind).contains(.conversationDamaged))
+        #expect(throws: StoreError.damaged(file: file, line: 0)) { try files.lines(of: business, customer) }
+
+        let again = try directory.open()
+        #expect(throws: StoreError.quarantinedConversation(file: directory.path + "/damaged/" + path)) {
+            try again.recentLines(of: business, customer, maximum: 10)
+        }
+        #expect(try await again.rebuild().lostLines == 0)
+        await again.close()
+        #expect(try File(file, for: .reading).readAll() == whole)
+    }
+
+    @Test func `a rebuild has every line of a conversation that waited with more than memory holds`()
+        async throws
+    {
+        let store = try directory.open()
+        try await handle("0", in: store)
+        await store.close()
+        try damage()
+        let damaged = try directory.open()
+        _ = await damaged.append(message("open"))
+        let open = try await damaged.lease()
+        try await damaged.recordInbound(open, kind: .text, message: open.message)
+        damaged.postpone(open, after: .seconds(3600), parks: true)
+        for number in 1...1000 { damaged.append(message("\(number)")) { #expect($0 == .stored) } }
+        _ = await damaged.append(message("last"))
+        for _ in 1...1000 {
+            let delivery = try await damaged.lease()
+            try await damaged.recordInbound(delivery, kind: .text, message: delivery.message)
+            try await damaged.finish(delivery, result: .handled)
+        }
+        let last = try await damaged.lease()
+        try await damaged.recordInbound(last, kind: .text, message: last.message)
+        _ = try await damaged.rebuild()
+        try await damaged.finish(last, result: .handled)
+        await damaged.close()
+        let ids = try files.lines(of: business, customer).map(\.id.rawValue)
+        #expect(ids == ["0", "open"] + (1...1000).map { "\($0)" } + ["last"])
+    }
+
     @Test func `a delivery that is out while its conversation is rebuilt has its lines once`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }

@@ -40,12 +40,38 @@ import Testing
         for case .postponed(_, let reason) in ends { #expect(reason == "its conversation is damaged") }
     }
 
+    @Test func `a handler's state that cannot be read is named, and nobody is asked as if there were none`()
+        async throws
+    {
+        let handler = ForgettingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        #expect(await server.gateway.waitForMessages(customer: customer.id).count == 1)
+        try damage(in: server.directory.file("data/states"))
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first { $0.contains("delivery postponed") && $0.contains("/states/") }
+        await server.stop()
+        #expect(handler.calls.withLock { $0 } == 1)
+    }
+
     /// Overwrites what is between the braces of the first line.
     private func damage(in folder: String) throws {
         let business = folder + "/" + ServerUnderTest.business.rawValue
         let fan = business + "/" + (try #require(Directory.names(in: business).first))
         let file = try File(fan + "/" + (try #require(Directory.names(in: fan).first)), for: .overwriting)
-        try file.write(Array("####".utf8), at: 40)
+        try file.write(Array("####".utf8), at: 10)
+    }
+}
+
+/// Remembers something.
+private final class ForgettingHandler: TextHandler {
+    let calls = Mutex(0)
+
+    func text(_: Text, _ context: Context) -> Outcome {
+        calls.withLock { $0 += 1 }
+        context.state.replace(with: context.event.message)
+        return .reply("noted")
     }
 }
 

@@ -359,7 +359,8 @@ struct DeliveryPipeline: Sendable {
                 try await store.recordInbound(delivery, kind: .unrecognized, message: delivery.message)
                 return try await finish(delivery, .failed(reason: "it cannot be read: \(error)"), &stages)
             case let error as StoreError where error.isDamage && !Task.isCancelled:
-                return try await tryAgain(delivery, "its conversation is damaged", asked: nil, &stages)
+                let reason = error.isStates ? "\(error)" : "its conversation is damaged"
+                return try await tryAgain(delivery, reason, asked: nil, &stages)
             case let error as StoreError where error.isTransient:
                 return giveBack(delivery, "\(error)", &stages)
             case let error as StoreError where error.mayPass && !Task.isCancelled:

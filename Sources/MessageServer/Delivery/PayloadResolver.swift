@@ -114,6 +114,9 @@ extension StoreError {
         }
     }
 
+    /// Whether it is the file of what a handler remembers, which nobody rebuilds: a conversation's own is set aside.
+    var isStates: Bool { if case .damaged = self { true } else { false } }
+
     /// Whether the same call may succeed in a moment; what is wrong may be about this delivery, if it stays.
     var mayPass: Bool {
         if case .unavailable(_, let error) = self { error.mayPass } else { false }
