@@ -57,7 +57,7 @@ import Testing
             #expect(throws: Never.self) { _ = try credentials.makeSession() }
             hasSession.signal()
         }
-        #expect(hasSession.wait(timeout: .now() + 10) == .success)
+        #expect(hasSession.wait(timeout: .now() + 60) == .success)
         close(writer)
         isReloaded.wait()
     }

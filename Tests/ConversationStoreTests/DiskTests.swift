@@ -34,7 +34,8 @@ struct DiskTests {
         }
         #expect(taken.count > 10)
         #expect(refused.count == 5)
-        #expect(store.statistics.lastSyncFailure?.code == ENOSPC)
+        // Not asked of the statistics: there may be room for the little that the store writes to find out.
+        #expect(log.lines.contains { $0.contains("the disk takes nothing") && $0.contains("No space left") })
         #expect(store.statistics.waitingBytes < 1 << 20)
         #expect(store.statistics.pendingDeliveries == taken.count)
         try filler.truncate(to: 0)

@@ -23,7 +23,7 @@ struct SchemaTests {
         fputs(lines.map { $0 + "\n" }.joined(), file)
         fclose(file)
         let status = system(
-            "timeout 60 python3 '\(Fixture.directory)/schemas/compare.py'"
+            "timeout 600 python3 '\(Fixture.directory)/schemas/compare.py'"
                 + " '\(root)config/schemas/handler.schema.json' '\(input)' >'\(output)' 2>&1")
         #expect(status == 0)
         let found = try #require(fopen(output, "r"))
