@@ -3,6 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
+import Glibc
 import Simulator
 import TestSupport
 import Testing
@@ -206,7 +207,9 @@ extension UploadedFile {
 private enum Memory {
     /// Makes now the beginning of what counts; returns the bytes of now.
     static func resetPeak() throws -> Int {
-        try File("/proc/self/clear_refs", for: .overwriting).write(Array("5".utf8), at: 0)
+        // Nobody but root may read it, too.
+        let file = Descriptor(owning: open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC))
+        try file.writeAll(Array("5".utf8))
         return try peakBytes()
     }
 
