@@ -37,7 +37,15 @@ package enum Directory {
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Whether anything is at `path`.
+    /// Whether anything is at `path`; throws when that cannot be found out, so that nobody takes it for a no.
+    package static func holds(_ path: String) throws(SystemError) -> Bool {
+        if unsafe access(path, F_OK) == 0 { return true }
+        let error = SystemError("access")
+        guard error.isMissing || error.code == ENOTDIR else { throw error }
+        return false
+    }
+
+    /// Whether anything is at `path`, as far as can be found out.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     /// The names in the directory, sorted by bytes, without `.` and `..`.

@@ -59,10 +59,10 @@ package struct ConversationFiles: Sendable {
         let name = ConversationPath.file(of: customer)
         for business in try names("") {
             let path = business + "/" + name
-            if Directory.exists(damaged + "/" + path) {
+            if try holds(damaged + "/" + path) {
                 throw StoreError.quarantinedConversation(file: damaged + "/" + path)
             }
-            guard Directory.exists(directory + "/" + path) else { continue }
+            guard try holds(directory + "/" + path) else { continue }
             if let summary = try summary(directory + "/" + path, folder: business) {
                 summaries.append(summary)
             }
@@ -78,10 +78,10 @@ package struct ConversationFiles: Sendable {
     package func lines(of business: BusinessID, _ customer: CustomerID) throws -> [ConversationLine] {
         let name = ConversationPath.file(ConversationKey(business: business, customer: customer))
         let path = directory + "/" + name
-        if Directory.exists(damaged + "/" + name) {
+        if try holds(damaged + "/" + name) {
             throw StoreError.quarantinedConversation(file: damaged + "/" + name)
         }
-        guard Directory.exists(path) else { return [] }
+        guard try holds(path) else { return [] }
         let texts = try tail(path, maximum: .max)
         return try parse(texts, lastSequence: texts.count, path: path)
     }
@@ -109,6 +109,12 @@ package struct ConversationFiles: Sendable {
         }
         guard isSound else { throw StoreError.damaged(file: path, line: 0) }
         return lines
+    }
+
+    private func holds(_ path: String) throws -> Bool {
+        do throws(SystemError) { return try Directory.holds(path) } catch {
+            throw StoreError.unavailable(path: path, error)
+        }
     }
 
     private func names(_ folder: String) throws -> [String] {

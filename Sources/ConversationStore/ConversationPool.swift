@@ -144,7 +144,7 @@ struct ConversationPool: Sendable {
             return
         }
         completed.insert(key)
-        guard Directory.exists(path) else { return try restore(entries, of: key) }
+        guard try holds(path) else { return try restore(entries, of: key) }
         let shown: [UInt8]
         do throws(SystemError) { shown = try disk.read(path) } catch {
             guard error.isUnreadable else { throw .unavailable(path: path, error) }
@@ -252,12 +252,18 @@ struct ConversationPool: Sendable {
         let name = ConversationPath.file(key)
         try quarantine.check(name)
         let path = directory + "/" + name
-        if !creates, !Directory.exists(path) { return }
+        if !creates, try !holds(path) { return }
         var conversation = try openFile(path)
         if conversation.isNew { newDirectories.insert(Directory.parent(of: path)) }
         conversation.lastUse = uses
         if open.count >= maximumOpenFiles { closeOldest() }
         open[key] = conversation
+    }
+
+    private func holds(_ path: String) throws(StoreError) -> Bool {
+        do throws(SystemError) { return try Directory.holds(path) } catch {
+            throw .unavailable(path: path, error)
+        }
     }
 
     /// Most conversations have a folder already, so it is made only when that turns out to be missing.

@@ -38,9 +38,11 @@ final class HandlerStates: Sendable {
 
     private func read(_ key: ConversationKey) throws(StoreError) -> JSONValue? {
         let path = directory + "/" + ConversationPath.state(key)
-        guard Directory.exists(path) else { return nil }
         let bytes: [UInt8]
-        do throws(SystemError) { bytes = try File(path, for: .reading).readAll() } catch {
+        do throws(SystemError) {
+            guard try Directory.holds(path) else { return nil }
+            bytes = try File(path, for: .reading).readAll()
+        } catch {
             throw .unavailable(path: path, error)
         }
         // Never read as if there were none: a handler would begin anew with a customer in mid-order.

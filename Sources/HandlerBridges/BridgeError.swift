@@ -1,3 +1,4 @@
+package import BalloonPOSIX
 import HandlerKit
 package import HandlerProtocol
 
@@ -19,8 +20,8 @@ package enum BridgeError: Error, Hashable, Sendable {
     case refused(RPCFailure)
     /// The handler broke the protocol.
     case invalid(HandlerProtocolError)
-    /// The event could not be written to a file for the handler.
-    case noScratchFile
+    /// The event of a check could not be written to a file for the handler.
+    case noScratchFile(SystemError)
     /// The service answered with this status.
     case status(Int)
     /// The service could not be reached, or its answer was not whole.
@@ -43,7 +44,7 @@ extension BridgeError: LoggableError {
         case .cancelled: "the call was given up"
         case .refused(let failure): "the handler answered with error \(failure.code)"
         case .invalid(let error): "the handler's answer is invalid: \(error)"
-        case .noScratchFile: "the event's file could not be written"
+        case .noScratchFile(let error): "the event's file could not be written: \(error)"
         case .status(let status): "the service answered with status \(status)"
         case .transport: "the service could not be reached"
         case .answerTooLarge(let maximumBytes): "the service's answer has more than \(maximumBytes) bytes"

@@ -264,11 +264,11 @@ extension CheckRun {
                 within: check.deadline, parameters(event, attempt: attempt, path: nil).line)
         }
         let file: ScratchFile
-        do throws(BridgeError) {
+        do throws(SystemError) {
             file = try ScratchFile.write(
                 event.message.text, in: directory, name: ".check-\(nextDelivery)")
         } catch {
-            return .failure(error)
+            return .failure(.noScratchFile(error))
         }
         defer { file.remove() }
         return await session.call(

@@ -5,16 +5,12 @@ struct ScratchFile {
     let path: String
 
     /// Writes `bytes`, readable by this user alone.
-    static func write(_ bytes: ArraySlice<UInt8>, in directory: String, name: String) throws(BridgeError)
+    static func write(_ bytes: ArraySlice<UInt8>, in directory: String, name: String) throws(SystemError)
         -> ScratchFile
     {
         let path = "\(directory)/\(name).json"
-        do throws(SystemError) {
-            try Directory.make(directory)
-            try AtomicFile.write(Array(bytes), to: path)
-        } catch {
-            throw .noScratchFile
-        }
+        try Directory.make(directory)
+        try AtomicFile.write(Array(bytes), to: path)
         return ScratchFile(path: path)
     }
 

@@ -85,6 +85,28 @@ struct ConversationDiskTests {
         #expect((verification.problems, verification.lines) == (0, 2))
     }
 
+    @Test func `what cannot be looked for is not taken for nothing`() async throws {
+        let store = try directory.open()
+        let delivery = try await record("1", in: store)
+        try await store.decide(delivery, DecidedOutcome(.handled, state: Array("{}".utf8)))
+        try await store.finish(delivery, result: .handled)
+        await store.close()
+        for folder in ["conversations", "states"] {
+            let path = Directory.parent(
+                of: directory.path + "/\(folder)/" + ConversationFixture.path(business, customer))
+            try Directory.rename(path, to: path + ".away")
+            // Leads to itself, for ever.
+            #expect(symlink(path, path) == 0)
+        }
+        let again = try directory.open()
+        #expect(throws: StoreError.self) { try again.recentLines(of: business, customer, maximum: 1) }
+        await #expect(throws: StoreError.self) { try await again.state(of: business, customer) }
+        let files = ConversationFiles(dataDirectory: directory.path)
+        #expect(throws: StoreError.self) { try files.lines(of: business, customer) }
+        #expect(throws: StoreError.self) { try files.summaries(of: customer) }
+        await again.close()
+    }
+
     @Test func `a customer's conversations are found without a look at any other's`() async throws {
         let store = try directory.open()
         try await store.finish(try await record("1", in: store), result: .handled)

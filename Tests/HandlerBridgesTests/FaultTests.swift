@@ -146,6 +146,32 @@ struct FaultTests {
         #expect(try Directory.names(in: server.directory.file("data/handlers/b0")) == [])
     }
 
+    @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
+    func `a long message for whose file there is no room costs no attempt`() async throws {
+        let server = try await faultyServer("path")
+        let customer = server.customer()
+        let disk = try SmallDisk(bytes: 64 << 10, at: server.directory.file("data/handlers/b0"))
+        let text = (0..<20_000).map { "\($0) " }.joined()
+        let message = #"{"type": "text", "body": "\#(text)"}"#
+        #expect(try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
+        let given = await server.stages.first { event in
+            switch event.result {
+            case .givenBack, .postponed: true
+            default: false
+            }
+        }
+        guard case .givenBack(let reason) = given.result else {
+            Issue.record("\(given)")
+            return
+        }
+        #expect(reason.contains("No space left"))
+        try disk.resize(to: 1 << 20)
+        #expect(await server.gateway.waitForMessages(customer: customer.id).count == 1)
+        let handled = await server.stages.first { $0.stage == .finish }
+        #expect(handled.attempt == 1)
+        await server.stop()
+    }
+
     @Test func `a child sees the allowed environment and none of our secrets`() async throws {
         let server = try await faultyServer("environment")
         let customer = server.customer()

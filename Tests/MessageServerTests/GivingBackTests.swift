@@ -108,6 +108,21 @@ import Testing
         #expect(result.problems == 0)
     }
 
+    @Test func `what can neither be read nor recorded ends as a dead letter`() async throws {
+        let disk = FullDisk(code: EACCES)
+        var test = try await PipelineUnderTest(RecordingHandler(), disk: disk)
+        test.pipeline.retrySchedule.delays = Array(repeating: .milliseconds(1), count: 4)
+        disk.full.withLock { $0 = .conversations }
+        let deep = String(repeating: "[", count: 300) + String(repeating: "]", count: 300)
+        let unreadable = ReceivedMessage(
+            business: ServerUnderTest.business, customer: CustomerID("c"), id: .random(),
+            message: Array(#"{"deep":\#(deep)}"#.utf8))
+        await withCheckedContinuation { stored in test.store.append(unreadable) { _ in stored.resume() } }
+        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        try #require(await test.isGivenUp())
+        await test.stop(running)
+    }
+
     @Test func `a reply's line that is refused once is written, and the reply is sent once`() async throws {
         let disk = FullDisk(code: EIO)
         let handler = DiskBreaker(disk)

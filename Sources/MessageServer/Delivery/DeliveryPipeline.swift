@@ -233,6 +233,7 @@ struct DeliveryPipeline: Sendable {
             return try await decide(delivery, .handedOff(reason: reason), [], context, &stages)
         case .success(.retry(let after)):
             try await tryAgain(delivery, "the handler asked for it", asked: after, &stages)
+        case .failure(.notAsked(let error)): throw StoreError.unavailable(path: "handlers", error)
         case .failure(let failure):
             try await tryAgain(delivery, failure.reason, asked: nil, &stages)
         }
@@ -299,7 +300,9 @@ struct DeliveryPipeline: Sendable {
             if reply.hasFiles {
                 do { message = try await replyFiles.keep(message) } catch let error as SystemError {
                     // The disk's trouble, not the handler's.
-                    if error.isDiskWide { throw StoreError.unavailable(path: "attachments", error) }
+                    if error.isDiskWide || error.mayPass {
+                        throw StoreError.unavailable(path: "attachments", error)
+                    }
                     try await tryAgain(delivery, "a reply's file: \(error)", asked: nil, &stages)
                     return nil
                 }
@@ -377,8 +380,9 @@ struct DeliveryPipeline: Sendable {
             default:
                 if !Task.isCancelled { return try await tryAgain(delivery, "\(error)", asked: nil, &stages) }
             }
-        } catch let error as StoreError where error.isTransient {
-            return giveBack(delivery, "\(error)", &stages)
+        } catch let error as StoreError where error != .closed {
+            // Never as if it were interrupted: it would stay out for the rest of this life.
+            return await giveUp(delivery, error, &stages)
         } catch {
             // The store closes meanwhile: as below.
         }

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import HandlerKit
 
 /// Why a handler gave no outcome.
@@ -8,11 +9,15 @@ enum HandlerFailure: Error, Sendable, Equatable {
     case threw(type: String)
     /// It threw an error that says what happened without a customer's words.
     case failed(reason: String)
+    /// The system refused what it takes to ask it, as the file of a long message: the disk's trouble, not the handler's.
+    case notAsked(SystemError)
     /// What it wants to remember of the conversation has more than `ConversationState.maximumBytes`.
     case stateTooLarge
 
     init(_ error: any Error) {
-        if let error = error as? any LoggableError {
+        if let error = error as? SystemError {
+            self = .notAsked(error)
+        } else if let error = error as? any LoggableError {
             self = .failed(reason: error.reason)
         } else {
             self = .threw(type: "\(type(of: error))")
@@ -24,6 +29,7 @@ enum HandlerFailure: Error, Sendable, Equatable {
         case .overran: "the handler overran its deadline"
         case .threw(let type): "the handler threw \(type)"
         case .failed(let reason): reason
+        case .notAsked(let error): "\(error)"
         case .stateTooLarge: "the handler's state is too large"
         }
     }
