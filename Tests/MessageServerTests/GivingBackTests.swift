@@ -142,7 +142,7 @@ import Testing
         #expect((result.problems, result.lines) == (0, 2))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `a stop waits for no disk that takes nothing, and says it of no delivery`() async throws {
         let disk = FullDisk()
         let test = try await PipelineUnderTest(DiskBreaker(disk), disk: disk)

@@ -45,7 +45,7 @@ package final class TLSClient {
         SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), &host)
         if let ticket { SSL_set_session(session, ticket.session) }
         SSL_set_fd(session, descriptor.raw)
-        guard SSL_connect(session) == 1 else { throw Failure.handshake }
+        guard uninterrupted({ SSL_connect(session) }) == 1 else { throw Failure.handshake }
     }
 
     deinit {
@@ -76,8 +76,18 @@ package final class TLSClient {
 
     package func send(_ text: String) throws {
         let bytes = Array(text.utf8)
-        guard SSL_write(session, bytes, Int32(bytes.count)) == Int32(bytes.count) else {
+        guard uninterrupted({ SSL_write(session, bytes, Int32(bytes.count)) }) == Int32(bytes.count) else {
             throw Failure.closed
+        }
+    }
+
+    /// Calls again what was only interrupted: a process that is stopped and goes on is, where there is a timeout
+    /// (signal(7)).
+    private func uninterrupted(_ call: () -> Int32) -> Int32 {
+        while true {
+            errno = 0
+            let result = call()
+            if result > 0 || errno != EINTR { return result }
         }
     }
 
@@ -86,7 +96,7 @@ package final class TLSClient {
         var received: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65536)
         while true {
-            let count = SSL_read(session, &piece, Int32(piece.count))
+            let count = uninterrupted { SSL_read(session, &piece, Int32(piece.count)) }
             if count > 0 {
                 received += piece[..<Int(count)]
             } else if SSL_get_error(session, count) == SSL_ERROR_ZERO_RETURN {
