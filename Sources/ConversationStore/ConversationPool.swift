@@ -34,9 +34,11 @@ struct ConversationPool: Sendable {
 
     /// Appends a line to its conversation's file, unless it `mightBeThere` and is; whether it was appended.
     ///
-    /// The line of a conversation that is quarantined waits for the conversation to be rebuilt.
+    /// The line of a conversation that is quarantined waits for the conversation to be rebuilt, if the pool `keeps` it.
     @discardableResult
-    mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
+    mutating func append(
+        _ entry: ConversationEntry, mightBeThere: Bool, keeps: Bool = true
+    ) throws(StoreError) -> Bool {
         let mightBeThere =
             mightBeThere || (!completed.isEmpty && completed.contains(entry.conversation))
         do throws(StoreError) {
@@ -46,7 +48,7 @@ struct ConversationPool: Sendable {
             }
         } catch {
             guard case .quarantinedConversation = error else { throw error }
-            quarantine.keep(entry)
+            if keeps { quarantine.keep(entry) }
             return false
         }
     }

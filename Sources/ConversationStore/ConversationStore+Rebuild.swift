@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import Dispatch
+import Logging
 
 extension ConversationStore {
     /// What a rebuild did.
@@ -40,7 +41,8 @@ extension ConversationStore {
     /// Replays the journal onto the conversations: writes every line that is missing, and anew each file in which a line is
     /// damaged, out of its number, twice, elsewhere's or not what the journal says.
     ///
-    /// Beside everything else that the store does. A damaged file stays in its folder, with `.before` behind its name.
+    /// Beside everything else that the store does. A damaged file stays in its folder, with `.before` behind its name. One
+    /// that can be neither read nor written is left as it is, and holds up no other.
     /// Throws a ``StoreError``; what was rebuilt until then stays.
     package func rebuild() async throws -> Rebuilt {
         // What was finished a moment ago may still be on its way to the file.
@@ -69,12 +71,15 @@ extension ConversationStore {
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let message = messages.apply(record, number: number, at: location) else { return }
             for entry in try message.entries(from: reader) {
-                let (isNew, isQuarantined) = try conversations.now { pool throws(StoreError) in
-                    let isNew = try pool.append(entry, mightBeThere: true)
-                    return (isNew, !isNew && pool.quarantine.contains(entry.conversation))
+                let result = try leavingRefused { () throws(StoreError) in
+                    try conversations.now { pool throws(StoreError) in
+                        let isNew = try pool.append(entry, mightBeThere: true, keeps: false)
+                        return (isNew: isNew, isAside: !isNew && pool.quarantine.contains(entry.conversation))
+                    }
                 }
-                if isNew { rebuilt.restoredLines += 1 }
-                if isQuarantined {
+                guard let result else { continue }
+                if result.isNew { rebuilt.restoredLines += 1 }
+                if result.isAside {
                     damaged[ConversationPath.file(entry.conversation), default: []].append(entry)
                 }
             }
@@ -83,13 +88,27 @@ extension ConversationStore {
             damaged[ConversationPath.file(lease.conversation), default: []] += try lease.entries(from: reader)
         }
         for path in conversations.quarantined.sorted() {
-            let repair = try conversations.now { pool throws(StoreError) in
-                try pool.repair(path, adding: damaged[path] ?? [])
+            let repair = try leavingRefused { () throws(StoreError) in
+                try conversations.now { pool throws(StoreError) in
+                    try pool.repair(path, adding: damaged[path] ?? [])
+                }
             }
+            guard let repair else { continue }
             rebuilt.restoredLines += repair.restored + repair.corrected
             rebuilt.lostLines += repair.lost
             rebuilt.repairedConversations += 1
         }
         return rebuilt
+    }
+
+    /// Runs `body`; nil when the system refuses one file, which it says, unless it is the whole disk's trouble.
+    private func leavingRefused<Result>(
+        _ body: () throws(StoreError) -> Result
+    ) throws(StoreError) -> Result? {
+        do throws(StoreError) { return try body() } catch {
+            guard case .unavailable(_, let reason) = error, !reason.isDiskWide else { throw error }
+            logger.error("a conversation cannot be rebuilt", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 }

@@ -8,8 +8,10 @@ package struct StoreProblem: Hashable, Sendable {
         case journalGap
         /// A segment was set aside at a start, and nobody has decided about it.
         case journalQuarantined
-        /// A line of a conversation cannot be read.
+        /// A line of a conversation is not one.
         case conversationDamaged
+        /// A conversation's file cannot be read at all: its mode forbids it, or the disk has lost it.
+        case conversationUnreadable
         /// A line's number is not the one that follows the line before it.
         case sequenceGap
         /// A line belongs to another conversation.
@@ -30,7 +32,7 @@ package struct StoreProblem: Hashable, Sendable {
             switch self {
             case .journalDamaged, .journalGap, .journalQuarantined: true
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .missing, .differs,
-                .unknownRecord,
+                .unknownRecord, .conversationUnreadable,
                 .conversationQuarantined:
                 false
             }
@@ -41,7 +43,7 @@ package struct StoreProblem: Hashable, Sendable {
             switch self {
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true
             case .journalDamaged, .journalGap, .journalQuarantined, .missing, .unknownRecord,
-                .conversationQuarantined:
+                .conversationUnreadable, .conversationQuarantined:
                 false
             }
         }
@@ -73,6 +75,7 @@ extension StoreProblem: CustomStringConvertible {
             case .journalGap: "records before it are missing"
             case .journalQuarantined: "set aside as damaged; somebody must decide about it"
             case .conversationDamaged: "not a whole line"
+            case .conversationUnreadable: "it cannot be read; see to its mode and the disk"
             case .sequenceGap: "the number is not the one that follows"
             case .misplaced: "it belongs to another conversation"
             case .repeated: "it stands there twice"

@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 import ConversationStore
+import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -341,6 +342,37 @@ struct RebuildTests {
         let ids = try files.lines(of: business, customer).map(\.id.rawValue)
         // What somebody put into another order stays in it, with new numbers.
         #expect(ids == (edit == 5 ? ["2", "1", "3", "4", "5"] : ["1", "2", "3", "4", "5"]))
+    }
+
+    @Test func `one file that cannot be read holds up neither the check nor the rebuilding of others`()
+        async throws
+    {
+        let store = try directory.open()
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        #expect(await store.append(message("3", from: CustomerID("d"))) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.finish(delivery, result: .handled)
+        await store.close()
+        let other = directory.path + "/conversations/" + ConversationFixture.path(business, CustomerID("d"))
+        let places = [(file, other), (other, file)]
+        for (unreadable, lost) in places {
+            let kept = try [unreadable, lost].map { try File($0, for: .reading).readAll() }
+            try Directory.remove(unreadable)
+            // Leads to itself, for ever.
+            #expect(symlink(unreadable, unreadable) == 0)
+            try AtomicFile.write(Array("broken\n".utf8), to: lost)
+            #expect(Set(try verify().map(\.kind)).isSuperset(of: [.conversationUnreadable, .missing]))
+            let again = try directory.open()
+            _ = try await again.rebuild()
+            await again.close()
+            #expect(try File(lost, for: .reading).readAll() == kept[1])
+            #expect(try verify().map(\.kind) == [.conversationUnreadable])
+            #expect(directory.log.lines.contains { $0.contains("cannot be rebuilt") })
+            try Directory.remove(unreadable)
+            try AtomicFile.write(kept[0], to: unreadable)
+        }
+        #expect(try verify().isEmpty)
     }
 
     @Test func `nothing is set aside while the journal itself is damaged`() async throws {
