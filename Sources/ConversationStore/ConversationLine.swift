@@ -42,6 +42,9 @@ package struct ConversationLine: Sendable {
     /// Inbound: what became of the attachments, in their order.
     package let files: [RecordedFile]
 
+    /// The numbers that a line can have; no conversation gets so far, but a damaged digit does.
+    private static let sequences = 1...(1 << 48)
+
     /// What no two lines of a conversation have in common.
     var identity: LineIdentity { LineIdentity(record: record, reply: direction == .outbound ? id : nil) }
 
@@ -49,7 +52,8 @@ package struct ConversationLine: Sendable {
     package init?(_ text: [UInt8]) {
         // A line that is no JSON is not a line; where it stands is the caller's to tell.
         guard let root = (try? JSONDocument(text, limits: .journal))?.root,
-            let sequence = root["seq"]?.int, let at = root["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
+            let sequence = root["seq"]?.int, Self.sequences.contains(sequence),
+            let at = root["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
             let direction = root["direction"]?.string.flatMap(Direction.init), let id = root["id"]?.string,
             let kind = root["kind"]?.string, let customer = root["customer"]?.string,
             let record = root["record"]?.int, record > 0, let message = root["message"]

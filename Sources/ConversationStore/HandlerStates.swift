@@ -31,7 +31,7 @@ final class HandlerStates: Sendable {
     /// Keeps `state`, or forgets it when it is `null`, unless a later decision was kept already.
     func keep(_ state: [UInt8], decidedBy decision: UInt64, of key: ConversationKey) async throws {
         try await perform { () throws(StoreError) in
-            if let kept = try self.read(key)?["decision"]?.int, UInt64(kept) >= decision { return }
+            if let kept = try self.read(key)?["decision"]?.int, UInt64(clamping: kept) >= decision { return }
             try self.write(state, decision, key)
         }
     }

@@ -85,6 +85,20 @@ struct ConversationDiskTests {
         #expect((verification.problems, verification.lines) == (0, 2))
     }
 
+    @Test func `a state whose decision no record can have is replaced by the next`() async throws {
+        let store = try directory.open()
+        let path = directory.path + "/states/" + ConversationFixture.path(business, customer).dropLast()
+        for (id, state) in [("1", #"{"step":1}"#), ("2", #"{"step":2}"#)] {
+            let delivery = try await record(id, in: store)
+            try await store.decide(delivery, DecidedOutcome(.handled, state: Array(state.utf8)))
+            try await store.finish(delivery, result: .handled)
+            let kept = try await store.state(of: business, customer)
+            #expect(kept == Array(state.utf8))
+            try AtomicFile.write(Array(#"{"format":1,"decision":-1,"state":{}}"#.utf8), to: path)
+        }
+        await store.close()
+    }
+
     @Test func `what cannot be looked for is not taken for nothing`() async throws {
         let store = try directory.open()
         let delivery = try await record("1", in: store)

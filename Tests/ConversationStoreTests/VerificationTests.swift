@@ -344,6 +344,23 @@ struct RebuildTests {
         #expect(ids == (edit == 5 ? ["2", "1", "3", "4", "5"] : ["1", "2", "3", "4", "5"]))
     }
 
+    @Test(arguments: ["9223372036854775807", "-9223372036854775808", "0"])
+    func `a number that no line can have is damage, and stops nothing`(_ number: String) async throws {
+        let store = try directory.open()
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        await store.close()
+        let whole = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self)
+        let strange = whole.replacing("\"seq\":2,", with: "\"seq\":\(number),")
+        try AtomicFile.write(Array(strange.utf8), to: file)
+        #expect(try verify().map(\.kind).contains(.conversationDamaged))
+        let again = try directory.open()
+        try await handle("3", in: again)
+        #expect(again.statistics.quarantinedConversations == 1)
+        #expect(try await again.rebuild().lostLines == 0)
+        await again.close()
+        #expect(try files.lines(of: business, customer).map(\.id.rawValue) == ["1", "2", "3"])
+    }
+
     @Test func `one file that cannot be read holds up neither the check nor the rebuilding of others`()
         async throws
     {
