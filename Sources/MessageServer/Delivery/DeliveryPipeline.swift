@@ -16,7 +16,7 @@ struct DeliveryPipeline: Sendable {
     let replyFiles: ReplyFiles
     let observer: any StageObserver
     let logger: Logger
-    /// Deliveries read and write conversations and wait for the disk, so that none of them belongs to the cooperative pool.
+    /// As those of the lanes, for messages that answer no event.
     let executor = GrowingExecutor(maximumThreads: max(2, ProcessorCount.available()))
     let recentChoices: RecentChoices
     /// Who waits for the end of a message that the business sends of its own accord.
@@ -35,11 +35,11 @@ struct DeliveryPipeline: Sendable {
     /// Delivers one business's messages until the store closes or the task is cancelled.
     func run(_ lane: BusinessLane) async {
         let inFlight = Permits(maximumInFlight)
-        await withTaskExecutorPreference(executor) {
+        await withTaskExecutorPreference(lane.executor) {
             await withDiscardingTaskGroup { group in
                 while await inFlight.take() {
                     guard let delivery = await store.nextDelivery(for: lane.business) else { return }
-                    group.addTask(executorPreference: executor) {
+                    group.addTask(executorPreference: lane.executor) {
                         await deliver(delivery, on: lane)
                         inFlight.giveBack()
                     }
@@ -270,7 +270,7 @@ struct DeliveryPipeline: Sendable {
         let isSuspect = delivery.crashes > 0
         if isSuspect, await !lane.suspects.take() { throw CancellationError() }
         defer { if isSuspect { lane.suspects.giveBack() } }
-        let answer = try await slots.run(within: deadline) {
+        let answer = try await slots.run(within: deadline, on: lane.threads) {
             () async -> Result<Outcome, HandlerFailure> in
             // Here, where somebody may wait for the disk; not when it was given up before it began.
             if !Task.isCancelled { store.beginHandling(delivery) }

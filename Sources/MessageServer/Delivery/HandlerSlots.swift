@@ -3,8 +3,8 @@ import Synchronization
 
 /// The bounded number of handler calls that one business may have under way.
 ///
-/// Calls share a thread until one blocks, and have one each then, and some for their child tasks, so that a handler that
-/// blocks holds up nobody else. A call that overruns its deadline is answered for by the server, but its slot stays taken,
+/// Calls share the threads of their business's deliveries until one blocks, and have one each then, and some for their
+/// child tasks, so that a handler that blocks holds up nobody else. A call that overruns its deadline is answered for by the server, but its slot stays taken,
 /// counted and visible until the handler really returns.
 final class HandlerSlots: Sendable {
     /// The slots are closed: another handler answers from now on.
@@ -12,7 +12,8 @@ final class HandlerSlots: Sendable {
 
     private let maximumCount: Int
     private let permits: Permits
-    private let executor: GrowingExecutor
+    /// Made for the first call, on the threads that it is to share.
+    private let executor = Mutex<GrowingExecutor?>(nil)
     private let stuck = Atomic(0)
     private let deadlines = CallDeadlines()
 
@@ -21,7 +22,6 @@ final class HandlerSlots: Sendable {
 
     init(maximumCount: Int) {
         self.maximumCount = maximumCount
-        executor = GrowingExecutor(maximumThreads: maximumCount + Self.maximumChildThreads)
         permits = Permits(maximumCount)
     }
 
@@ -38,17 +38,19 @@ final class HandlerSlots: Sendable {
     var stuckCount: Int { stuck.load(ordering: .relaxed) }
 
     /// Runs `call` in a slot, waiting for one if need be, and returns its result, or nil when it has not returned
-    /// within `time`.
+    /// within `time`; all calls are made with the same `threads`.
     ///
     /// Throws `CancellationError` when the task is cancelled before there is a slot, and ``Closed`` when there will be none.
     func run<Value: Sendable>(
-        within time: Duration, _ call: @escaping @Sendable () async -> Value
+        within time: Duration, on threads: SharedThreads = SharedThreads(),
+        _ call: @escaping @Sendable () async -> Value
     ) async throws -> Value? {
         guard await permits.take() else {
             if Task.isCancelled { throw CancellationError() }
             throw Closed()
         }
         let isDecided = FirstTime()
+        let executor = executor(on: threads)
         return await withCheckedContinuation { continuation in
             let ticket = deadlines.nextTicket()
             let task = Task(executorPreference: executor) {
@@ -69,6 +71,14 @@ final class HandlerSlots: Sendable {
                 task.cancel()
                 continuation.resume(returning: nil)
             }
+        }
+    }
+    private func executor(on threads: SharedThreads) -> GrowingExecutor {
+        executor.withLock { executor in
+            if let executor { return executor }
+            let new = GrowingExecutor(maximumThreads: maximumCount + Self.maximumChildThreads, on: threads)
+            executor = new
+            return new
         }
     }
 }

@@ -1,0 +1,220 @@
+import Dispatch
+import Synchronization
+
+/// Threads that several executors' jobs share, one as long as that keeps up and more when it does not.
+///
+/// When what waited has not all begun two milliseconds later, there are as many threads as processors, those left out that
+/// have been at the same job for that long: who blocks is replaced, and holds the others up for that time. Quick jobs cost
+/// no thread's waking.
+package final class SharedThreads: Sendable {
+    fileprivate struct Queue {
+        let maximumThreads: Int
+        /// Tasks keep the executor alive whose jobs they are.
+        unowned var executor: GrowingExecutor?
+        var jobs = Line<UnownedJob>()
+        var running = 0
+        /// Jobs whose turn came while as many ran as may.
+        var heldUp = 0
+
+        /// Counts a job that begins, and returns whose it is; nil when it must wait for another to end.
+        mutating func beginNext() -> GrowingExecutor? {
+            guard running < maximumThreads else {
+                heldUp += 1
+                return nil
+            }
+            running += 1
+            return executor
+        }
+
+        /// Counts a job that has ended; whether another one has its turn now.
+        mutating func endOne() -> Bool {
+            running -= 1
+            guard heldUp > 0 else { return false }
+            heldUp -= 1
+            return true
+        }
+    }
+
+    fileprivate struct State {
+        var queues: [Queue?] = []
+        /// Whose next job is next: the place of its queue, once for each job.
+        var turns = Line<Int>()
+        /// What number each thread's job had when it was begun; nil where there is no thread.
+        var threads: [Int?] = []
+        var threadCount = 0
+        /// No more threads than may run jobs.
+        var maximumThreads = 0
+        /// How many jobs were begun.
+        var begun = 0
+        /// The same when somebody last looked, and with those that waited then.
+        var begunBefore = 0
+        var due = 0
+        var isLooking = false
+        /// How many threads are too many, since others are back from what they waited for.
+        var leaving = 0
+    }
+
+    private let state = Mutex(State())
+    private static let processors = ProcessorCount.available()
+    private static let patience = DispatchTimeInterval.milliseconds(2)
+
+    /// Makes a group without threads; they come with the jobs and end without them.
+    package init() {}
+
+    func addQueue(maximumThreads: Int) -> Int {
+        state.withLock { state in
+            state.maximumThreads += maximumThreads
+            let queue = Queue(maximumThreads: maximumThreads)
+            guard let free = state.queues.firstIndex(where: { $0 == nil }) else {
+                state.queues.append(queue)
+                return state.queues.count - 1
+            }
+            state.queues[free] = queue
+            return free
+        }
+    }
+
+    func removeQueue(_ place: Int) {
+        state.withLock { state in
+            state.maximumThreads -= state.queues[place]?.maximumThreads ?? 0
+            state.queues[place] = nil
+        }
+    }
+
+    func enqueue(_ job: UnownedJob, of executor: GrowingExecutor) {
+        let (thread, looks) = state.withLock { state -> (Int?, Bool) in
+            state.append(job, of: executor)
+            if state.threadCount == 0 { return (state.addThread(), false) }
+            guard !state.isLooking, state.maximumThreads > 1 else { return (nil, false) }
+            state.isLooking = true
+            state.noteProgress()
+            return (nil, true)
+        }
+        if let thread { start(thread) }
+        if looks { lookLater() }
+    }
+
+    private func lookLater() {
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.look() }
+    }
+
+    /// Sees whether what waited the last time has begun.
+    private func look() {
+        let (threads, looks) = state.withLock { state -> ([Int], Bool) in
+            let missing = state.missingThreads(processors: Self.processors)
+            let threads = (0..<missing).map { _ in state.addThread() }
+            state.noteProgress()
+            state.isLooking = !state.turns.isEmpty
+            return (threads, state.isLooking)
+        }
+        for thread in threads { start(thread) }
+        if looks { lookLater() }
+    }
+
+    private func start(_ thread: Int) {
+        ThreadPool.shared.run {
+            var last: GrowingExecutor?
+            while let (job, executor) = self.next(on: thread, after: last) {
+                // As the task's executor and no actor's: otherwise every call of an async function is enqueued anew.
+                unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
+                last = executor
+            }
+        }
+    }
+
+    /// The next job for a thread that has run one of `last`; nil when the thread is to end.
+    private func next(
+        on thread: Int, after last: GrowingExecutor?
+    ) -> (job: UnownedJob, executor: GrowingExecutor)? {
+        state.withLock { state in
+            if let last { state.end(at: last.place) }
+            let next = state.begin(on: thread)
+            if next == nil { state.removeThread(thread) }
+            return next
+        }
+    }
+}
+
+extension SharedThreads.State {
+    fileprivate mutating func append(_ job: UnownedJob, of executor: GrowingExecutor) {
+        queues[executor.place]?.executor = executor
+        queues[executor.place]?.jobs.append(job)
+        turns.append(executor.place)
+    }
+
+    fileprivate mutating func addThread() -> Int {
+        threadCount += 1
+        // It has no job yet, so that it is none that blocks.
+        guard let free = threads.firstIndex(where: { $0 == nil }) else {
+            threads.append(.max)
+            return threads.count - 1
+        }
+        threads[free] = .max
+        return free
+    }
+
+    fileprivate mutating func removeThread(_ thread: Int) {
+        threadCount -= 1
+        threads[thread] = nil
+    }
+
+    /// Takes the next job for a thread; nil when there is none, or too many threads.
+    fileprivate mutating func begin(on thread: Int) -> (job: UnownedJob, executor: GrowingExecutor)? {
+        // Only while somebody looks, who sees when the others block after all.
+        if leaving > 0, isLooking {
+            leaving -= 1
+            return nil
+        }
+        while let place = turns.popFirst() {
+            guard let executor = queues[place]?.beginNext() else { continue }
+            begun += 1
+            threads[thread] = begun
+            return queues[place]?.jobs.popFirst().map { ($0, executor) }
+        }
+        return nil
+    }
+
+    /// Notes that a job of a queue has ended, and gives its turn to one that was held up.
+    fileprivate mutating func end(at place: Int) {
+        if queues[place]?.endOne() ?? false { turns.append(place) }
+    }
+
+    fileprivate mutating func noteProgress() {
+        begunBefore = begun
+        due = begun + turns.count
+    }
+
+    /// How many threads are to be added when what waited the last time has not all begun.
+    fileprivate mutating func missingThreads(processors: Int) -> Int {
+        let blocked = threads.count { thread in thread.map { $0 <= begunBefore } ?? false }
+        let active = threadCount - blocked
+        leaving = max(0, active - processors)
+        guard begun < due else { return 0 }
+        // Many that block at once are replaced by as many.
+        let wanted = active == 0 ? max(processors, blocked) : processors
+        return max(0, min(wanted - active, turns.count, maximumThreads - threadCount))
+    }
+}
+
+/// A queue that gives back its elements in the order in which they came.
+fileprivate struct Line<Element> {
+    private var elements: [Element] = []
+    private var first = 0
+
+    var count: Int { elements.count - first }
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func popFirst() -> Element? {
+        guard first < elements.count else { return nil }
+        let element = elements[first]
+        first += 1
+        // Moving the rest is paid for by those that left before.
+        if first * 2 >= elements.count {
+            elements.removeFirst(first)
+            first = 0
+        }
+        return element
+    }
+}
