@@ -26,7 +26,7 @@ package struct StoreConfiguration: Sendable {
     /// How long written conversation lines may wait until they are synced and checkpointed.
     package var checkpointInterval = Duration.seconds(5)
     /// How long a record that nobody waits for may wait for company before it is written.
-    package var lazyDelay = Duration.milliseconds(50)
+    package var lazyDelay = Duration.milliseconds(10)
     /// How long after a failed sync the store tries by itself whether the disk is well again.
     package var probeInterval = Duration.seconds(1)
     /// The disk that is written to.

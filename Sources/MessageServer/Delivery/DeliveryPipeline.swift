@@ -310,7 +310,8 @@ struct DeliveryPipeline: Sendable {
             final.append(DecidedReply(id: id, kind: reply.kind, message: message))
         }
         let decided = DecidedOutcome(verdict, replies: final, state: context.state.change)
-        try await store.decide(delivery, decided)
+        // With nothing to send and nothing to keep, the end of the delivery says all that was decided.
+        if !final.isEmpty || decided.state != nil { try await store.decide(delivery, decided) }
         stages.end(.done)
         return decided
     }
