@@ -96,7 +96,7 @@ struct ConversationPool: Sendable {
         }
         for path in paths.subtracting(quarantine.paths).sorted() {
             let file = directory + "/" + path
-            if Directory.exists(file) {
+            if try holds(file) {
                 _ = try quarantine.add(
                     path, from: directory, .damaged(file: file, line: 0), isBeingRebuilt: true)
             }
@@ -219,23 +219,31 @@ struct ConversationPool: Sendable {
 
     /// Waits until every line is on disk, and the names of new files and folders.
     mutating func synchronize() throws(StoreError) {
+        // Named, since one of them may be all that stops the checkpoints.
+        var path = directory
         do throws(SystemError) {
             if dirty.count > Self.maximumSingleSyncs {
                 try disk.synchronizeFileSystem(of: directory)
             } else {
-                for key in dirty { try synchronize(key) }
-                for path in newDirectories { try disk.synchronizeDirectory(path) }
+                for key in dirty {
+                    path = directory + "/" + ConversationPath.file(key)
+                    try synchronize(key, at: path)
+                }
+                for folder in newDirectories {
+                    path = folder
+                    try disk.synchronizeDirectory(folder)
+                }
             }
         } catch {
-            throw .unavailable(path: directory, error)
+            throw .unavailable(path: path, error)
         }
         dirty.removeAll()
         newDirectories.removeAll()
     }
 
-    private func synchronize(_ key: ConversationKey) throws(SystemError) {
+    private func synchronize(_ key: ConversationKey, at path: String) throws(SystemError) {
         if let conversation = open[key] { return try conversation.synchronize() }
-        try disk.synchronize(disk.open(directory + "/" + ConversationPath.file(key)))
+        try disk.synchronize(disk.open(path))
     }
 
     /// Takes nothing more: the directory is someone else's from now on.

@@ -104,7 +104,8 @@ struct ConversationQuarantine: Sendable {
         do throws(SystemError) {
             // Who puts a file from a backup where the damaged one was wants that one.
             let target = conversations + "/" + path
-            let base = try File(Directory.exists(target) ? target : source, for: .reading).readAll()
+            let isThere = try Directory.holds(target)
+            let base = try File(isThere ? target : source, for: .reading).readAll()
             var shown: [CustomerID: Set<LineIdentity>] = [:]
             repair = ConversationRepair(base, at: path, adding: entries + (waiting[path] ?? [])) { line in
                 if shown[line.customer] == nil {
@@ -115,7 +116,7 @@ struct ConversationQuarantine: Sendable {
             if repair.count > 0 {
                 try Directory.make(Directory.parent(of: target))
                 try AtomicFile.write(repair.bytes, to: target)
-            } else if Directory.exists(target) {
+            } else if isThere {
                 try Directory.remove(target)
             }
             if try File(source, for: .reading).sizeBytes() > 0 {

@@ -61,8 +61,13 @@ extension ConversationStore {
     }
 
     private func replayJournal() throws(StoreError) -> Rebuilt {
-        let faulty = try StoreVerification.faultyConversations(in: directory)
-        try conversations.now { pool throws(StoreError) in try pool.setAside(faulty) }
+        var refused: Set<String> = []
+        for path in try StoreVerification.faultyConversations(in: directory).sorted() {
+            let isAside: Void? = try leavingRefused { () throws(StoreError) in
+                try conversations.now { pool throws(StoreError) in try pool.setAside([path]) }
+            }
+            if isAside == nil { refused.insert(path) }
+        }
         var rebuilt = Rebuilt()
         var damaged: [String: [ConversationEntry]] = [:]
         var messages = OpenMessages()
@@ -71,17 +76,20 @@ extension ConversationStore {
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let message = messages.apply(record, number: number, at: location) else { return }
             for entry in try message.entries(from: reader) {
+                let path = ConversationPath.file(entry.conversation)
+                if refused.contains(path) { continue }
                 let result = try leavingRefused { () throws(StoreError) in
                     try conversations.now { pool throws(StoreError) in
                         let isNew = try pool.append(entry, mightBeThere: true, keeps: false)
                         return (isNew: isNew, isAside: !isNew && pool.quarantine.contains(entry.conversation))
                     }
                 }
-                guard let result else { continue }
-                if result.isNew { rebuilt.restoredLines += 1 }
-                if result.isAside {
-                    damaged[ConversationPath.file(entry.conversation), default: []].append(entry)
+                guard let result else {
+                    refused.insert(path)
+                    continue
                 }
+                if result.isNew { rebuilt.restoredLines += 1 }
+                if result.isAside { damaged[path, default: []].append(entry) }
             }
         }
         for lease in underWay {
@@ -93,11 +101,15 @@ extension ConversationStore {
                     try pool.repair(path, adding: damaged[path] ?? [])
                 }
             }
-            guard let repair else { continue }
+            guard let repair else {
+                refused.insert(path)
+                continue
+            }
             rebuilt.restoredLines += repair.restored + repair.corrected
             rebuilt.lostLines += repair.lost
             rebuilt.repairedConversations += 1
         }
+        if refused.isEmpty { conversations.forgetRefused() }
         return rebuilt
     }
 

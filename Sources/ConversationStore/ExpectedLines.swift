@@ -57,6 +57,12 @@ struct ExpectedLines {
         lines = lines.filter { $0.value.path != Int32(place) }
     }
 
+    /// Forgets the lines of all conversations in a folder that cannot be looked into.
+    mutating func excuse(below folder: String) {
+        let isBelow = paths.map { $0.hasPrefix(folder + "/") }
+        lines = lines.filter { !isBelow[Int($0.value.path)] }
+    }
+
     /// Ticks off a line that was found in a conversation's file.
     mutating func take(_ line: ConversationLine, _ text: [UInt8], in path: String) -> Finding {
         let key = key(path, line.identity)

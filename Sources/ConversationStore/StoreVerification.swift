@@ -119,9 +119,8 @@ package struct StoreVerification: Sendable {
         }
         var newest: (record: UInt64, file: String) = (0, "")
         for business in try names(data.conversations) {
-            for folder in try names(data.conversations + "/" + business) {
-                for name in try names(data.conversations + "/" + business + "/" + folder)
-                where name.hasSuffix(".jsonl") {
+            for folder in names(below: business, &expected) {
+                for name in names(below: business + "/" + folder, &expected) where name.hasSuffix(".jsonl") {
                     let path = business + "/" + folder + "/" + name
                     if let last = try check(path, &expected), last > newest.record {
                         newest = (last, data.conversations + "/" + path)
@@ -193,6 +192,20 @@ package struct StoreVerification: Sendable {
             last = line.record
         }
         return last
+    }
+
+    /// The names in a folder of conversations; one that cannot be looked into holds up none of the others.
+    private mutating func names(below folder: String, _ expected: inout ExpectedLines) -> [String] {
+        let path = data.conversations + "/" + folder
+        do throws(SystemError) {
+            // A folder that went meanwhile is none, and what is no folder has no names.
+            guard try Directory.holds(path), Directory.isDirectory(path) else { return [] }
+            return try Directory.names(in: path)
+        } catch {
+            note(StoreProblem(.conversationUnreadable, path))
+            expected.excuse(below: folder)
+            return []
+        }
     }
 
     private func names(_ path: String) throws(StoreError) -> [String] {

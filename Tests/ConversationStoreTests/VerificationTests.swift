@@ -392,6 +392,45 @@ struct RebuildTests {
         #expect(try verify().isEmpty)
     }
 
+    @Test func `a folder that cannot be looked into holds up nothing, and nothing in it is written anew`()
+        async throws
+    {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        #expect(await store.append(message("4", from: CustomerID("d"))) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.finish(delivery, result: .handled)
+        await store.close()
+        let name = ConversationFixture.path(business, customer)
+        let folder = Directory.parent(of: file)
+        let other = directory.path + "/conversations/" + ConversationFixture.path(business, CustomerID("d"))
+        let kept = try [file, other].map { try File($0, for: .reading).readAll() }
+        try Directory.rename(folder, to: directory.path + "/away")
+        // Leads to itself, for ever.
+        #expect(symlink(folder, folder) == 0)
+        try AtomicFile.write(Array("broken\n".utf8), to: other)
+        // As a server leaves it that may not move the file.
+        let placeholder = directory.path + "/damaged/" + name
+        try Directory.make(Directory.parent(of: placeholder))
+        try AtomicFile.write([], to: placeholder)
+        let kinds = try verify().map(\.kind)
+        #expect(kinds.contains(.conversationUnreadable) && kinds.contains(.conversationQuarantined))
+        let again = try directory.open()
+        _ = try await again.rebuild()
+        #expect(again.statistics.quarantinedConversations == 1)
+        await again.close()
+        #expect(try File(other, for: .reading).readAll() == kept[1])
+        #expect(directory.log.lines.count { $0.contains("cannot be rebuilt") } == 1)
+        try Directory.remove(folder)
+        try Directory.rename(directory.path + "/away", to: folder)
+        let mended = try directory.open()
+        #expect(try await mended.rebuild().lostLines == 0)
+        await mended.close()
+        #expect(try File(file, for: .reading).readAll() == kept[0])
+        #expect(try verify().isEmpty)
+    }
+
     @Test func `nothing is set aside while the journal itself is damaged`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
