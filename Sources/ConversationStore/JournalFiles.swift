@@ -13,6 +13,7 @@ package struct JournalFiles: Sendable {
     /// Reads the whole journal once and then each message on its own: no more than one text is in memory, and about a
     /// hundred bytes for each message. Leaves out what is being written. Throws ``StoreError/damaged(file:line:)`` when
     /// a line is not what was written, and ``StoreError/quarantined(file:)`` when a segment was set aside for that.
+    /// Where a segment is cut off in front of others, or records between two are gone, it throws behind the last message.
     package func forEach(
         where wanted: (JournalEvent) -> Bool = { _ in true }, _ body: (JournalEvent) throws -> Void
     ) throws {
@@ -49,32 +50,53 @@ package struct JournalFiles: Sendable {
     }
 
     /// Reads every segment, in order; nothing when there is no journal.
+    ///
+    /// Returns which segment's end is gone, though records stand behind it.
+    @discardableResult
     func forEachRecord(
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
-    ) throws(StoreError) {
+    ) throws(StoreError) -> StoreError? {
         // What it had is not "nothing".
         if let damaged = try names().first(where: { $0.hasSuffix(SegmentName.damagedSuffix) }) {
             throw .quarantined(file: directory + "/" + damaged)
         }
         let segments = try segments()
         let abandoned = try abandoned(segments)
+        var missing: StoreError?
+        var hole: StoreError?
+        var end: (segment: UInt64, next: UInt64)?
         for segment in segments {
-            guard let file = try open(segment) else { continue }
+            guard let file = try open(segment) else {
+                // All that were before it have gone too.
+                (hole, end) = (nil, nil)
+                continue
+            }
+            if let end, segment > end.next, !abandoned.contains(end.next) {
+                hole = hole ?? .damaged(file: path(end.segment), line: 0)
+            }
             var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
             while let line = try reading(segment, { () throws(SystemError) in try lines.next() }) {
                 // The checksum held, so this is what was written.
                 guard let record = JournalRecord(lines.buffer[line.range]) else { continue }
                 try body(record, line.record, lines.location(of: line, in: segment))
             }
-            if case .damaged(let line) = lines.scan.verdict {
-                throw .damaged(file: path(segment), line: line)
+            // A last batch that is not complete was never acknowledged, unless records came behind it.
+            if lines.scan.lines > 0 { missing = missing ?? hole }
+            switch lines.scan.verdict {
+            case .damaged(let line): throw .damaged(file: path(segment), line: line)
+            case .powerCut(let line): hole = hole ?? .damaged(file: path(segment), line: line)
+            case .sound: break
             }
+            var next = max(end?.next ?? 0, lines.scan.expected)
+            for range in abandoned.ranges where range.contains(next) { next = range.upperBound + 1 }
+            end = (segment, next)
         }
+        return missing
     }
 
     private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
         var traces: [UInt64: EventTrace] = [:]
-        try forEachRecord { record, number, location throws(StoreError) in
+        let missing = try forEachRecord { record, number, location throws(StoreError) in
             if let subject = record.subject {
                 if case .carried = record, traces[subject] == nil, wanted?.contains(subject) ?? true {
                     traces[subject] = EventTrace(location, isCarried: true)
@@ -101,6 +123,8 @@ package struct JournalFiles: Sendable {
             }
             try body(event)
         }
+        // Who named records has them all.
+        if wanted == nil, let missing { throw missing }
     }
 
     func abandoned(_ segments: [UInt64]) throws(StoreError) -> AbandonedRecords {
