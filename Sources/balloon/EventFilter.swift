@@ -24,8 +24,8 @@ struct EventFilter: ParsableArguments {
     /// Whether the event is one of them.
     func admits(_ event: JournalEvent) -> Bool {
         (status == nil || event.status == status) && (business == nil || event.business.rawValue == business)
-            && (kind == nil || event.kind == kind)
             && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true
+            && (kind == nil || EventRendering.kind(event) == kind)
     }
 }
 

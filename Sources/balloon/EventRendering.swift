@@ -51,7 +51,7 @@ enum EventRendering {
     }
 
     /// The kind; of one that nobody has looked at yet, what it will be.
-    private static func kind(_ event: JournalEvent) -> Kind {
+    static func kind(_ event: JournalEvent) -> Kind {
         event.kind ?? content(event)?.kind ?? .unrecognized
     }
 

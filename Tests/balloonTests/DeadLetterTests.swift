@@ -154,6 +154,66 @@ import Testing
         }
     }
 
+    @Test func `what waits is found by the kind that the list shows`() async throws {
+        let directory = TemporaryDirectory()
+        let store = try ConversationStore.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        for id in ["parked", "pending"] {
+            store.append(
+                ReceivedMessage(
+                    business: BusinessID("b-1"), customer: CustomerID(id), id: MessageID(id),
+                    message: Array(#"{"id":"\#(id)","v":1,"type":"text","body":"hello"}"#.utf8))
+            ) { #expect($0 == .stored) }
+            let delivery = try #require(await store.nextDelivery(for: BusinessID("b-1")))
+            store.postpone(delivery, after: .seconds(3600), parks: id == "parked")
+        }
+        await store.close()
+        let shell = Shell(directory: directory.path)
+        let all = try await shell.run("balloon events list").output
+        #expect(all.split(separator: "\n").map { $0.contains("  text: hello") } == [true, true])
+        #expect(all.contains("  parked  ") && all.contains("  pending  "))
+        #expect(try await shell.run("balloon events list --kind text").output == all)
+        #expect(try await shell.run("balloon events list --kind form").output == "")
+    }
+
+    @Test(arguments: [true, false])
+    func `a list whose journal was cut off is not taken for a whole one`(_ isInsideLine: Bool) async throws {
+        let directory = TemporaryDirectory()
+        var configuration = StoreConfiguration(directory: directory.file("data"))
+        configuration.maximumSegmentAge = .zero
+        let store = try ConversationStore.open(configuration, logger: LogCollector().logger)
+        for id in ["1", "2", "3"] { try await end(id, with: .failed(reason: "no"), in: store) }
+        await store.close()
+        let shell = Shell(directory: directory.path)
+        for list in ["events list", "deadletters list"] {
+            let sound = try await shell.run("balloon \(list)")
+            #expect(sound.status == 0 && sound.output.split(separator: "\n").count == 3, "\(sound.errors)")
+        }
+        let journal = directory.file("data/journal")
+        let segments = try Directory.names(in: journal).sorted()
+        try #require(segments.count > 2)
+        try cut(journal + "/" + segments[segments.count - 1], isInsideLine: isInsideLine)
+        #expect(try await shell.run("balloon events list").status == 0)
+        try cut(journal + "/" + segments[0], isInsideLine: isInsideLine)
+        #expect(try await shell.run("balloon conversations verify").status == 65)
+        for list in ["events list", "deadletters list --json", "deadletters drop --all"] {
+            let result = try await shell.run("balloon \(list)")
+            #expect(result.status == 65, "\(list)")
+            #expect(result.errors.contains("\(segments[0]) is damaged"), "\(list)")
+            // The others are shown, and nothing is done about them.
+            #expect(result.output.isEmpty == list.contains("drop"), "\(list)")
+        }
+    }
+
+    /// Takes the last line away, or its end.
+    private func cut(_ path: String, isInsideLine: Bool) throws {
+        let bytes = try File(path, for: .reading).readAll()
+        let lines = bytes.split(separator: UInt8(ascii: "\n"))
+        let last = try #require(lines.last)
+        let kept = isInsideLine ? last.startIndex + last.count / 2 : last.startIndex
+        try AtomicFile.write(Array(bytes[..<kept]), to: path)
+    }
+
     @Test func `a server that runs is asked to replay, and a replay is dry unless it is to be sent`()
         async throws
     {
