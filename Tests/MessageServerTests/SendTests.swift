@@ -5,6 +5,7 @@ import BalloonTransport
 import BalloonWire
 import BusinessMessages
 import ConversationStore
+import Glibc
 import Simulator
 import TestSupport
 import Testing
@@ -99,6 +100,31 @@ import Testing
             let refusal = try await post(Self.request(message, to: customer.id, files: files), server)
             #expect(refusal.status == 400)
         }
+        await server.stop()
+    }
+
+    @Test(arguments: [(ENOSPC, 503), (EROFS, 503), (ENOENT, 400), (EFBIG, 400)])
+    func `a file for which there is no room is not the request's fault`(_ code: Int32, _ status: Int) {
+        let answer = SendRoute.answer(to: SendRefusal.fileUnreadable(SystemError("write", code: code)))
+        #expect(answer.status.code == status)
+    }
+
+    @Test func `why a rebuild failed is in the log too`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        let journal = server.directory.file("data/journal")
+        let segment = journal + "/" + (try #require(Directory.names(in: journal).first))
+        try File(segment, for: .overwriting).write(Array("####".utf8), at: 10)
+        var post = TransportRequest(
+            method: "POST", url: "http://localhost/rebuild", allowsPlainHTTP: true)
+        post.unixSocket = server.directory.file("data/control.sock")
+        #expect(try await server.transport.send(post).status == 400)
+        #expect(
+            server.log.lines.contains {
+                $0.contains("conversations cannot be rebuilt") && $0.contains("is damaged at line 1")
+            })
         await server.stop()
     }
 

@@ -23,10 +23,10 @@ package enum ControlRoutes {
             logger.warning("the data directory's path is too long for a control socket")
             return []
         }
-        return [HTTPListener(address, routes: make(store: store) + others)]
+        return [HTTPListener(address, routes: make(store: store, logger) + others)]
     }
 
-    static func make(store: ConversationStore) -> [HTTPRoute] {
+    static func make(store: ConversationStore, _ logger: Logger) -> [HTTPRoute] {
         [
             route("/replay") { records in try await store.replay(records) },
             route("/drop") { records in
@@ -40,6 +40,7 @@ package enum ControlRoutes {
                     do {
                         responder.respond(HTTPResponse(.ok, json: try await store.rebuild().json))
                     } catch {
+                        logger.error("conversations cannot be rebuilt", metadata: ["error": "\(error)"])
                         responder.respond(HTTPResponse(.badRequest, json: refusal(error)))
                     }
                 }

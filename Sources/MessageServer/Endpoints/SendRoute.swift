@@ -1,10 +1,11 @@
 import BalloonHTTP
 import BalloonJSON
+import BalloonPOSIX
 
 /// `POST /send` on `DATA/control.sock`: a message that a business sends of its own accord; see ``SendRequest``.
 ///
 /// 200 with a ``SendAnswer`` as soon as the message has ended, or when the time to wait is over; 400 with
-/// `{"error":"…"}` for what is not even tried, and 503 when it cannot be made durable.
+/// `{"error":"…"}` for what is not even tried, and 503 when it or its files cannot be made durable.
 struct SendRoute: Sendable {
     let deliveries: DeliveryPipeline
     let registry: HandlerRegistry
@@ -25,14 +26,23 @@ struct SendRoute: Sendable {
             guard let request = SendRequest(body) else { throw SendRefusal.malformed }
             guard registry.contains(request.business) else { throw SendRefusal.businessUnknown }
             return HTTPResponse(.ok, json: try await deliveries.send(request).json)
-        } catch let refusal as SendRefusal {
-            return HTTPResponse(.badRequest, json: error(refusal.reason))
         } catch {
-            return HTTPResponse(.serviceUnavailable, json: self.error("\(error)"))
+            return Self.answer(to: error)
         }
     }
 
-    private func error(_ reason: String) -> [UInt8] {
+    static func answer(to error: any Error) -> HTTPResponse {
+        guard let refusal = error as? SendRefusal else {
+            return HTTPResponse(.serviceUnavailable, json: Self.error("\(error)"))
+        }
+        // The disk's trouble, not the request's.
+        if case .fileUnreadable(let reason) = refusal, reason.isDiskWide {
+            return HTTPResponse(.serviceUnavailable, json: Self.error(refusal.reason))
+        }
+        return HTTPResponse(.badRequest, json: Self.error(refusal.reason))
+    }
+
+    private static func error(_ reason: String) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { $0.field("error", reason) }
         return writer.finish()
