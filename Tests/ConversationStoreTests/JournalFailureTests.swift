@@ -51,6 +51,8 @@ struct JournalFailureTests {
         // The cut may have failed as well, or not have reached the disk.
         let copy = try directory.copy()
         try copy.write(sound + journalLine(3, batch: 3, messageMembers("m2")), to: "000000000001.jsonl")
+        // Nothing that counted is gone.
+        #expect(try JournalFiles(dataDirectory: copy.path).events { _ in true }.count == 2)
         let reopened = try copy.open()
         #expect(reopened.statistics.pendingDeliveries == 2)
         #expect(try await reopened.lease().id == MessageID("m1"))
@@ -73,6 +75,8 @@ struct JournalFailureTests {
         #expect(abandoned["from"]?.int == 3)
         #expect((abandoned["to"]?.int ?? 0) + 2 == abandoned["record"]?.int)
         let copy = try directory.copy()
+        // Nothing that counted is gone.
+        #expect(try JournalFiles(dataDirectory: copy.path).events { _ in true }.count == 2)
         let reopened = try copy.open()
         #expect(reopened.statistics.pendingDeliveries == 2)
         #expect(await reopened.append(message("m2")) == .stored)
