@@ -49,13 +49,11 @@ struct IsolationTests {
             }
         }
         await server.stages.first { $0.stage == .record && $0.business == BridgedServer.business(0) }
-        // What one event costs in either case, on a machine that does other things too; a deadline is 2 s. Other things
-        // pass, and what a handler does to its neighbours would not.
-        let bound = quiet[4] * 20 + .milliseconds(200)
-        var beside = try await waits(server, 8)
-        let patience = ContinuousClock.now + .seconds(60)
-        while beside[4] >= bound, ContinuousClock.now < patience { beside = try await waits(server, 8) }
-        #expect(beside[4] < bound, "\(fault): \(quiet[4]) alone, \(beside[4]) beside it")
+        let beside = try await waits(server, 8)
+        // What one event costs in either case, on a machine that does other things too; a deadline is 2 s.
+        #expect(
+            beside[4] < quiet[4] * 20 + .milliseconds(200),
+            "\(fault): \(quiet[4]) alone, \(beside[4]) beside it")
         #expect(try await server.readiness() == 200)
         // Replaced by one that works, it finds its events in their order.
         if ["stuck", "garbage"].contains(fault) {
