@@ -11,9 +11,10 @@ WORKDIR /build
 # The dependencies change more rarely than the sources do, so they get a layer of their own.
 COPY Package.swift ./
 RUN swift package resolve
-# The manifest names the test targets' folders: they must be there, but nothing in them is compiled.
+# The manifest names folders in Tests and config: they must exist, but the product compiles nothing in them.
 COPY Sources Sources
 COPY Tests Tests
+COPY config config
 RUN swift build --configuration release --product balloon --static-swift-stdlib \
     && strip -o /usr/local/bin/balloon .build/release/balloon
 

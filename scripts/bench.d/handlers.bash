@@ -14,7 +14,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 if [ -z "$binary" ]; then
-    build=(swift build --configuration release --product HandlerBench)
+    build=(env BALLOON_BENCH=1 swift build --configuration release --product HandlerBench)
     "${build[@]}" >&2
     binary=$("${build[@]}" --show-bin-path)/HandlerBench
 fi

@@ -16,7 +16,7 @@ clang -O2 -shared -fPIC -o "$tools/allocations.so" scripts/bench.d/allocations.c
 
 note() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 
-build=(swift build --configuration release --product BenchServer --static-swift-stdlib)
+build=(env BALLOON_BENCH=1 swift build --configuration release --product BenchServer --static-swift-stdlib)
 "${build[@]}" >&2
 bench_server=$("${build[@]}" --show-bin-path)/BenchServer
 
