@@ -73,7 +73,7 @@ let package = Package(
                 "BalloonJSON",
             ], [logging]),
         target(
-            "ConversationStore", ["BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"],
+            "MessageStore", ["BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"],
             [logging]),
         target(
             "GatewayClient",
@@ -88,14 +88,14 @@ let package = Package(
         target(
             "MessageServer",
             [
-                "GatewayClient", "ConversationStore", "HandlerKit", "BalloonHTTP", "BalloonTLS",
+                "GatewayClient", "MessageStore", "HandlerKit", "BalloonHTTP", "BalloonTLS",
                 "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
             ], [logging]),
         .executableTarget(
             name: "balloon",
             dependencies: [
-                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "ConversationStore",
+                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "MessageStore",
                 "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
                 "BusinessMessages", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -135,12 +135,12 @@ let package = Package(
             "HandlerBridgesTests",
             [
                 "HandlerBridges", "HandlerProtocol", "HandlerKit", "MessageServer", "Simulator",
-                "ConversationStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
+                "MessageStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
                 "BalloonPOSIX", "BusinessMessages", "ShopExample",
             ]),
         testTarget(
-            "ConversationStoreTests",
-            ["ConversationStore", "BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"]),
+            "MessageStoreTests",
+            ["MessageStore", "BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"]),
         testTarget(
             "GatewayClientTests",
             [
@@ -156,14 +156,14 @@ let package = Package(
         testTarget(
             "MessageServerTests",
             [
-                "MessageServer", "Simulator", "GatewayClient", "ConversationStore", "HandlerKit",
+                "MessageServer", "Simulator", "GatewayClient", "MessageStore", "HandlerKit",
                 "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
                 "BusinessMessages", "CrashTestServer",
             ]),
         testTarget(
             "balloonTests",
             [
-                "balloon", "MessageServer", "GatewayClient", "ConversationStore", "Simulator",
+                "balloon", "MessageServer", "GatewayClient", "MessageStore", "Simulator",
                 "BalloonTransport",
                 "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
@@ -178,7 +178,7 @@ if Context.environment["BALLOON_BENCH"] == "1" {
         .executableTarget(
             name: "BenchServer",
             dependencies: [
-                "MessageServer", "ConversationStore", "HandlerKit", "BalloonHTTP", "BalloonPOSIX",
+                "MessageServer", "MessageStore", "HandlerKit", "BalloonHTTP", "BalloonPOSIX",
                 "BusinessMessages", logging,
             ],
             path: "scripts/bench.d/server",

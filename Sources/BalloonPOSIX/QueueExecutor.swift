@@ -3,7 +3,7 @@ package import Dispatch
 /// Runs an actor's jobs, one after the other on a serial Dispatch queue of its own.
 ///
 /// For actors that wait for the disk or sit on a Dispatch source: none of them may hold a thread of the cooperative
-/// pool. Tasks have a ``GrowingExecutor``.
+/// pool. Tasks have a ``BlockingTaskExecutor``.
 package final class QueueExecutor: SerialExecutor {
     /// The queue; work may also be put on it directly.
     package let queue: DispatchQueue

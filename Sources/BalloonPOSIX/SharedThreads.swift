@@ -10,14 +10,14 @@ package final class SharedThreads: Sendable {
     fileprivate struct Queue {
         let maximumThreads: Int
         /// Tasks keep the executor alive whose jobs they are.
-        unowned var executor: GrowingExecutor?
+        unowned var executor: BlockingTaskExecutor?
         var jobs = Line<UnownedJob>()
         var running = 0
         /// Jobs whose turn came while as many ran as may.
         var heldUp = 0
 
         /// Counts a job that begins, and returns whose it is; nil when it must wait for another to end.
-        mutating func beginNext() -> GrowingExecutor? {
+        mutating func beginNext() -> BlockingTaskExecutor? {
             guard running < maximumThreads else {
                 heldUp += 1
                 return nil
@@ -81,7 +81,7 @@ package final class SharedThreads: Sendable {
         }
     }
 
-    func enqueue(_ job: UnownedJob, of executor: GrowingExecutor) {
+    func enqueue(_ job: UnownedJob, of executor: BlockingTaskExecutor) {
         let (thread, looks) = state.withLock { state -> (Int?, Bool) in
             state.append(job, of: executor)
             if state.threadCount == 0 { return (state.addThread(), false) }
@@ -113,7 +113,7 @@ package final class SharedThreads: Sendable {
 
     private func start(_ thread: Int) {
         ThreadPool.shared.run {
-            var last: GrowingExecutor?
+            var last: BlockingTaskExecutor?
             while let (job, executor) = self.next(on: thread, after: last) {
                 // As the task's executor and no actor's: otherwise every call of an async function is enqueued anew.
                 unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
@@ -124,8 +124,8 @@ package final class SharedThreads: Sendable {
 
     /// The next job for a thread that has run one of `last`; nil when the thread is to end.
     private func next(
-        on thread: Int, after last: GrowingExecutor?
-    ) -> (job: UnownedJob, executor: GrowingExecutor)? {
+        on thread: Int, after last: BlockingTaskExecutor?
+    ) -> (job: UnownedJob, executor: BlockingTaskExecutor)? {
         state.withLock { state in
             if let last { state.end(at: last.place) }
             let next = state.begin(on: thread)
@@ -136,7 +136,7 @@ package final class SharedThreads: Sendable {
 }
 
 extension SharedThreads.State {
-    fileprivate mutating func append(_ job: UnownedJob, of executor: GrowingExecutor) {
+    fileprivate mutating func append(_ job: UnownedJob, of executor: BlockingTaskExecutor) {
         queues[executor.place]?.executor = executor
         queues[executor.place]?.jobs.append(job)
         turns.append(executor.place)
@@ -159,7 +159,7 @@ extension SharedThreads.State {
     }
 
     /// Takes the next job for a thread; nil when there is none, or too many threads.
-    fileprivate mutating func begin(on thread: Int) -> (job: UnownedJob, executor: GrowingExecutor)? {
+    fileprivate mutating func begin(on thread: Int) -> (job: UnownedJob, executor: BlockingTaskExecutor)? {
         // Only while somebody looks, who sees when the others block after all.
         if leaving > 0, isLooking {
             leaving -= 1

@@ -26,7 +26,7 @@ package final class TerminationSignals {
         // A peer that went away is an error of the call that wrote to it, not the end of the process.
         _ = signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "balloon.signals")
-        let seen = FirstTime()
+        let seen = OnceFlag()
         return numbers.map { number in
             SignalSource(number, on: queue) {
                 if seen.take() { first(128 + number) } else { exit(128 + number) }

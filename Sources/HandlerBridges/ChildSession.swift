@@ -34,7 +34,7 @@ actor ChildSession {
     /// What takes the messages that answer no event.
     private let host: HandlerHost?
     /// Where its process is written down, if it is.
-    private let remnant: Remnant?
+    private let remnant: OrphanProcessFile?
     private var repliesUnderWay = 0
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var nextID = 1
@@ -61,7 +61,7 @@ actor ChildSession {
 
     init(
         label: String, loop: DescriptorLoop, timings: ChildTimings, host: HandlerHost?, tail: LogTail,
-        remnant: Remnant? = nil, logger: Logger
+        remnant: OrphanProcessFile? = nil, logger: Logger
     ) {
         self.remnant = remnant
         self.loop = loop

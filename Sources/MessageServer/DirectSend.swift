@@ -1,5 +1,5 @@
-import ConversationStore
 package import Logging
+import MessageStore
 
 /// Sends one message from a data directory that no server owns.
 package enum DirectSend {
@@ -14,7 +14,7 @@ package enum DirectSend {
         guard configuration.businesses.contains(where: { $0.businessID == request.business }) else {
             throw SendRefusal.businessUnknown
         }
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: configuration.dataDirectory), logger: logger)
         do {
             let deliveries = try DeliveryPipeline.make(

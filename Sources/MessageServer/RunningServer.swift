@@ -2,18 +2,18 @@ import BalloonHTTP
 package import BalloonPOSIX
 import BalloonTLS
 import BusinessMessages
-import ConversationStore
 import GatewayClient
 package import HandlerKit
 package import Logging
+import MessageStore
 import Synchronization
 
 /// A server that is put together, started and stopped in one order and its mirror.
 package final class RunningServer: Sendable {
     private let configuration: ServerConfiguration
-    private let store: ConversationStore
+    private let store: Store
     private let registry: HandlerRegistry
-    private let making: HandlerMaking
+    private let making: HandlerBuilder
     private let resolver: PayloadResolver
     private let deliveries: DeliveryPipeline
     private let sweep: AttachmentSweep
@@ -36,14 +36,14 @@ package final class RunningServer: Sendable {
         FreeMemory.returnLargeBlocks()
         let observer = observer ?? LogObserver(logger)
         let isDraining = DrainFlag()
-        let making = HandlerMaking(factories: handlers, unasked: UnaskedMessages(), logger: logger)
+        let making = HandlerBuilder(factories: handlers, unasked: ProactiveMessages(), logger: logger)
         let registry = HandlerRegistry(try making.make(configuration))
         let tls = try configuration.tls?.credentials()
         var storeConfiguration = configuration.store.configuration(
             directory: configuration.dataDirectory)
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 8), 4096)
-        let store = try ConversationStore.open(storeConfiguration, logger: logger)
+        let store = try Store.open(storeConfiguration, logger: logger)
         making.unasked.open(store)
         let deliveries = try DeliveryPipeline.make(
             configuration, store: store, observer: observer, logger: logger)

@@ -1,7 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
+import MessageStore
 
 /// Conversations as people and programs read them on standard output; every result ends its line.
 enum ConversationRendering {

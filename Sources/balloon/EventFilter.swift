@@ -1,7 +1,7 @@
 public import ArgumentParser
 import BalloonPOSIX
 public import BusinessMessages
-package import ConversationStore
+package import MessageStore
 
 /// Which of a data directory's events a command is about.
 struct EventFilter: ParsableArguments {

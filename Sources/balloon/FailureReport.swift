@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BalloonTransport
-import ConversationStore
 import MessageServer
+import MessageStore
 import Simulator
 
 /// What a person at a terminal is told about a failure, and the exit code for a program.

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BalloonTransport
-import ConversationStore
 import MessageServer
+import MessageStore
 
 /// Changes of a data directory: by the server that owns it, or on the directory itself when none does.
 ///
@@ -23,7 +23,7 @@ enum StoreChange {
     }
 
     /// Writes what is missing in the conversations.
-    static func rebuild(data: String) async throws -> ConversationStore.Rebuilt {
+    static func rebuild(data: String) async throws -> Store.Rebuilt {
         try await change(data, "rebuild", [], ControlRoutes.rebuilt(in:)) { store in
             try await store.rebuild()
         }
@@ -31,16 +31,16 @@ enum StoreChange {
 
     private static func change<Result>(
         _ data: String, _ name: String, _ body: [UInt8], _ read: ([UInt8]) -> Result?,
-        alone: (ConversationStore) async throws -> Result
+        alone: (Store) async throws -> Result
     ) async throws -> Result {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))
         }
         // What a mistyped path names is not made a data directory.
-        try ConversationStore.check(data)
+        try Store.check(data)
         if let answer = try await askServer(data, name, body, read) { return answer }
         // Takes the lock, so that no server can begin meanwhile; the next one delivers.
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: data), logger: LogOptions.start())
         do {
             let result = try await alone(store)

@@ -75,7 +75,7 @@ private final class Steps: Sendable {
     }
 
     @Test func `a task is one job until it must wait, however many functions it calls`() async {
-        let executor = GrowingExecutor()
+        let executor = BlockingTaskExecutor()
         let steps = Steps()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
@@ -89,7 +89,7 @@ private final class Steps: Sendable {
     }
 
     @Test func `jobs that block have a thread each, up to the bound`() async {
-        let executor = GrowingExecutor(maximumThreads: 5)
+        let executor = BlockingTaskExecutor(maximumThreads: 5)
         let (began, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 { group.addTask(executorPreference: executor) { block(began, release) } }
@@ -102,7 +102,7 @@ private final class Steps: Sendable {
     }
 
     @Test func `one thread runs jobs in their order`() async {
-        let executor = GrowingExecutor()
+        let executor = BlockingTaskExecutor()
         let steps = Steps()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
@@ -113,7 +113,7 @@ private final class Steps: Sendable {
     }
 
     @Test func `only the first caller is the first`() async {
-        let time = FirstTime()
+        let time = OnceFlag()
         let taken = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<100 { group.addTask { time.take() } }
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }

@@ -86,8 +86,8 @@ import Testing
     }
 }
 
-private func executor(_ maximumThreads: Int, _ threads: SharedThreads) -> GrowingExecutor {
-    GrowingExecutor(maximumThreads: maximumThreads, on: threads)
+private func executor(_ maximumThreads: Int, _ threads: SharedThreads) -> BlockingTaskExecutor {
+    BlockingTaskExecutor(maximumThreads: maximumThreads, on: threads)
 }
 
 private func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }

@@ -3,8 +3,8 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
-import ConversationStore
 import HandlerKit
+import MessageStore
 import Simulator
 import Synchronization
 import TestSupport

@@ -1,8 +1,8 @@
 import BalloonJSON
 import BalloonTransport
 import BusinessMessages
-import ConversationStore
 import HandlerKit
+import MessageStore
 import Simulator
 import Synchronization
 import TestSupport
@@ -57,7 +57,7 @@ struct LateReplyTests {
     }
 
     @Test func `the same key has the same id, whatever the other parts hold`() {
-        let id = { UnaskedMessages.id(BusinessID($0), CustomerID($1), $2) }
+        let id = { ProactiveMessages.id(BusinessID($0), CustomerID($1), $2) }
         #expect(id("b", "c", "k") == id("b", "c", "k"))
         #expect(Set([id("b", "c", "k"), id("bc", "", "k"), id("b", "ck", ""), id("", "b", "ck")]).count == 4)
         #expect(id("b", "c", "k").rawValue.utf8.count == 36)

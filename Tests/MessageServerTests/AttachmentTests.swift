@@ -4,10 +4,10 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
-import ConversationStore
 import GatewayClient
 import Glibc
 import HandlerKit
+import MessageStore
 import Simulator
 import Synchronization
 import TestSupport

@@ -36,7 +36,7 @@ import Testing
     @Test func `a call that ended before its deadline was added never expires`() async {
         let deadlines = CallDeadlines()
         let (early, late) = (deadlines.nextTicket(), deadlines.nextTicket())
-        let hasExpired = FirstTime()
+        let hasExpired = OnceFlag()
         deadlines.remove(early)
         deadlines.add(early, after: .zero) { _ = hasExpired.take() }
         await withCheckedContinuation { continuation in

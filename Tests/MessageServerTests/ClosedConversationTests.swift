@@ -1,7 +1,7 @@
 import BalloonTransport
 import BusinessMessages
-import ConversationStore
 import HandlerKit
+import MessageStore
 import Simulator
 import TestSupport
 import Testing

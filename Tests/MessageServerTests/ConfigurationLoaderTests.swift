@@ -3,10 +3,10 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
-import ConversationStore
 import HandlerKit
 import Logging
 import MessageServer
+import MessageStore
 import TestSupport
 import Testing
 

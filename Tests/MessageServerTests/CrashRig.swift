@@ -3,8 +3,8 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
-import ConversationStore
 import Glibc
+import MessageStore
 import Simulator
 import TestSupport
 import Testing

@@ -1,10 +1,10 @@
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
-import ConversationStore
 import Dispatch
 import Glibc
 import HandlerKit
+import MessageStore
 import Simulator
 import Synchronization
 import TestSupport

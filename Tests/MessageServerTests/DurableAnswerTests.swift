@@ -3,8 +3,8 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
-import ConversationStore
 import Dispatch
+import MessageStore
 import Simulator
 import Synchronization
 import TestSupport
@@ -17,7 +17,7 @@ import Testing
     @Test func `the answer comes after the sync, not before`() async throws {
         let disk = HeldDisk()
         let webhook = try await Webhook(disk: disk)
-        let hasAnswered = FirstTime()
+        let hasAnswered = OnceFlag()
         let answer = Task {
             let response = try await webhook.customer.post(webhook.customer.message(.text))
             _ = hasAnswered.take()
@@ -101,7 +101,7 @@ import Testing
 /// The ingest path alone: a socket, the pipeline and a store on a disk of the test's choosing.
 private struct Webhook {
     let directory = TemporaryDirectory()
-    let store: ConversationStore
+    let store: Store
     let http: HTTPServer
     let customer: SimulatedCustomer
     private let address: String
@@ -115,7 +115,7 @@ private struct Webhook {
         storeConfiguration.disk = disk
         storeConfiguration.probeInterval = .milliseconds(10)
         change(&storeConfiguration)
-        store = try ConversationStore.open(storeConfiguration, logger: LogCollector().logger)
+        store = try Store.open(storeConfiguration, logger: LogCollector().logger)
         let business = ServerUnderTest.business
         let route = WebhookRoute.make(
             ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: []),

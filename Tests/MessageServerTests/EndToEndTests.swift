@@ -2,8 +2,8 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonTransport
 import BusinessMessages
-import ConversationStore
 import HandlerKit
+import MessageStore
 import Simulator
 import TestSupport
 import Testing

@@ -1,10 +1,10 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
-import ConversationStore
 import GatewayClient
 import Glibc
 import HandlerKit
+import MessageStore
 import Simulator
 import Synchronization
 import TestSupport
@@ -161,7 +161,7 @@ import Testing
         #expect(told.allSatisfy { $0.contains("reply accepted") }, "\(told)")
         #expect(test.log.lines.contains { $0.hasPrefix("debug") && $0.contains("given back") })
 
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: test.directory.file("data")), logger: test.log.logger)
         #expect(store.statistics.pendingDeliveries == customers)
         await store.close()
@@ -223,7 +223,7 @@ import Testing
         #expect(given.count == 1)
         #expect(given.allSatisfy { $0.hasPrefix("debug") && $0.contains("nobody takes events any more") })
         #expect(!test.log.lines.contains { $0.contains("CancellationError") })
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: test.directory.file("data")), logger: test.log.logger)
         let delivery = await store.nextDelivery(for: ServerUnderTest.business)
         #expect(delivery?.attempt == 1)

@@ -2,7 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
-import ConversationStore
+import MessageStore
 import Simulator
 import Synchronization
 import Testing

@@ -1,8 +1,8 @@
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
-import ConversationStore
 import HandlerKit
+import MessageStore
 import Simulator
 import TestSupport
 
@@ -14,7 +14,7 @@ struct PipelineUnderTest {
     let log = LogCollector()
     let stages = StageCollector()
     let gateway: FakeGateway
-    let store: ConversationStore
+    let store: Store
     let lane: BusinessLane
     var pipeline: DeliveryPipeline
 
@@ -29,7 +29,7 @@ struct PipelineUnderTest {
         var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
         storeConfiguration.disk = disk
         storeConfiguration.probeInterval = .milliseconds(20)
-        store = try ConversationStore.open(storeConfiguration, logger: log.logger)
+        store = try Store.open(storeConfiguration, logger: log.logger)
         pipeline = try DeliveryPipeline.make(
             configuration, store: store, observer: stages.and(LogObserver(log.logger)), logger: log.logger)
         let business = ServerUnderTest.business
@@ -38,7 +38,7 @@ struct PipelineUnderTest {
         }
         lane = BusinessLane(
             BusinessHandler(
-                business: business, slug: "one", life: HandlerLife(handler, host: host), concurrency: 16,
+                business: business, slug: "one", life: HandlerLifecycle(handler, host: host), concurrency: 16,
                 deadline: .seconds(60), logger: log.logger))
         lane.current.start()
     }

@@ -2,8 +2,8 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
-import ConversationStore
 import HandlerKit
+import MessageStore
 import Simulator
 import TestSupport
 import Testing
@@ -67,7 +67,7 @@ import Testing
         _ choice: Int, _ milliseconds: Int64, _ isRepetition: Bool
     ) async throws {
         let directory = TemporaryDirectory()
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         let start = Timestamp(milliseconds: 1_800_000_000_000)
         let first = try await lease(store, id: "a", choice: 1, at: start)
@@ -83,7 +83,7 @@ import Testing
     }
 
     private func lease(
-        _ store: ConversationStore, id: String, choice: Int, at: Timestamp
+        _ store: Store, id: String, choice: Int, at: Timestamp
     ) async throws -> Delivery {
         store.append(message(id, choice: choice, at: at)) { #expect($0 == .stored) }
         return try #require(await store.nextDelivery(for: ServerUnderTest.business))

@@ -4,8 +4,8 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
-import ConversationStore
 import Glibc
+import MessageStore
 import Simulator
 import TestSupport
 import Testing
@@ -205,7 +205,7 @@ import Testing
         let customer = CustomerID("urn:mbid:c")
         let request = try Self.request(#"{"type":"text","body":"x"}"#, to: customer)
         // A message of another customer's waits for the server, and is left alone.
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: configuration.dataDirectory), logger: log.logger)
         store.append(
             ReceivedMessage(
@@ -226,7 +226,7 @@ import Testing
         #expect(try await DirectSend.run(waiting, configuration, logger: log.logger).result == nil)
         #expect(gateway.messages().count == 1)
         await gateway.stop()
-        let again = try ConversationStore.open(
+        let again = try Store.open(
             StoreConfiguration(directory: configuration.dataDirectory), logger: log.logger)
         #expect(again.statistics.pendingDeliveries == 2)
         await again.close()

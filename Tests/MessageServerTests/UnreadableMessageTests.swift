@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
-import ConversationStore
+import MessageStore
 import Simulator
 import TestSupport
 import Testing
@@ -17,7 +17,7 @@ import Testing
         let customer = CustomerID("urn:mbid:deep")
         let depth = 300
         let deep = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         let answer = await withCheckedContinuation { continuation in
             store.append(

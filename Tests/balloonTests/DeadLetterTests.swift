@@ -1,7 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
+import MessageStore
 import TestSupport
 import Testing
 
@@ -9,7 +9,7 @@ import Testing
     /// A data directory with dead letters.
     private func directory(count: Int = 1) async throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         for number in 0..<count {
             try await end(
@@ -22,7 +22,7 @@ import Testing
     /// Stores a message and ends it; without a kind as if it had never been recorded.
     private func end(
         _ id: String, of business: String = "b-1", at: Timestamp = .now(), as kind: Kind? = nil,
-        with result: DeliveryResult, in store: ConversationStore
+        with result: DeliveryResult, in store: Store
     ) async throws {
         let business = BusinessID(business)
         let text =
@@ -128,7 +128,7 @@ import Testing
         _ filter: String, _ expected: [String]
     ) async throws {
         let directory = TemporaryDirectory()
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         let events: [(id: String, business: String, hour: Int, kind: Kind, result: DeliveryResult)] = [
             ("failed", "b-1", 11, .text, .failed(reason: "no")),
@@ -156,7 +156,7 @@ import Testing
 
     @Test func `what waits is found by the kind that the list shows`() async throws {
         let directory = TemporaryDirectory()
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         for id in ["parked", "pending"] {
             store.append(
@@ -181,7 +181,7 @@ import Testing
         let directory = TemporaryDirectory()
         var configuration = StoreConfiguration(directory: directory.file("data"))
         configuration.maximumSegmentAge = .zero
-        let store = try ConversationStore.open(configuration, logger: LogCollector().logger)
+        let store = try Store.open(configuration, logger: LogCollector().logger)
         for id in ["1", "2", "3"] { try await end(id, with: .failed(reason: "no"), in: store) }
         await store.close()
         let shell = Shell(directory: directory.path)

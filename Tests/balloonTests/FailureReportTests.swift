@@ -1,9 +1,9 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
-import ConversationStore
 import Glibc
 import MessageServer
+import MessageStore
 import Simulator
 import Testing
 

@@ -2,9 +2,9 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
-import ConversationStore
 import GatewayClient
 import Logging
+import MessageStore
 import TestSupport
 import Testing
 

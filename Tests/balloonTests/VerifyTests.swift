@@ -1,14 +1,14 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
+import MessageStore
 import TestSupport
 import Testing
 
 @Suite struct VerifyTests {
     /// A data directory with one conversation of two messages; returns its file.
     private func fill(_ directory: TemporaryDirectory) async throws -> String {
-        let store = try ConversationStore.open(
+        let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         for id in ["1", "2"] {
             let text = #"{"id":"\#(id)","v":1,"type":"text","body":"hello"}"#

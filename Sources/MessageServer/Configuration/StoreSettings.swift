@@ -1,4 +1,4 @@
-package import ConversationStore
+package import MessageStore
 
 /// What the store keeps in memory, and for how long it knows a message again.
 ///

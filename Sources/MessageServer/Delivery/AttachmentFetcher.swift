@@ -1,9 +1,9 @@
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
 import GatewayClient
 import HandlerKit
 import Logging
+import MessageStore
 
 /// Fetches the files that come with messages, before they are recorded.
 ///
@@ -15,7 +15,7 @@ struct AttachmentFetcher: Sendable {
     /// How long all files of one message may take.
     var deadline = AttachmentSettings().deadline
     /// How many files are fetched at once, of all businesses together.
-    var permits = Permits(8)
+    var permits = AsyncSemaphore(8)
 
     /// What became of each attachment of a message, in their order.
     ///

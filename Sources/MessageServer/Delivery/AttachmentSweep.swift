@@ -16,7 +16,7 @@ struct AttachmentSweep: Sendable {
 
     /// Sweeps until the task is cancelled, on a queue of its own: there may be many files.
     func begin() -> Task<Void, Never> {
-        Task(executorPreference: GrowingExecutor()) { await run() }
+        Task(executorPreference: BlockingTaskExecutor()) { await run() }
     }
 
     private func run() async {

@@ -15,7 +15,7 @@ final class BusinessHandler: Sendable {
 
     /// Who answers while the handler is down.
     struct Fallback: Sendable {
-        let life: HandlerLife
+        let life: HandlerLifecycle
         let slots: HandlerSlots
         /// For how long the handler must have been down.
         let after: Duration
@@ -38,7 +38,7 @@ final class BusinessHandler: Sendable {
     /// What the configuration said, so that a reload can tell what changed.
     let fingerprint: [UInt8]
     /// Nil when the business only records.
-    let life: HandlerLife?
+    let life: HandlerLifecycle?
     let fallback: Fallback?
     let slots: HandlerSlots
     /// How long the handler may take for one delivery.
@@ -48,8 +48,8 @@ final class BusinessHandler: Sendable {
     private let state = Mutex(State())
 
     init(
-        business: BusinessID, slug: String, fingerprint: [UInt8] = [], life: HandlerLife?,
-        fallback: (life: HandlerLife, after: Duration)? = nil, concurrency: Int, deadline: Duration,
+        business: BusinessID, slug: String, fingerprint: [UInt8] = [], life: HandlerLifecycle?,
+        fallback: (life: HandlerLifecycle, after: Duration)? = nil, concurrency: Int, deadline: Duration,
         logger: Logger
     ) {
         self.business = business

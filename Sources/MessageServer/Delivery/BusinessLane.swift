@@ -7,16 +7,16 @@ import Synchronization
 final class BusinessLane: Sendable {
     let business: BusinessID
     /// One at a time of those that a handler had when the process ended: the next crash shows which of them it was.
-    let suspects = Permits(1)
+    let suspects = AsyncSemaphore(1)
     /// What runs its deliveries and the calls of its handlers: no other business waits for one that blocks.
     let threads = SharedThreads()
     /// Deliveries read and write conversations and wait for the disk, so that none of them belongs to the cooperative pool.
-    let executor: GrowingExecutor
+    let executor: BlockingTaskExecutor
     private let held: Mutex<BusinessHandler>
 
     init(_ handler: BusinessHandler) {
         business = handler.business
-        executor = GrowingExecutor(maximumThreads: max(2, ProcessorCount.available()), on: threads)
+        executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()), on: threads)
         held = Mutex(handler)
     }
 

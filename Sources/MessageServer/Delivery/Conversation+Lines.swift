@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
 import HandlerKit
+import MessageStore
 
 extension Conversation.Entry {
     /// What the store has of a message, as handlers see it.

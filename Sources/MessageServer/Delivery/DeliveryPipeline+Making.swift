@@ -1,14 +1,14 @@
 import BalloonPOSIX
-import ConversationStore
 import GatewayClient
 import Logging
+import MessageStore
 
 extension DeliveryPipeline {
     /// Puts together what delivers the messages of `store`, and the client of Apple's gateway that it uses.
     ///
     /// Throws a ``TransportError`` for lack of descriptors.
     static func make(
-        _ configuration: ServerConfiguration, store: ConversationStore, observer: any StageObserver,
+        _ configuration: ServerConfiguration, store: Store, observer: any StageObserver,
         logger: Logger
     ) throws -> DeliveryPipeline {
         var settings = GatewayConfiguration(

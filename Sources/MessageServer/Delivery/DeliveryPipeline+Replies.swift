@@ -1,6 +1,6 @@
 import BusinessMessages
-import ConversationStore
 import GatewayClient
+import MessageStore
 
 /// Stage 11: the replies of a decided delivery, in order, each until it is settled.
 extension DeliveryPipeline {

@@ -1,6 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
+import MessageStore
 
 /// What a business sends of its own accord because somebody asked for it.
 extension DeliveryPipeline {
@@ -39,7 +39,7 @@ extension DeliveryPipeline {
     }
 }
 
-extension ConversationStore {
+extension Store {
     /// Appends a message and waits for the disk.
     fileprivate func keep(_ message: ReceivedMessage) async throws {
         let result = await withCheckedContinuation { continuation in

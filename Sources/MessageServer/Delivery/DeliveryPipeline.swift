@@ -1,23 +1,23 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
 import GatewayClient
 import HandlerKit
 import Logging
+import MessageStore
 
 /// The way of a durable message to its handler, and of the replies to the gateway: stages 6 to 11.
 ///
 /// One delivery of a conversation at a time, in order; a restart goes on behind the last step that was journalled.
 struct DeliveryPipeline: Sendable {
-    let store: ConversationStore
+    let store: Store
     let gateway: GatewayClient
     let attachments: AttachmentFetcher
     let replyFiles: ReplyFiles
     let observer: any StageObserver
     let logger: Logger
     /// As those of the lanes, for messages that answer no event.
-    let executor = GrowingExecutor(maximumThreads: max(2, ProcessorCount.available()))
+    let executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()))
     let recentChoices: RecentChoices
     /// Who waits for the end of a message that the business sends of its own accord.
     let outcomes = SendOutcomes()
@@ -34,7 +34,7 @@ struct DeliveryPipeline: Sendable {
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
     func run(_ lane: BusinessLane) async {
-        let inFlight = Permits(maximumInFlight)
+        let inFlight = AsyncSemaphore(maximumInFlight)
         await withTaskExecutorPreference(lane.executor) {
             await withDiscardingTaskGroup { group in
                 while await inFlight.take() {

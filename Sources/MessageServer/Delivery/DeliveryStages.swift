@@ -1,5 +1,5 @@
 import BusinessMessages
-import ConversationStore
+import MessageStore
 
 /// Tells the observer about the stages of one delivery.
 struct DeliveryStages: Sendable {

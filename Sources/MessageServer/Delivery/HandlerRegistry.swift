@@ -112,7 +112,7 @@ extension BusinessHandler {
             throw HandlerHostError.notStored
         }
         return BusinessHandler(
-            business: old.business, slug: old.slug, life: HandlerLife(NeverReady(), host: host),
+            business: old.business, slug: old.slug, life: HandlerLifecycle(NeverReady(), host: host),
             concurrency: 1, deadline: old.deadline, logger: old.logger)
     }
 }

@@ -11,9 +11,9 @@ final class HandlerSlots: Sendable {
     struct Closed: Error {}
 
     private let maximumCount: Int
-    private let permits: Permits
+    private let permits: AsyncSemaphore
     /// Made for the first call, on the threads that it is to share.
-    private let executor = Mutex<GrowingExecutor?>(nil)
+    private let executor = Mutex<BlockingTaskExecutor?>(nil)
     private let stuck = Atomic(0)
     private let deadlines = CallDeadlines()
 
@@ -22,7 +22,7 @@ final class HandlerSlots: Sendable {
 
     init(maximumCount: Int) {
         self.maximumCount = maximumCount
-        permits = Permits(maximumCount)
+        permits = AsyncSemaphore(maximumCount)
     }
 
     /// Lowers the number of slots to `count`, or raises it again, never above what it was at first.
@@ -49,7 +49,7 @@ final class HandlerSlots: Sendable {
             if Task.isCancelled { throw CancellationError() }
             throw Closed()
         }
-        let isDecided = FirstTime()
+        let isDecided = OnceFlag()
         let executor = executor(on: threads)
         return await withCheckedContinuation { continuation in
             let ticket = deadlines.nextTicket()
@@ -73,10 +73,11 @@ final class HandlerSlots: Sendable {
             }
         }
     }
-    private func executor(on threads: SharedThreads) -> GrowingExecutor {
+    private func executor(on threads: SharedThreads) -> BlockingTaskExecutor {
         executor.withLock { executor in
             if let executor { return executor }
-            let new = GrowingExecutor(maximumThreads: maximumCount + Self.maximumChildThreads, on: threads)
+            let new = BlockingTaskExecutor(
+                maximumThreads: maximumCount + Self.maximumChildThreads, on: threads)
             executor = new
             return new
         }

@@ -1,16 +1,16 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
 import GatewayClient
 import Logging
+import MessageStore
 import Synchronization
 
 /// Fetches the payloads behind references: stage 6, a lane outside the conversations' order.
 ///
 /// References expire within seconds, so each is fetched as soon as it is durable, whatever its conversation waits for.
 struct PayloadResolver: Sendable {
-    let store: ConversationStore
+    let store: Store
     let gateway: GatewayClient
     let observer: any StageObserver
     let logger: Logger
@@ -93,7 +93,7 @@ final class Counter: Sendable {
 ///
 /// Throws what cannot succeed later, and what the store refused last when it stops or the task is cancelled: after a restart
 /// it goes on from the journal.
-func keepTrying(_ store: ConversationStore, _ work: @Sendable () async throws -> Void) async throws {
+func keepTrying(_ store: Store, _ work: @Sendable () async throws -> Void) async throws {
     var pause = Duration.milliseconds(100)
     while true {
         do {

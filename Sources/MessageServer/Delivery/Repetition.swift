@@ -1,7 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
+import MessageStore
 
 /// The second kind of duplicate: the same choice of the same customer, under another message id within seconds.
 enum Repetition {

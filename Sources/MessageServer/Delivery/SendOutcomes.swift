@@ -1,5 +1,5 @@
 import BusinessMessages
-import ConversationStore
+import MessageStore
 import Synchronization
 
 /// Tells those who wait for it how a message that the business sent of its own accord ended.

@@ -1,8 +1,8 @@
 import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
-package import ConversationStore
 import Logging
+package import MessageStore
 
 /// `POST /replay`, `/drop` and `/rebuild` on `DATA/control.sock`: what changes a data directory that a server owns.
 ///
@@ -17,7 +17,7 @@ package enum ControlRoutes {
 
     /// None when the path is too long for a socket; then only a stopped server's directory can be changed.
     static func listeners(
-        _ directory: String, _ store: ConversationStore, others: [HTTPRoute], _ logger: Logger
+        _ directory: String, _ store: Store, others: [HTTPRoute], _ logger: Logger
     ) -> [HTTPListener] {
         guard let address = SocketAddress("unix:" + directory + "/" + socketName) else {
             logger.warning("the data directory's path is too long for a control socket")
@@ -26,7 +26,7 @@ package enum ControlRoutes {
         return [HTTPListener(address, routes: make(store: store, logger) + others)]
     }
 
-    static func make(store: ConversationStore, _ logger: Logger) -> [HTTPRoute] {
+    static func make(store: Store, _ logger: Logger) -> [HTTPRoute] {
         [
             route("/replay") { records in try await store.replay(records) },
             route("/drop") { records in
@@ -50,7 +50,7 @@ package enum ControlRoutes {
     }
 
     /// What was rebuilt, as an answer says it; nil when it is none.
-    package static func rebuilt(in json: [UInt8]) -> ConversationStore.Rebuilt? { .init(json) }
+    package static func rebuilt(in json: [UInt8]) -> Store.Rebuilt? { .init(json) }
 
     private static func route(
         _ path: String, _ change: @escaping @Sendable ([UInt64]) async throws -> [UInt64]

@@ -1,5 +1,5 @@
 package import BalloonHTTP
-package import ConversationStore
+package import MessageStore
 import Synchronization
 
 /// `GET /livez` and `GET /readyz`: is the process alive, and may it be sent messages.
@@ -8,7 +8,7 @@ package enum HealthRoutes {
     ///
     /// A handler that is down does not make the server unready: its business's events wait in the journal. Nor does a
     /// conversation that is set aside or cannot be written; the answer is `ok` and a line for what somebody must see to.
-    package static func make(store: ConversationStore, isDraining: @escaping @Sendable () -> Bool)
+    package static func make(store: Store, isDraining: @escaping @Sendable () -> Bool)
         -> [HTTPRoute]
     {
         let ok = HTTPResponse(.ok, text: "ok\n")

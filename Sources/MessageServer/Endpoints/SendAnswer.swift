@@ -1,6 +1,6 @@
 import BalloonJSON
 package import BusinessMessages
-package import ConversationStore
+package import MessageStore
 
 /// What became of a message that a business sent of its own accord.
 ///

@@ -1,7 +1,7 @@
 package import BalloonJSON
 import BalloonPOSIX
 package import BusinessMessages
-package import ConversationStore
+package import MessageStore
 
 /// What `balloon send` asks for: a message that a business sends of its own accord.
 ///

@@ -1,7 +1,7 @@
 package import BalloonHTTP
 import BalloonWire
 package import BusinessMessages
-package import ConversationStore
+package import MessageStore
 
 /// `POST /message`: where Apple posts every message of every business of the MSP.
 ///
@@ -10,7 +10,7 @@ package enum WebhookRoute {
     /// Makes the route; each shard has a pipeline of its own, and messages for businesses that are not served are refused.
     package static func make(
         _ configuration: ServerConfiguration, isServed: @escaping @Sendable (BusinessID) -> Bool,
-        store: ConversationStore,
+        store: Store,
         observer: any StageObserver
     ) -> HTTPRoute {
         let limits = configuration.limits

@@ -3,7 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
-import ConversationStore
+import MessageStore
 
 /// The way of a webhook from its last byte to the answer: stages 2 to 5, inline on the shard that it belongs to.
 final class InboundPipeline {
@@ -11,7 +11,7 @@ final class InboundPipeline {
     private let decompressor = GzipDecompressor()
     private let limits: InboundLimits
     private let isServed: @Sendable (BusinessID) -> Bool
-    private let store: ConversationStore
+    private let store: Store
     private let observer: any StageObserver
     private var references: ReferenceSequence
     /// The inflated body; its storage serves every request of the shard.
@@ -23,7 +23,7 @@ final class InboundPipeline {
     init(
         authenticator: WebhookAuthenticator, limits: InboundLimits,
         isServed: @escaping @Sendable (BusinessID) -> Bool,
-        store: ConversationStore, observer: any StageObserver, references: ReferenceSequence
+        store: Store, observer: any StageObserver, references: ReferenceSequence
     ) {
         self.authenticator = authenticator
         self.limits = limits

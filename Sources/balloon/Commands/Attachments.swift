@@ -2,8 +2,8 @@ import ArgumentParser
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
 import GatewayClient
+import MessageStore
 
 /// `balloon attachments …`: the files that customers sent; a server may run beside it.
 struct Attachments: AsyncParsableCommand {

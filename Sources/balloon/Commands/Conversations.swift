@@ -1,7 +1,7 @@
 import ArgumentParser
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
+import MessageStore
 
 /// `balloon conversations …`: reads and checks what is on disk, and rebuilds it; a server may run beside it.
 struct Conversations: AsyncParsableCommand {
@@ -100,6 +100,6 @@ struct ReadingOptions: ParsableArguments {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))
         }
-        try ConversationStore.check(data)
+        try Store.check(data)
     }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BalloonPOSIX
-import ConversationStore
+import MessageStore
 
 /// `balloon deadletters …`: messages that no handler took, until somebody decides about them.
 struct DeadLetters: AsyncParsableCommand {

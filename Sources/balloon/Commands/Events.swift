@@ -1,6 +1,6 @@
 import ArgumentParser
 import BalloonPOSIX
-import ConversationStore
+import MessageStore
 
 /// `balloon events …`: what came in and what became of it, from the journal.
 struct Events: AsyncParsableCommand {

@@ -2,8 +2,8 @@ import ArgumentParser
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
 import MessageServer
+import MessageStore
 
 /// `balloon send`: a message to a customer that no handler wrote.
 struct Send: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BalloonJSON
 import BalloonPOSIX
-import ConversationStore
+import MessageStore
 
 extension Conversations {
     /// `balloon conversations verify`.
@@ -93,13 +93,13 @@ enum VerificationRendering {
         }
     }
 
-    static func text(_ rebuilt: ConversationStore.Rebuilt) -> String {
+    static func text(_ rebuilt: Store.Rebuilt) -> String {
         "\(rebuilt.restoredLines) lines restored, \(rebuilt.repairedConversations) conversations repaired, "
             + "\(rebuilt.lostLines) lines lost\n"
     }
 
     /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
-    static func json(_ rebuilt: ConversationStore.Rebuilt) -> String {
+    static func json(_ rebuilt: Store.Rebuilt) -> String {
         String(decoding: rebuilt.json, as: UTF8.self) + "\n"
     }
 

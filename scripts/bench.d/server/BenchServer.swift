@@ -1,7 +1,7 @@
 import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
+import MessageStore
 import Glibc
 import HandlerKit
 import Logging
@@ -44,7 +44,7 @@ import MessageServer
         let logger = Logger(label: "bench")
         var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)
         storeConfiguration.disk = disk
-        let store = try ConversationStore.open(storeConfiguration, logger: logger)
+        let store = try Store.open(storeConfiguration, logger: logger)
         let businesses = Set(configuration.businesses.map(\.businessID))
         let webhook = WebhookRoute.make(
             configuration, isServed: { businesses.contains($0) }, store: store,

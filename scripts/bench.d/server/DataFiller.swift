@@ -1,6 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
-import ConversationStore
+import MessageStore
 import Logging
 import MessageServer
 
@@ -16,7 +16,7 @@ enum DataFiller {
         var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)
         storeConfiguration.disk = UnsyncedDisk()
         storeConfiguration.maximumWaitingBytes = .max
-        let store = try ConversationStore.open(storeConfiguration, logger: Logger(label: "bench"))
+        let store = try Store.open(storeConfiguration, logger: Logger(label: "bench"))
         let began = SystemClock.nanoseconds()
         for start in stride(from: 0, to: count, by: 1000) {
             let end = min(start + 1000, count)
@@ -46,7 +46,7 @@ enum DataFiller {
         StandardStream.output.write("read \(microseconds)\n")
     }
 
-    private static func finish(_ count: Int, of business: BusinessID, in store: ConversationStore)
+    private static func finish(_ count: Int, of business: BusinessID, in store: Store)
         async throws
     {
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,5 +1,5 @@
 import BalloonPOSIX
-import ConversationStore
+import MessageStore
 
 /// A disk that is never waited for.
 struct UnsyncedDisk: StoreDisk {

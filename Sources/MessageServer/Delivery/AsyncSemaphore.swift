@@ -1,0 +1,94 @@
+import Synchronization
+
+/// A bounded number of permits, given to whoever waits longest.
+final class AsyncSemaphore: Sendable {
+    private struct State {
+        var count: Int
+        /// Below zero when permits are out that a smaller count does not have.
+        var free: Int
+        var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
+        /// Tickets in the order of asking; those of cancelled tasks are skipped.
+        var order: [Int] = []
+        var nextTicket = 0
+        var isClosed = false
+
+        mutating func nextWaiting() -> CheckedContinuation<Bool, Never>? {
+            while !order.isEmpty {
+                if let next = waiting.removeValue(forKey: order.removeFirst()) { return next }
+            }
+            return nil
+        }
+    }
+
+    private let state: Mutex<State>
+
+    init(_ count: Int) { state = Mutex(State(count: max(1, count), free: max(1, count))) }
+
+    /// How many permits are out.
+    var takenCount: Int { state.withLock { $0.count - $0.free } }
+
+    /// Changes the number of permits; those that are out stay out.
+    func resize(to count: Int) {
+        let ready = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
+            state.free += max(1, count) - state.count
+            state.count = max(1, count)
+            var ready: [CheckedContinuation<Bool, Never>] = []
+            while state.free > 0, let next = state.nextWaiting() {
+                state.free -= 1
+                ready.append(next)
+            }
+            return ready
+        }
+        for waiter in ready { waiter.resume(returning: true) }
+    }
+
+    /// Gives no permit any more; who waits gets none.
+    func close() {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { (state.waiting, state.order) = ([:], []) }
+            return state.waiting.values
+        }
+        for waiter in waiting { waiter.resume(returning: false) }
+    }
+
+    /// Takes a permit, waiting for one if need be; false when the task is cancelled first, or there are none any more.
+    func take() async -> Bool {
+        let ticket = state.withLock { state -> Int? in
+            if state.free > 0, !state.isClosed, !Task.isCancelled {
+                state.free -= 1
+                return nil
+            }
+            state.nextTicket += 1
+            return state.nextTicket
+        }
+        guard let ticket else { return true }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Bool? in
+                    if Task.isCancelled || state.isClosed { return false }
+                    if state.free > 0 {
+                        state.free -= 1
+                        return true
+                    }
+                    state.waiting[ticket] = continuation
+                    state.order.append(ticket)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume(returning: false)
+        }
+    }
+
+    /// Gives a permit back.
+    func giveBack() {
+        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            if state.free >= 0, let next = state.nextWaiting() { return next }
+            state.free += 1
+            return nil
+        }
+        next?.resume(returning: true)
+    }
+}

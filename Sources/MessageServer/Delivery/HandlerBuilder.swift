@@ -1,0 +1,179 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import HandlerKit
+import Logging
+
+/// Makes what answers for businesses: all that cannot be made is reported together, and nothing is started.
+struct HandlerBuilder: Sendable {
+    let factories: [any HandlerFactory]
+    let unasked: ProactiveMessages
+    let logger: Logger
+
+    /// Makes the handlers of those businesses whose fingerprint is not `known`.
+    func make(
+        _ configuration: ServerConfiguration, unless known: (BusinessID) -> [UInt8]? = { _ in nil }
+    ) throws(ConfigurationError) -> [BusinessHandler] {
+        var handlers: [BusinessHandler] = []
+        var problems: [ConfigurationProblem] = []
+        for business in configuration.businesses {
+            let fingerprint = fingerprint(of: business, configuration)
+            if known(business.businessID) == fingerprint { continue }
+            do throws(HandlerProblem) {
+                handlers.append(try make(business, configuration, fingerprint))
+            } catch {
+                problems.append(ConfigurationProblem(business: business, error))
+            }
+        }
+        guard problems.isEmpty else { throw .problems(problems) }
+        return handlers
+    }
+
+    private func make(
+        _ business: BusinessConfiguration, _ configuration: ServerConfiguration, _ fingerprint: [UInt8]
+    ) throws(HandlerProblem) -> BusinessHandler {
+        let (concurrency, deadline) = bounds(of: business, configuration)
+        let logger = logger(for: business)
+        let (unasked, id) = (unasked, business.businessID)
+        let host = HandlerHost(business: id, slug: business.slug, logger: logger) { message, customer, key in
+            try await unasked.send(message, from: id, to: customer, key: key)
+        }
+        let life = try handler(business.handler, business, configuration)
+            .map { HandlerLifecycle($0, host: host) }
+        var fallback: (life: HandlerLifecycle, after: Duration)?
+        switch business.fallback?.answer {
+        case nil: break
+        case .text(let text):
+            fallback = (
+                HandlerLifecycle(CannedAnswer(text: text), host: host), business.fallback?.after ?? .zero
+            )
+        case .handler(let binding):
+            // `none` as a fallback is none.
+            fallback = try handler(binding, business, configuration, scratch: "-fallback")
+                .map { (HandlerLifecycle($0, host: host), business.fallback?.after ?? .zero) }
+        }
+        return BusinessHandler(
+            business: id, slug: business.slug, fingerprint: fingerprint, life: life, fallback: fallback,
+            concurrency: concurrency, deadline: deadline, logger: logger)
+    }
+
+    private func bounds(
+        of business: BusinessConfiguration, _ configuration: ServerConfiguration
+    ) -> (concurrency: Int, deadline: Duration) {
+        let limits = configuration.limits
+        return (
+            business.concurrency ?? limits.handlerConcurrency, business.deadline ?? limits.handlerDeadline
+        )
+    }
+
+    private func logger(for business: BusinessConfiguration) -> Logger {
+        var logger = logger
+        logger[metadataKey: "business"] = "\(business.businessID.rawValue)"
+        if let level = business.logLevel { logger.logLevel = level }
+        return logger
+    }
+
+    /// Everything that a handler is made from: two that are equal are the same handler.
+    private func fingerprint(
+        of business: BusinessConfiguration, _ configuration: ServerConfiguration
+    ) -> [UInt8] {
+        let (concurrency, deadline) = bounds(of: business, configuration)
+        var parts = [Array(business.slug.utf8), Array(business.directory.utf8)]
+        parts += [Array("\(concurrency) \(deadline) \(business.logLevel?.rawValue ?? "")".utf8)]
+        let bindings = [business.handler] + [business.fallback?.binding].compactMap { $0 }
+        for binding in bindings {
+            parts.append(binding.text)
+            guard case .bound(let key, let value) = binding, let binder = factories.binder(key) else {
+                continue
+            }
+            parts.append(binder.ingredients(of: request(value, business, configuration, scratch: "")))
+        }
+        if case .text(let text)? = business.fallback?.answer { parts.append(Array(text.utf8)) }
+        parts.append(Array("\(business.fallback?.after ?? .zero)".utf8))
+        return parts.flatMap { Array("\($0.count):".utf8) + $0 }
+    }
+
+    private func request(
+        _ binding: JSONValue, _ business: BusinessConfiguration, _ configuration: ServerConfiguration,
+        scratch suffix: String
+    ) -> HandlerBindingRequest {
+        let (concurrency, deadline) = bounds(of: business, configuration)
+        return HandlerBindingRequest(
+            binding: binding, business: business.businessID, slug: business.slug,
+            directory: business.directory,
+            scratchDirectory: absolute("\(configuration.dataDirectory)/handlers/\(business.slug)\(suffix)"),
+            deadline: deadline, maximumInFlight: concurrency, logger: logger(for: business))
+    }
+
+    private func handler(
+        _ binding: HandlerBinding, _ business: BusinessConfiguration, _ configuration: ServerConfiguration,
+        scratch suffix: String = ""
+    ) throws(HandlerProblem) -> (any Handler)? {
+        switch binding {
+        case .builtin(HandlerBinding.none, _): return nil
+        case .builtin(let name, let settings):
+            guard let factory = factories.builtin(name) else {
+                throw .unknown(name: name, known: factories.builtinNames)
+            }
+            do { return try validated(try factory.make(configuration: settings)) } catch {
+                throw .refused(name: name, reason: "\(error)")
+            }
+        case .bound(let key, let value):
+            guard let binder = factories.binder(key) else {
+                throw .unknown(name: key, known: factories.map(\.name))
+            }
+            do {
+                return try validated(
+                    try binder.make(request(value, business, configuration, scratch: suffix)))
+            } catch {
+                throw .refused(name: key, reason: "\(error)")
+            }
+        }
+    }
+
+    private func validated(_ handler: any Handler) throws -> any Handler {
+        try (handler as? any LifecycleHandler)?.validate()
+        return handler
+    }
+
+    /// A child has a working directory of its own.
+    private func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let directory = try? ProcessPaths.workingDirectory() else { return path }
+        return directory + "/" + path
+    }
+}
+
+/// Why a business has no handler.
+enum HandlerProblem: Error, Sendable {
+    /// No handler of that name was compiled in.
+    case unknown(name: String, known: [String])
+    /// The handler does not take the business's configuration.
+    case refused(name: String, reason: String)
+}
+
+extension HandlerBinding {
+    /// What was written, as far as it matters.
+    fileprivate var text: [UInt8] {
+        switch self {
+        case .builtin(let name, let settings):
+            Array("\(name) ".utf8) + (settings.map { Array($0.text) } ?? [])
+        case .bound(let key, let value): Array("\(key) ".utf8) + Array(value.text)
+        }
+    }
+}
+
+extension ConfigurationProblem {
+    fileprivate init(business: BusinessConfiguration, _ problem: HandlerProblem) {
+        let place = ConfigurationPlace.file("businesses/\(business.slug).json")
+        switch problem {
+        case .unknown(let name, let known):
+            self.init(
+                at: place, "no handler is called \"\(name)\"",
+                hint: "use one of: \(known.joined(separator: ", "))")
+        case .refused(let name, let reason):
+            self.init(
+                at: place, "the handler \"\(name)\" refuses its configuration: \(reason)",
+                hint: "correct the handler's \"config\"")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import BalloonPOSIX
+import HandlerKit
+import Logging
+import Synchronization
+
+/// One handler from its start to its shutdown.
+final class HandlerLifecycle: Sendable {
+    private struct State {
+        var provisioning: Task<Void, Never>?
+        var isProvisioned = false
+        let made = ContinuousClock.now
+    }
+
+    let handler: any Handler
+    private let host: HandlerHost
+    private let gate = ReadinessGate()
+    private let state = Mutex(State())
+
+    /// How long a handler may take to leave nothing behind; more than a child process is given before it is killed.
+    private static let maximumShutdown = Duration.seconds(15)
+    private static let maximumPause = Duration.seconds(30)
+
+    init(_ handler: any Handler, host: HandlerHost) {
+        self.handler = handler
+        self.host = host
+    }
+
+    /// Since when it takes no events; nil while it does.
+    var downSince: ContinuousClock.Instant? {
+        if let made = state.withLock({ $0.isProvisioned ? nil : $0.made }) { return made }
+        return (handler as? any EventHandler)?.downSince
+    }
+
+    /// How it is.
+    var report: HandlerReport {
+        get async {
+            if let handler = handler as? any EventHandler { return await handler.report }
+            return HandlerReport(health: state.withLock { $0.isProvisioned } ? .ready : .starting)
+        }
+    }
+
+    /// Begins to provision it; its events wait meanwhile.
+    func start() {
+        guard let handler = handler as? any LifecycleHandler else { return ready() }
+        // It may block, and then holds up nobody else.
+        let executor = BlockingTaskExecutor()
+        let task = Task(executorPreference: executor) { await self.provision(handler) }
+        state.withLock { $0.provisioning = task }
+    }
+
+    /// Waits until it takes events; false when it never will again, or the task is cancelled.
+    func waitUntilReady() async -> Bool {
+        guard await gate.wait() else { return false }
+        guard let handler = handler as? any EventHandler else { return true }
+        return await handler.waitUntilReady()
+    }
+
+    /// The same, at most for `time`; nil when that is over.
+    func waitUntilReady(within time: Duration) async -> Bool? {
+        await withTaskGroup(of: Bool?.self) { group in
+            group.addTask { await self.waitUntilReady() }
+            group.addTask {
+                // Cut short when the handler is ready first.
+                _ = try? await Task.sleep(for: time)
+                return Task.isCancelled ? false : nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+    }
+
+    /// Lets nobody wait any more.
+    func stopWaiting() {
+        gate.closeForGood()
+        (handler as? any EventHandler)?.stopWaiting()
+    }
+
+    /// Ends what ``start()`` began.
+    func shutdown() async {
+        stopWaiting()
+        guard let handler = handler as? any LifecycleHandler else { return }
+        let task = state.withLock { $0.provisioning }
+        task?.cancel()
+        await run(atMost: Self.maximumShutdown) {
+            await task?.value
+            if self.state.withLock({ $0.isProvisioned }) { await handler.shutdown() }
+        }
+    }
+
+    private func ready() {
+        state.withLock { $0.isProvisioned = true }
+        gate.open()
+    }
+
+    private func provision(_ handler: any LifecycleHandler) async {
+        var pause = Duration.seconds(1)
+        while !Task.isCancelled {
+            do {
+                try await handler.provision(host)
+                return ready()
+            } catch {
+                if Task.isCancelled { return }
+                // Its text may hold a secret; its type does not.
+                let reason = (error as? any LoggableError)?.reason ?? "\(type(of: error))"
+                host.logger.error(
+                    "handler cannot be provisioned; its events wait", metadata: ["error": "\(reason)"])
+            }
+            // Cut short by the shutdown.
+            _ = try? await Task.sleep(for: pause)
+            pause = min(pause * 2, Self.maximumPause)
+        }
+    }
+}
+
+/// Runs `body`, and cancels it and goes on without it when it takes longer than `time`.
+private func run(atMost time: Duration, _ body: @escaping @Sendable () async -> Void) async {
+    let isOver = OnceFlag()
+    await withCheckedContinuation { continuation in
+        let task = Task {
+            await body()
+            if isOver.take() { continuation.resume() }
+        }
+        Task {
+            // Nobody waits for it: it ends by itself.
+            _ = try? await Task.sleep(for: time)
+            guard isOver.take() else { return }
+            task.cancel()
+            continuation.resume()
+        }
+    }
+}

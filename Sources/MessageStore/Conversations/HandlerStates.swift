@@ -1,0 +1,101 @@
+import BalloonJSON
+import BalloonPOSIX
+package import BusinessMessages
+import Dispatch
+import Synchronization
+
+/// What handlers remember of conversations: one small JSON file for each that has something.
+///
+/// `{"format":1,"decision":57,"state":{…}}`: the journal's record that decided it, so that an older decision that is
+/// read back never wins. Derived from the journal; replaced as a whole, and on disk when the call returns.
+final class HandlerStates: Sendable {
+    private let directory: String
+    private let queue = DispatchQueue(label: "balloon.states")
+    /// Whether there may be any: most handlers remember nothing, and their events shall not pay for it.
+    private let hasAny: Atomic<Bool>
+
+    init(directory: String) {
+        self.directory = directory
+        hasAny = Atomic(Directory.exists(directory))
+    }
+
+    /// The state of a conversation, one JSON object; nil when there is none.
+    func state(of key: ConversationKey) async throws -> [UInt8]? {
+        guard hasAny.load(ordering: .acquiring) else { return nil }
+        return try await perform { () throws(StoreError) in
+            guard let state = try self.read(key)?["state"], !state.isNull else { return nil }
+            return Array(state.text)
+        }
+    }
+
+    /// Keeps `state`, or forgets it when it is `null`, unless a later decision was kept already.
+    func keep(_ state: [UInt8], decidedBy decision: UInt64, of key: ConversationKey) async throws {
+        try await perform { () throws(StoreError) in
+            if let kept = try self.read(key)?["decision"]?.int, UInt64(clamping: kept) >= decision { return }
+            try self.write(state, decision, key)
+        }
+    }
+
+    private func read(_ key: ConversationKey) throws(StoreError) -> JSONValue? {
+        let path = directory + "/" + ConversationPath.state(key)
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            guard try Directory.holds(path) else { return nil }
+            bytes = try File(path, for: .reading).readAll()
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        // Never read as if there were none: a handler would begin anew with a customer in mid-order.
+        guard let root = try? JSONDocument(bytes).root, root["format"]?.int == 1 else {
+            throw .damaged(file: path, line: 1)
+        }
+        return root
+    }
+
+    private func write(_ state: [UInt8], _ decision: UInt64, _ key: ConversationKey) throws(StoreError) {
+        let path = directory + "/" + ConversationPath.state(key)
+        var writer = JSONWriter(reservingCapacity: state.count + 64)
+        writer.object { writer in
+            writer.field("format", 1)
+            writer.field("decision", Int(decision))
+            writer.key("state")
+            writer.raw(oneLine(state))
+        }
+        do throws(SystemError) {
+            try Directory.make(Directory.parent(of: path))
+            hasAny.store(true, ordering: .releasing)
+            try AtomicFile.write(writer.finish() + [UInt8(ascii: "\n")], to: path)
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+    }
+
+    private func perform<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(StoreError) -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                do throws(StoreError) {
+                    continuation.resume(returning: try body())
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
+}
+
+extension Store {
+    /// What the business's handler remembers of a conversation, one JSON object; nil when it has nothing.
+    package func state(of business: BusinessID, _ customer: CustomerID) async throws -> [UInt8]? {
+        try await states.state(of: ConversationKey(business: business, customer: customer))
+    }
+
+    /// Keeps what a decision says about the state; the decision may come from an earlier life.
+    func remember(
+        _ state: [UInt8]?, decidedBy decision: UInt64, in conversation: ConversationKey
+    ) async throws {
+        guard let state else { return }
+        try await states.keep(state, decidedBy: decision, of: conversation)
+    }
+}

@@ -1,0 +1,87 @@
+import BalloonPOSIX
+
+/// The directory that holds everything the store keeps: its layout, its version and its one owner.
+struct DataDirectory: Sendable {
+    let path: String
+
+    var journal: String { path + "/journal" }
+    var conversations: String { path + "/conversations" }
+    /// Conversations that were found damaged, below it as they were below the folder of all conversations.
+    var damaged: String { path + "/damaged" }
+    /// What handlers remember of conversations.
+    var states: String { path + "/states" }
+    /// Which deliveries handlers are at work on.
+    var calls: String { path + "/calls" }
+    private var lockFile: String { path + "/lock" }
+    private var versionFile: String { path + "/VERSION" }
+    private static let version = "1\n"
+
+    /// Makes what is missing and takes the lock.
+    func take() throws(StoreError) -> FileLock {
+        try run(path) { () throws(SystemError) in try Directory.make(path) }
+        let lock: FileLock
+        do throws(SystemError) { lock = try FileLock(lockFile) } catch {
+            if error.wouldBlock { throw .inUse(path: path, process: FileLock.owner(of: lockFile)) }
+            throw .unavailable(path: lockFile, error)
+        }
+        try checkVersion()
+        for folder in [journal, conversations] {
+            try run(folder) { () throws(SystemError) in try Directory.make(folder) }
+        }
+        try run(path) { () throws(SystemError) in
+            try Directory.synchronize(path)
+            try Directory.synchronize(Directory.parent(of: path))
+        }
+        return lock
+    }
+
+    /// Throws ``StoreError/noData(path:)`` when no store has made the directory, ``StoreError/unknownVersion(found:path:)``,
+    /// and ``StoreError/unavailable(path:_:)`` when that cannot be read.
+    func check() throws(StoreError) {
+        let found: [UInt8]
+        do throws(SystemError) { found = try File(versionFile, for: .reading).readAll() } catch {
+            guard error.isMissing else { throw .unavailable(path: versionFile, error) }
+            if Directory.exists(journal) { throw .unknownVersion(found: "", path: path) }
+            throw .noData(path: path)
+        }
+        try checkVersion(found)
+    }
+
+    private func checkVersion() throws(StoreError) {
+        guard Directory.exists(versionFile) else {
+            // A journal without a version is not an empty directory.
+            if Directory.exists(journal) { throw .unknownVersion(found: "", path: path) }
+            return try run(versionFile) { () throws(SystemError) in
+                try AtomicFile.write(Array(Self.version.utf8), to: versionFile)
+            }
+        }
+        let found = try run(versionFile) { () throws(SystemError) in
+            try File(versionFile, for: .reading).readAll()
+        }
+        try checkVersion(found)
+    }
+
+    private func checkVersion(_ found: [UInt8]) throws(StoreError) {
+        let text = String(decoding: found.prefix(64), as: UTF8.self)
+        guard text == Self.version else {
+            throw .unknownVersion(found: text.filter { $0 != "\n" }, path: path)
+        }
+    }
+
+    @discardableResult
+    private func run<Result>(
+        _ path: String, _ body: () throws(SystemError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(SystemError) { return try body() } catch { throw .unavailable(path: path, error) }
+    }
+}
+
+extension Store {
+    /// Throws unless a store has made this data directory and this program can read it.
+    ///
+    /// Throws ``StoreError/noData(path:)``, ``StoreError/unknownVersion(found:path:)`` or
+    /// ``StoreError/unavailable(path:_:)``; takes no lock and changes nothing.
+    package static func check(_ directory: String) throws(StoreError) {
+        try DataDirectory(path: directory).check()
+    }
+}

@@ -1,0 +1,44 @@
+import Synchronization
+
+/// CancellableSleep that all end at once when there is nothing more to wait for.
+final class CancellableSleep: Sendable {
+    private struct State {
+        var sleepers: [UInt64: Task<Void, Never>] = [:]
+        var nextNumber: UInt64 = 0
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits so long; false when it was cut short, by ``end()`` or by cancellation.
+    func pause(for duration: Duration) async -> Bool {
+        let pause = state.withLock { state -> (number: UInt64, sleeper: Task<Void, Never>)? in
+            if state.isOver { return nil }
+            state.nextNumber += 1
+            // Cut short by its cancellation.
+            let sleeper = Task { _ = try? await Task.sleep(for: duration) }
+            state.sleepers[state.nextNumber] = sleeper
+            return (state.nextNumber, sleeper)
+        }
+        guard let (number, sleeper) = pause else { return false }
+        await withTaskCancellationHandler {
+            await sleeper.value
+        } onCancel: {
+            sleeper.cancel()
+        }
+        let isOver = state.withLock { state in
+            state.sleepers[number] = nil
+            return state.isOver
+        }
+        return !isOver && !Task.isCancelled
+    }
+
+    /// Ends every pause; from now on there is none.
+    func end() {
+        let sleepers = state.withLock { state in
+            state.isOver = true
+            return state.sleepers.values
+        }
+        for sleeper in sleepers { sleeper.cancel() }
+    }
+}

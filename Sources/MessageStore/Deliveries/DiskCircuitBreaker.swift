@@ -1,0 +1,85 @@
+import BalloonPOSIX
+import Dispatch
+import Logging
+import Synchronization
+
+/// Hands out no deliveries while the disk takes nothing: each would be an attempt for nothing, and a line in the log.
+///
+/// It opens by itself. The journal tries the disk again of its own accord; for the conversations one delivery at a time
+/// is handed out, until a line is written.
+final class DiskCircuitBreaker: Sendable {
+    private struct State {
+        var holds: DeliveryQueues.Holds = []
+        var isProbing = false
+    }
+
+    private let scheduler: DeliveryScheduler
+    private let probeInterval: Duration
+    private let logger: Logger
+    private let timers = DispatchQueue(label: "balloon.gate")
+    private let state = Mutex(State())
+    /// What holds, for who writes and shall not wait for a lock.
+    private let hint = Atomic<UInt8>(0)
+
+    init(_ scheduler: DeliveryScheduler, probeInterval: Duration, logger: Logger) {
+        self.scheduler = scheduler
+        self.probeInterval = probeInterval
+        self.logger = logger
+    }
+
+    /// Whether nothing is handed out.
+    var isHolding: Bool { hint.load(ordering: .relaxed) != 0 }
+
+    /// Takes in what became of a batch of the journal; on the journal's queue.
+    func note(_ result: Journal.BatchResult) {
+        switch result {
+        case .durable: release(.journal)
+        case .failed(let error): hold(.journal, error)
+        }
+    }
+
+    /// Takes in that a line of a conversation was written.
+    func noteWrite() { release(.conversations) }
+
+    /// Takes in that a line of a conversation could not be written; one file's own trouble holds up no other.
+    func noteFailure(_ error: any Error) {
+        guard case StoreError.unavailable(_, let reason) = error, reason.isDiskWide else { return }
+        hold(.conversations, error)
+    }
+
+    private func hold(_ reason: DeliveryQueues.Holds, _ error: any Error) {
+        let isFirst = state.withLock { state in
+            if reason == .conversations, !state.isProbing {
+                state.isProbing = true
+                probeLater()
+            }
+            guard state.holds.insert(reason).inserted else { return false }
+            hint.store(state.holds.rawValue, ordering: .relaxed)
+            return scheduler.hold(reason)
+        }
+        if isFirst {
+            logger.error("the disk takes nothing; deliveries wait", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func release(_ reason: DeliveryQueues.Holds) {
+        if hint.load(ordering: .relaxed) & reason.rawValue == 0 { return }
+        let wasLast = state.withLock { state in
+            guard state.holds.remove(reason) != nil else { return false }
+            hint.store(state.holds.rawValue, ordering: .relaxed)
+            return scheduler.release(reason)
+        }
+        if wasLast { logger.notice("the disk takes records again; deliveries go on") }
+    }
+
+    private func probeLater() {
+        timers.asyncAfter(deadline: .now() + probeInterval.dispatchInterval) { [weak self] in self?.probe() }
+    }
+
+    private func probe() {
+        state.withLock { state in
+            state.isProbing = scheduler.probe()
+            if state.isProbing { probeLater() }
+        }
+    }
+}

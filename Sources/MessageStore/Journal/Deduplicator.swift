@@ -1,0 +1,134 @@
+import Dispatch
+import Synchronization
+
+/// Where messages come in: one of a kind goes to the journal, its twins wait for the same answer.
+final class Deduplicator: Sendable {
+    private let index: Mutex<MessageIndex>
+    private let scheduler: DeliveryScheduler
+    private let maximumPendingDeliveries: Int
+    private let pace: AnswerPace
+    private let timers = DispatchQueue(label: "balloon.pace")
+
+    init(
+        index: MessageIndex, scheduler: DeliveryScheduler, maximumPendingDeliveries: Int, pace: AnswerPace
+    ) {
+        self.pace = pace
+        self.index = Mutex(index)
+        self.scheduler = scheduler
+        self.maximumPendingDeliveries = maximumPendingDeliveries
+    }
+
+    /// How many messages are known.
+    var count: Int { index.withLock { $0.count } }
+
+    /// Hands a message to the journal unless it is known.
+    func append(
+        _ message: ReceivedMessage, to journal: Journal, isPrompt: Bool,
+        completion: @escaping AppendCompletion
+    ) {
+        let key = MessageKey(business: message.business, id: message.id)
+        let body = JournalBody.message(message)
+        let accepted = AcceptedMessage(
+            key: key, conversation: ConversationKey(business: message.business, customer: message.customer),
+            hasPayloadReference: message.hasPayloadReference, isOutbound: message.outboundKind != nil,
+            act: message.act)
+        // In one step, so that no twin comes between the claim and a refusal.
+        let answer = index.withLock { index -> AppendResult? in
+            switch index.claim(key, at: message.receivedAt, completion) {
+            case .durable: return .duplicate
+            case .waiting: return nil
+            case .absent:
+                do throws(StoreError) {
+                    // Those on their way to the disk come on top; their bytes are bounded.
+                    if scheduler.pendingCount >= maximumPendingDeliveries {
+                        throw .tooManyPending(maximum: maximumPendingDeliveries)
+                    }
+                    try journal.append(body, for: .sender(accepted, completion), isPrompt: isPrompt)
+                    return nil
+                } catch {
+                    _ = index.forget(key)
+                    return .failed(error)
+                }
+            }
+        }
+        if let answer { completion(answer) }
+    }
+
+    /// Tells everyone who waited for a batch what became of it; on the journal's queue.
+    func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
+        switch result {
+        case .durable(let records): store(entries, records)
+        case .failed(let error): forget(entries, error)
+        }
+    }
+
+    private func store(_ entries: [JournalEntry], _ records: [JournalledRecord]) {
+        var deliveries: [Lease] = []
+        deliveries.reserveCapacity(entries.count)
+        var twins: [AppendCompletion] = []
+        index.withLock { index in
+            for (position, entry) in entries.enumerated() {
+                guard case .sender(let message, _) = entry.waiter else { continue }
+                let record = records[position]
+                if let waiting = index.store(message.key, record: record.number) {
+                    twins.append(contentsOf: waiting)
+                }
+                deliveries.append(
+                    Lease(
+                        conversation: message.conversation,
+                        pending: PendingDelivery(
+                            record: record.number, location: record.location,
+                            awaitsReference: message.hasPayloadReference, isOutbound: message.isOutbound,
+                            act: message.act, isDecided: message.isOutbound,
+                            isRecovered: false)))
+            }
+        }
+        // Before the senders are told, so that whoever was told finds it counted and leased; it costs them microseconds.
+        let backlogs = scheduler.add(deliveries)
+        var told = 0
+        var paced: [AppendCompletion] = []
+        var pause = Duration.zero
+        for (position, entry) in entries.enumerated() {
+            switch entry.waiter {
+            case .sender(_, let completion):
+                let own = pace.pause(behind: backlogs[told])
+                told += 1
+                if own == .zero {
+                    completion(.stored)
+                } else {
+                    paced.append(completion)
+                    pause = max(pause, own)
+                }
+            case .task(let continuation): continuation.resume(returning: records[position])
+            case .tasks(let continuation, let count):
+                continuation.resume(returning: Array(records[position..<position + count]))
+            case .same, .nobody, .ended, .checkpoint: break
+            }
+        }
+        for completion in twins { completion(.duplicate) }
+        if !paced.isEmpty {
+            timers.asyncAfter(deadline: .now() + pause.dispatchInterval) { [paced] in
+                for completion in paced { completion(.stored) }
+            }
+        }
+    }
+
+    private func forget(_ entries: [JournalEntry], _ error: StoreError) {
+        var twins: [AppendCompletion] = []
+        index.withLock { index in
+            for entry in entries {
+                guard case .sender(let message, _) = entry.waiter else { continue }
+                if let waiting = index.forget(message.key) { twins.append(contentsOf: waiting) }
+            }
+        }
+        for entry in entries {
+            switch entry.waiter {
+            case .sender(_, let completion): completion(.failed(error))
+            case .task(let continuation): continuation.resume(throwing: error)
+            case .tasks(let continuation, _): continuation.resume(throwing: error)
+            case .same, .nobody, .ended, .checkpoint: break
+            }
+        }
+        for completion in twins { completion(.failed(error)) }
+    }
+}

@@ -1,0 +1,81 @@
+import BalloonPOSIX
+import Dispatch
+
+/// Writes conversations anew after a sync of them failed.
+///
+/// The system says once that it could not write, and may have dropped what it could not: neither the next sync nor what
+/// the file shows proves anything about those lines. So every conversation that was written since the last checkpoint gets
+/// a new file, of the lines that it shows and those that the journal has, which is synced before it takes the name.
+struct ConversationRecovery: Sendable {
+    let files: JournalFiles
+    let reader: SegmentReader
+    let journal: Journal
+    let accounts: SegmentAccounts
+    let scheduler: DeliveryScheduler
+    let conversations: ConversationWriter
+
+    /// Returns when all of them are on disk; one that turns out to be damaged, that the disk cannot read or that its mode
+    /// forbids to write is set aside with an alarm.
+    ///
+    /// Reads the whole journal, on a queue. Throws a ``StoreError``; what can be written anew is by
+    /// then, unless the disk takes nothing.
+    func run() async throws {
+        let checkpoint = accounts.withLedger { $0.checkpoint }
+        // Before the journal is read, so that who finishes meanwhile is in one of the two: see ``Store/finish``.
+        let underWay = scheduler.withQueues { $0.recorded }
+        await journal.flush()
+        if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "balloon.recovery").async {
+                continuation.resume(with: Result { try writeAnew(underWay, finishedAfter: checkpoint) })
+            }
+        }
+    }
+
+    private func writeAnew(_ underWay: [Lease], finishedAfter checkpoint: UInt64) throws(StoreError) {
+        var journalled: [ConversationKey: [RecoveredJournal.Recovered]] = [:]
+        var messages = OpenMessages()
+        try files.forEachRecord { record, number, location throws(StoreError) in
+            guard let message = messages.apply(record, number: number, at: location), number > checkpoint
+            else { return }
+            journalled[message.conversation, default: []].append(message)
+        }
+        // An earlier life may have written their lines, or meant to.
+        for message in messages.decided { journalled[message.conversation, default: []].append(message) }
+        let open = Dictionary(grouping: underWay, by: \.conversation)
+        let dirty = try conversations.now { pool throws(StoreError) in pool.dirty }
+        var failure: StoreError?
+        for key in dirty.union(journalled.keys).union(open.keys) {
+            do throws(StoreError) {
+                var entries: [ConversationEntry] = []
+                for message in journalled[key] ?? [] { entries += try message.entries(from: reader) }
+                for lease in open[key] ?? [] { entries += try lease.entries(from: reader) }
+                if entries.isEmpty, !dirty.contains(key) { continue }
+                try conversations.now { pool throws(StoreError) in try pool.writeAnew(key, adding: entries) }
+            } catch {
+                switch error {
+                case .quarantinedConversation: continue
+                case .closed: throw error
+                case .unavailable(_, let reason) where reason.isDiskWide: throw error
+                case .unavailable(_, let reason) where reason.isForbidden:
+                    // One file's own trouble, until somebody sees to it: no checkpoint waits for that.
+                    do throws(StoreError) {
+                        try conversations.now { pool throws(StoreError) in try pool.setAside(key, error) }
+                    } catch { failure = failure ?? error }
+                default: failure = failure ?? error
+                }
+            }
+        }
+        if let failure { throw failure }
+    }
+}
+
+extension Lease {
+    /// The lines that it has in its conversation by now.
+    func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
+        guard let kind = pending.recordedKind else { return [] }
+        return try DeliveryRecords(pending, from: reader).entries(
+            record: pending.record, kind: kind, conversation: conversation,
+            repeating: pending.recordedOriginal)
+    }
+}

@@ -1,0 +1,202 @@
+package import BalloonPOSIX
+import BusinessMessages
+package import Logging
+import Synchronization
+
+/// The durable core: the journal, the conversations and the deliveries of one data directory.
+///
+/// What was stored is never lost, handed out in the order of its conversation, and again after a restart
+/// until it is finished.
+package final class Store: Sendable {
+    let intake: Deduplicator
+    let journal: Journal
+    let scheduler: DeliveryScheduler
+    let gate: DiskCircuitBreaker
+    let reader: SegmentReader
+    let files: JournalFiles
+    let conversations: ConversationWriter
+    let checkpointer: Checkpointer
+    let calls: InFlightCalls
+    let states: HandlerStates
+    let accounts: SegmentAccounts
+    let retention: Retention
+    private let pauses = CancellableSleep()
+    let logger: Logger
+    let directory: String
+    /// When the latest message of earlier lives came in; nil when there is none.
+    package let latestRecoveredMessageAt: Timestamp?
+    /// What is known of the decided deliveries that are leased, by their records.
+    let decided = Mutex<[UInt64: DecidedDelivery]>([:])
+    private let lock: Mutex<FileLock?>
+
+    private init(
+        _ configuration: StoreConfiguration, _ directory: DataDirectory, _ lock: FileLock, _ logger: Logger
+    )
+        throws(StoreError)
+    {
+        var recovered = try JournalRecovery.run(
+            directory: directory.journal, state: RecoveredJournal(configuration), logger: logger)
+        let scheduler = DeliveryScheduler()
+        let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
+        let intake = Deduplicator(
+            index: recovered.index, scheduler: scheduler,
+            maximumPendingDeliveries: configuration.maximumPendingDeliveries, pace: configuration.pace)
+        files = JournalFiles(dataDirectory: configuration.directory)
+        reader = SegmentReader(directory: directory.journal)
+        var writer = JournalWriter(
+            configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
+        calls = try countCrashes(directory, &recovered, &writer, logger)
+        let accounts = SegmentAccounts(recovered.ledger)
+        journal = Journal(writer, configuration: configuration) { entries, result in
+            accounts.settle(entries, result)
+            gate.note(result)
+            intake.settle(entries, result)
+        }
+        conversations = try ConversationWriter(directory, configuration, logger: logger)
+        states = HandlerStates(directory: directory.states)
+        checkpointer = Checkpointer(
+            configuration.checkpointInterval, conversations: conversations, journal: journal,
+            recovery: ConversationRecovery(
+                files: files, reader: reader, journal: journal, accounts: accounts, scheduler: scheduler,
+                conversations: conversations), logger: logger)
+        retention = Retention(
+            configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
+            journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
+        latestRecoveredMessageAt = recovered.latestMessageAt
+        self.accounts = accounts
+        self.scheduler = scheduler
+        self.gate = gate
+        self.intake = intake
+        self.logger = logger
+        self.directory = configuration.directory
+        self.lock = Mutex(lock)
+        writeMissingLines(recovered)
+        scheduler.add(recovered.deliveries)
+        retention.arm()
+        // What was read of the journal and is not needed any more.
+        FreeMemory.giveBack()
+    }
+
+    /// Opens the data directory, made if absent with mode 0700, and recovers what is in it.
+    ///
+    /// Throws a ``StoreError``: ``StoreError/inUse(path:process:)`` while another store has the directory
+    /// open, ``StoreError/unknownVersion(found:path:)``, ``StoreError/damaged(file:line:)``,
+    /// ``StoreError/quarantined(file:)`` or ``StoreError/unavailable(path:_:)``.
+    package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> Store {
+        let directory = DataDirectory(path: configuration.directory)
+        let lock = try directory.take()
+        return try Store(configuration, directory, lock, logger)
+    }
+
+    /// Stores a message unless it is known; the completion is called once.
+    ///
+    /// From any thread; never waits. The completion runs on the journal's queue and must be short, or at once
+    /// on the caller's thread when the answer is known: a duplicate of something durable, too much waiting,
+    /// closed. Who appends many in a row says that they are not prompt and calls ``beginWriting()`` after the last: the
+    /// writer is woken once for all of them.
+    package func append(
+        _ message: ReceivedMessage, isPrompt: Bool = true, completion: @escaping AppendCompletion
+    ) {
+        intake.append(message, to: journal, isPrompt: isPrompt, completion: completion)
+    }
+
+    /// Begins to write what was appended and not promptly; quick when there is nothing.
+    package func beginWriting() { journal.begin() }
+
+    /// Hands out no more deliveries and references: whoever waits for one gets nil, and whoever pauses waits no longer;
+    /// those that are out may be ended.
+    package func stopLeasing() {
+        scheduler.close()
+        pauses.end()
+    }
+
+    /// Waits before something is tried again that the disk refused; false when it is not to be tried in this life: the
+    /// store stops, or the task is cancelled.
+    package func pause(for duration: Duration) async -> Bool { await pauses.pause(for: duration) }
+
+    /// Whether the disk takes nothing at the moment, so that no delivery is handed out; never waits.
+    package var isHeldUp: Bool { gate.isHolding }
+
+    /// Hands out no more deliveries, writes and syncs everything that was recorded, and lets go of the
+    /// directory.
+    ///
+    /// Whoever waits for a delivery gets nil; every later call fails with ``StoreError/closed``.
+    package func close() async {
+        stopLeasing()
+        await retention.close()
+        await journal.flush()
+        await checkpointer.close()
+        // Nothing in it can fail.
+        try? await conversations.close()
+        await journal.close()
+        calls.close()
+        lock.withLock { $0 = nil }
+    }
+
+    /// Why the journal's last batch failed; nil when it did not.
+    ///
+    /// Never waits for the disk.
+    package var lastSyncFailure: SystemError? { journal.lastFailure }
+
+    /// Counts for health checks and logs; never waits for the disk.
+    package var statistics: StoreStatistics {
+        let deliveries = scheduler.counts
+        return StoreStatistics(
+            pendingDeliveries: deliveries.pending, parkedDeliveries: deliveries.parked,
+            unreadableDeliveries: deliveries.unreadable,
+            pendingReferences: scheduler.referenceCount, waitingBytes: journal.waitingBytes,
+            lastSyncFailure: journal.lastFailure, indexedMessages: intake.count,
+            quarantinedConversations: conversations.quarantinedCount,
+            refusedConversations: conversations.refusedCount, checkpointFailure: checkpointer.failure)
+    }
+
+    /// Writes the conversation lines that a power cut may have taken.
+    private func writeMissingLines(_ recovered: RecoveredJournal) {
+        let unwritten = recovered.unwritten
+        let records = Set(recovered.deliveries.map(\.pending.record)).union(unwritten.map(\.pending.record))
+        let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
+        // Nothing can fail before a line is written.
+        try? conversations.now { pool throws(StoreError) in pool.begin(behind: unsettled) }
+        var lines = Dictionary(grouping: unwritten, by: \.conversation)
+        if recovered.isUnsynced {
+            for delivery in recovered.deliveries { lines[delivery.conversation, default: []] += [] }
+        }
+        for (key, messages) in lines {
+            do throws(StoreError) {
+                var entries: [ConversationEntry] = []
+                for message in messages { entries.append(contentsOf: try message.entries(from: reader)) }
+                try conversations.now { pool throws(StoreError) in
+                    if recovered.isUnsynced {
+                        try pool.writeAnew(key, adding: entries)
+                    } else {
+                        try pool.restore(entries, of: key)
+                    }
+                }
+                checkpointer.noteWrite()
+            } catch {
+                // The other conversations are served; this one is tried again before the next checkpoint.
+                if case .quarantinedConversation = error { continue }
+                checkpointer.distrust(error)
+            }
+        }
+    }
+}
+
+/// Counts a crash for each delivery that a handler had when the last process ended.
+///
+/// In the journal before the file forgets it, so that no number of crashes goes uncounted.
+private func countCrashes(
+    _ directory: DataDirectory, _ recovered: inout RecoveredJournal, _ writer: inout JournalWriter,
+    _ logger: Logger
+) throws(StoreError) -> InFlightCalls {
+    let (calls, left) = try InFlightCalls.open(directory.calls)
+    let crashed = recovered.countCrashes(of: left)
+    do throws(SystemError) {
+        if !crashed.isEmpty { _ = try writer.commit(crashed) }
+        try calls.clear()
+    } catch {
+        // The next start counts them again.
+        logger.error("crashes of handlers could not be noted", metadata: ["error": "\(error)"])
+    }
+    return calls
+}

@@ -1,0 +1,36 @@
+import MessageStore
+import Synchronization
+import Testing
+
+/// Takes the one answer to an append; a second one is a failure of the test.
+final class AnswerSlot: Sendable {
+    private struct State {
+        var answer: AppendResult?
+        var waiter: CheckedContinuation<AppendResult, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// The answer, if it came.
+    var value: AppendResult? { state.withLock { $0.answer } }
+
+    func set(_ answer: AppendResult) {
+        let waiter = state.withLock { state in
+            if state.answer != nil { Issue.record("answered twice") }
+            state.answer = answer
+            return state.waiter
+        }
+        waiter?.resume(returning: answer)
+    }
+
+    /// Waits for the answer.
+    func answer() async -> AppendResult {
+        await withCheckedContinuation { continuation in
+            let answer = state.withLock { state in
+                if state.answer == nil { state.waiter = continuation }
+                return state.answer
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+}

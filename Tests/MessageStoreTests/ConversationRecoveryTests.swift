@@ -1,0 +1,386 @@
+import BalloonPOSIX
+import BusinessMessages
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageStore
+
+/// What is done about conversations after a sync of them failed.
+struct ConversationRecoveryTests {
+    let directory = StoreDirectory()
+
+    private func open(_ disk: any StoreDisk = SystemDisk()) throws -> Store {
+        try directory.open {
+            $0.disk = disk
+            $0.checkpointInterval = .seconds(3600)
+            $0.deduplicationWindow = .zero
+            $0.maximumSegmentAge = .zero
+        }
+    }
+
+    /// Stores a message and writes its line.
+    private func record(
+        _ id: String, from customer: CustomerID = customer, repeating original: MessageID? = nil,
+        in store: Store
+    ) async throws -> Delivery {
+        #expect(await store.append(message(id, from: customer)) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(
+            delivery, kind: .text, message: delivery.message, repeating: original)
+        return delivery
+    }
+
+    private func file(of customer: CustomerID = customer) -> String {
+        directory.path + "/conversations/" + ConversationFixture.path(business, customer)
+    }
+
+    private func inode(of customer: CustomerID = customer) -> UInt {
+        var status = stat()
+        return stat(file(of: customer), &status) == 0 ? status.st_ino : 0
+    }
+
+    private func ids(of customer: CustomerID = customer) throws -> [String] {
+        try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer).map(\.id.rawValue)
+    }
+
+    private func problems() throws -> Int {
+        try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }.problems
+    }
+
+    @Test(arguments: [1, 70])
+    func `what a failed sync lost is written anew from the journal, and segments go again`(
+        _ customers: Int
+    ) async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let others = (0..<customers).map { CustomerID("c\($0)") }
+        for other in others {
+            try await store.finish(try await record("a-\(other)", from: other, in: store), result: .handled)
+        }
+        await store.checkpointer.run()
+        await store.journal.flush()
+        #expect(try directory.records("checkpoint").count == 1)
+        for other in others {
+            try await store.finish(try await record("b-\(other)", from: other, in: store), result: .handled)
+        }
+        let underWay = try await record("c", from: others[0], in: store)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        #expect(try directory.records("unsynced").count == 1)
+        #expect(try ids(of: others[0]) == ["a-c0"])
+
+        _ = await store.append(message("d", from: others[0]))
+        try await store.finish(underWay, result: .handled)
+        let next = try await store.lease()
+        try await store.recordInbound(next, kind: .text, message: next.message)
+        try await store.finish(next, result: .handled)
+        await store.checkpointer.run()
+        await store.journal.flush()
+        #expect(try directory.records("checkpoint").count == 2)
+        #expect(try ids(of: others[0]) == ["a-c0", "b-c0", "c", "d"])
+        for other in others.dropFirst() { #expect(try ids(of: other) == ["a-\(other)", "b-\(other)"]) }
+        #expect(try problems() == 0)
+        for _ in 1...3 { await store.retention.run() }
+        #expect(try directory.records("message").isEmpty)
+        await store.close()
+        #expect(directory.log.lines.count { $0.hasPrefix("error") } == 1)
+        #expect(directory.log.lines.contains { $0.hasPrefix("notice conversations were written anew") })
+    }
+
+    @Test func `a line of a delivery that is under way is written anew as well`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let delivery = try await record("a", in: store)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        #expect(try ids() == [])
+        await store.checkpointer.run()
+        #expect(try ids() == ["a"])
+        try await store.finish(delivery, result: .handled)
+        await store.close()
+        #expect(try problems() == 0)
+    }
+
+    @Test func `the next process writes anew what the last could not sync, and once`() async throws {
+        let disk = ForgetfulDisk()
+        disk.forgets.store(false, ordering: .relaxed)
+        let store = try open(disk)
+        try await store.finish(try await record("a", in: store), result: .handled)
+        _ = try await record("b", from: CustomerID("c1"), in: store)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.close()
+        #expect(try directory.records("checkpoint").isEmpty)
+        let before = [inode(), inode(of: CustomerID("c1"))]
+
+        let restarted = try open()
+        let after = [inode(), inode(of: CustomerID("c1"))]
+        #expect(Set(before).isDisjoint(with: after))
+        #expect(try ids() == ["a"])
+        #expect(try ids(of: CustomerID("c1")) == ["b"])
+        await restarted.close()
+        #expect(try directory.records("checkpoint").count == 1)
+
+        let again = try open()
+        #expect([inode(), inode(of: CustomerID("c1"))] == after)
+        await again.close()
+    }
+
+    @Test func `what cannot be written anew is tried again, and less and less often`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try directory.open {
+            $0.disk = disk
+            $0.checkpointInterval = .milliseconds(1)
+        }
+        let delivery = try await record("a", in: store)
+        let obstacle = "\(file()).\(getpid()).new"
+        try Directory.make(obstacle)
+        disk.fails.store(true, ordering: .relaxed)
+        try await store.finish(delivery, result: .handled)
+        await directory.log.first { $0.contains("conversations cannot be written anew yet") }
+        disk.fails.store(false, ordering: .relaxed)
+        #expect(try directory.records("checkpoint").isEmpty)
+        rmdir(obstacle)
+        await directory.log.first { $0.contains("conversations were written anew") }
+        await store.close()
+        #expect(try !directory.records("checkpoint").isEmpty)
+        #expect(try ids() == ["a"])
+        #expect(try problems() == 0)
+    }
+
+    @Test func `a conversation that lost more than the journal has is set aside, and holds up no other`()
+        async throws
+    {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        try await store.finish(try await record("a", in: store), result: .handled)
+        try await store.finish(try await record("b", from: CustomerID("c1"), in: store), result: .handled)
+        await store.checkpointer.run()
+        try await store.finish(try await record("c", in: store), result: .handled)
+        try await store.finish(try await record("d", from: CustomerID("c1"), in: store), result: .handled)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        try File(file(), for: .overwriting).write([UInt8](repeating: 0, count: 1), at: 40)
+        await store.checkpointer.run()
+        #expect(store.statistics.quarantinedConversations == 1)
+        #expect(try ids(of: CustomerID("c1")) == ["b", "d"])
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical a conversation is damaged") })
+        let rebuilt = try await store.rebuild()
+        #expect(rebuilt.lostLines == 0)
+        #expect(try ids() == ["a", "c"])
+        await store.close()
+    }
+    @Test func `what a start could not restore is there before a checkpoint says so`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let delivery = try await record("a", in: store)
+        let replies = ["r0", "r1"].map {
+            DecidedReply(id: MessageID($0), kind: .text, message: Array("{}".utf8))
+        }
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: replies))
+        try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        disk.fails.store(true, ordering: .relaxed)
+        await store.close()
+        #expect(try ids() == [])
+
+        let obstacle = "\(file()).\(getpid()).new"
+        try Directory.make(obstacle)
+        let restarted = try open()
+        rmdir(obstacle)
+        await restarted.checkpointer.run()
+        let again = try await restarted.lease()
+        #expect(again.replyResults == [0: .accepted(status: 200)])
+        try await restarted.recordInbound(again, kind: .text, message: again.message)
+        try await restarted.recordReply(again, index: 1, result: .accepted(status: 200))
+        try await restarted.finish(again, result: .handled)
+        await restarted.close()
+        #expect(try !directory.records("checkpoint").isEmpty)
+        #expect(try ids() == ["a", "r0", "r1"])
+        #expect(try problems() == 0)
+    }
+
+    @Test func `a line that says another once more says so when it is written anew`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let delivery = try await record("a", repeating: MessageID("earlier"), in: store)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        await store.checkpointer.run()
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        #expect(lines.map(\.repeats) == [MessageID("earlier")])
+        try await store.finish(delivery, result: .repeated(of: MessageID("earlier")))
+        await store.close()
+        #expect(try problems() == 0)
+    }
+
+    @Test func `a delivery is under way until the journal has its end`() async throws {
+        let store = try open()
+        let delivery = try await record("a", in: store)
+        await store.journal.close()
+        await #expect(throws: StoreError.closed) { try await store.finish(delivery, result: .handled) }
+        #expect(store.scheduler.withQueues { $0.recorded }.map(\.pending.record) == [delivery.record])
+        await store.close()
+    }
+
+    @Test func `a line that is written anew while somebody is about to write it is there once`() async throws
+    {
+        let store = try open()
+        let delivery = try await record("a", in: store)
+        let reply = ConversationEntry(
+            conversation: delivery.conversation, record: delivery.record, at: .now(), id: MessageID("r"),
+            kind: .text, message: Array("{}".utf8), result: .accepted(status: 200))
+        try store.conversations.now { pool throws(StoreError) in
+            try pool.writeAnew(delivery.conversation, adding: [reply])
+        }
+        try store.conversations.append(reply, mightBeThere: false)
+        #expect(try ids() == ["a", "r"])
+        await store.close()
+    }
+
+    @Test(arguments: [EIO, EISDIR])
+    func `a conversation that cannot be read is set aside, and holds up no other`(_ code: Int32) async throws
+    {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        try await store.finish(try await record("a", in: store), result: .handled)
+        try await store.finish(try await record("b", from: CustomerID("c1"), in: store), result: .handled)
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        disk.unreadable.withLock { $0[file()] = code }
+        await store.checkpointer.run()
+        await store.journal.flush()
+        #expect(store.statistics.quarantinedConversations == 1)
+        #expect(try ids(of: CustomerID("c1")) == ["b"])
+        #expect(try directory.records("checkpoint").count == 1)
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical a conversation is damaged") })
+        let rebuilt = try await store.rebuild()
+        #expect(rebuilt.lostLines == 0)
+        #expect(try ids() == ["a"])
+        await store.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `a conversation whose file is forbidden is set aside in the end, and holds up no checkpoint`(
+        _ isThere: Bool
+    ) async throws {
+        let disk = ForgetfulDisk()
+        if isThere {
+            let earlier = try open(disk)
+            try await earlier.finish(try await record("a", in: earlier), result: .handled)
+            await earlier.close()
+        }
+        disk.unreadable.withLock { $0[file()] = EACCES }
+        let store = try open(disk)
+        #expect(await store.append(message("b")) == .stored)
+        let delivery = try await store.lease()
+        await #expect(throws: StoreError.self) {
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        }
+        #expect(store.statistics.refusedConversations == 1)
+        try await store.finish(delivery, result: .failed(reason: "refused"))
+        #expect(store.statistics.checkpointFailure != nil)
+        let before = try directory.records("checkpoint").count
+        await store.checkpointer.run()
+        #expect(store.statistics.checkpointFailure == nil)
+        #expect(store.statistics.refusedConversations == 0)
+        #expect(store.statistics.quarantinedConversations == 1)
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical") && $0.contains("mend its mode") })
+        try await store.finish(try await record("c", from: CustomerID("c1"), in: store), result: .handled)
+        await store.close()
+        #expect(try directory.records("checkpoint").count > before)
+        let found = Mutex<[StoreProblem.Kind]>([])
+        _ = try StoreVerification.run(dataDirectory: directory.path) { problem in
+            found.withLock { $0.append(problem.kind) }
+        }
+        #expect(found.withLock { $0 } == [.conversationQuarantined])
+
+        let again = try open(disk)
+        #expect(again.statistics.quarantinedConversations == 1)
+        disk.unreadable.withLock { $0 = [:] }
+        #expect(try await again.rebuild().lostLines == 0)
+        await again.close()
+        #expect(try ids() == (isThere ? ["a", "b"] : ["b"]))
+        #expect(try problems() == 0)
+        let left = directory.path + "/damaged/" + ConversationFixture.path(business, customer)
+        #expect(Directory.exists(left + ".before") == isThere)
+        #expect(!Directory.exists(left))
+    }
+
+    @Test func `no conversation waits for another that cannot be written anew yet`() async throws {
+        let disk = ForgetfulDisk()
+        let store = try open(disk)
+        let others = (0..<70).map { CustomerID("c\($0)") }
+        for customer in others + [customer] {
+            try await store.finish(
+                try await record("a-\(customer)", from: customer, in: store), result: .handled)
+        }
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        disk.unreadable.withLock { $0[file()] = EMFILE }
+        await store.checkpointer.run()
+        #expect(store.statistics.checkpointFailure?.contains("Too many open files") == true)
+        for other in others { #expect(try ids(of: other) == ["a-\(other)"]) }
+        #expect(directory.log.lines.contains { $0.contains("cannot be written anew yet") })
+        await store.close()
+        #expect(try directory.records("checkpoint").isEmpty)
+        #expect(store.statistics.quarantinedConversations == 0)
+    }
+}
+
+/// A disk whose failed syncs lose what conversations were given since the last.
+private final class ForgetfulDisk: StoreDisk {
+    let fails = Atomic(false)
+    let forgets = Atomic(true)
+    /// The files that cannot be read, and why.
+    let unreadable = Mutex<[String: Int32]>([:])
+    private let disk = SystemDisk()
+    /// The conversations, and how much of each is on disk.
+    private let conversations = Mutex<[String: (file: File, syncedBytes: Int)]>([:])
+
+    func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
+
+    func open(_ path: String) throws(SystemError) -> File {
+        if unreadable.withLock({ $0[path] }) == EACCES { throw SystemError("open", code: EACCES) }
+        let file = try File(path, for: .appending)
+        conversations.withLock { $0[path] = (file, $0[path]?.syncedBytes ?? 0) }
+        return file
+    }
+
+    func read(_ path: String) throws(SystemError) -> [UInt8] {
+        if let code = unreadable.withLock({ $0[path] }) { throw SystemError("pread", code: code) }
+        return try disk.read(path)
+    }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try disk.append(bytes, to: file) }
+
+    func synchronize(_ file: File) throws(SystemError) {
+        let path = conversations.withLock { $0.first { $0.value.file === file }?.key }
+        guard let path else { return try disk.synchronize(file) }
+        try end([path])
+    }
+
+    func synchronizeFileSystem(of path: String) throws(SystemError) {
+        try end(conversations.withLock { Array($0.keys) })
+    }
+
+    private func end(_ paths: [String]) throws(SystemError) {
+        for path in paths {
+            guard let (_, syncedBytes) = conversations.withLock({ $0[path] }) else { continue }
+            if fails.load(ordering: .relaxed) {
+                guard forgets.load(ordering: .relaxed) else { continue }
+                try File(path, for: .overwriting).truncate(to: syncedBytes)
+            } else {
+                let sizeBytes = try File(path, for: .reading).sizeBytes()
+                conversations.withLock { $0[path]?.syncedBytes = sizeBytes }
+            }
+        }
+        if fails.load(ordering: .relaxed) { throw SystemError("fdatasync", code: EIO) }
+    }
+}

@@ -1,0 +1,174 @@
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+import TestSupport
+import Testing
+
+/// Journals that a real store wrote, damaged everywhere.
+struct CrashTests {
+    let directory = StoreDirectory()
+    static let name = "000000000001.jsonl"
+
+    /// Writes messages, one batch each, and returns the journal's bytes and where its lines end.
+    private func journal(_ count: Int) async throws -> (bytes: [UInt8], ends: [Int]) {
+        let store = try directory.open()
+        for number in 1...count { #expect(await store.append(message("m\(number)")) == .stored) }
+        let bytes = try File(directory.journal + "/" + Self.name, for: .reading).readAll()
+        return (bytes, bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.map { $0 + 1 })
+    }
+
+    /// The ids that a store delivers from these bytes.
+    private func delivered(_ bytes: [UInt8]) async throws -> [String] {
+        let copy = StoreDirectory()
+        try copy.prepare()
+        try copy.write(bytes, to: Self.name)
+        let store = try copy.open()
+        var ids: [String] = []
+        while store.statistics.pendingDeliveries > 0 {
+            let delivery = try await store.lease()
+            #expect(delivery.text == "{\"id\":\"\(delivery.id)\",\"type\":\"text\",\"body\":\"hello\"}")
+            ids.append(delivery.id.rawValue)
+            try await store.finish(delivery, result: .handled)
+        }
+        return ids
+    }
+
+    /// Changes a bit of the first message in place, because the store has the file open.
+    private func damageSecondLine() throws {
+        let path = directory.journal + "/" + Self.name
+        var bytes = try File(path, for: .reading).readAll()
+        let second = try #require(bytes.firstPosition(of: UInt8(ascii: "\n"), from: 0)) + 1
+        bytes[second + 60] ^= 1
+        let file = try File(path, for: .appending)
+        try file.truncate(to: 0)
+        try file.append(bytes)
+    }
+
+    @Test func `wherever the journal is cut off, every whole line before the cut is delivered`() async throws
+    {
+        let (bytes, ends) = try await journal(4)
+        let lengths = Set(stride(from: 0, to: bytes.count, by: 23)).union(
+            ends.flatMap { [$0 - 2, $0 - 1, $0] })
+        for length in lengths.sorted() {
+            // A last line that lacks nothing but its line feed is whole.
+            let whole = ends.count { $0 - 1 <= length } - 1
+            let ids = try await delivered(Array(bytes.prefix(length)))
+            #expect(ids == (0..<max(0, whole)).map { "m\($0 + 1)" }, "cut at \(length)")
+        }
+    }
+
+    @Test func `whichever bit is turned over, nothing but the last batch is lost without a refusal`()
+        async throws
+    {
+        let (bytes, ends) = try await journal(4)
+        var refusals = 0
+        for position in stride(from: 3, to: bytes.count, by: 41) {
+            var damaged = bytes
+            damaged[position] ^= 1 << UInt8(position % 8)
+            do {
+                let ids = try await delivered(damaged)
+                #expect(position >= ends[ends.count - 2], "bit at \(position)")
+                #expect(ids == ["m1", "m2", "m3"])
+            } catch StoreError.damaged(_, let line) {
+                refusals += 1
+                #expect(line == ends.count { $0 <= position } + 1)
+            }
+        }
+        #expect(refusals > 10)
+    }
+
+    @Test func `a reference that can no longer be read is counted`() async throws {
+        let store = try directory.open()
+        _ = await store.append(message("m1", from: CustomerID("a"), reference: true))
+        _ = await store.append(message("m2", from: CustomerID("b"), reference: true))
+        try damageSecondLine()
+        #expect(await store.nextReference()?.id == MessageID("m2"))
+        #expect(store.statistics.unreadableDeliveries == 1)
+        #expect(
+            String(decoding: store.statistics.json, as: UTF8.self).hasPrefix(
+                #"{"pendingDeliveries":2,"parkedDeliveries":0,"unreadableDeliveries":1,"#))
+    }
+
+    @Test func `a message that can no longer be read stands still, is counted and holds up nobody else`()
+        async throws
+    {
+        let store = try directory.open()
+        _ = await store.append(message("m1", from: CustomerID("a")))
+        _ = await store.append(message("m2", from: CustomerID("b")))
+        try damageSecondLine()
+        #expect(try await store.lease().id == MessageID("m2"))
+        #expect(store.statistics.unreadableDeliveries == 1)
+        #expect(store.statistics.pendingDeliveries == 2)
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical") })
+    }
+
+    @Test func `messages at the limits of size, depth and number of values come back whole`() async throws {
+        let deep = String(repeating: "[", count: 126) + String(repeating: "]", count: 126)
+        let many = "[" + String(repeating: "1,", count: 200_000) + "1]"
+        let texts = ["{\"deep\":\(deep)}", "{\"many\":\(many)}"]
+        let store = try directory.open()
+        for (number, text) in texts.enumerated() {
+            let received = ReceivedMessage(
+                business: business, customer: CustomerID("\(number)"), id: MessageID("\(number)"),
+                message: Array(text.utf8))
+            #expect(await store.append(received) == .stored)
+        }
+        await store.close()
+        let reopened = try directory.open()
+        for text in texts { #expect(try await reopened.lease().text == text) }
+    }
+
+    @Test func `a conversation that could not be written is written with the next attempt`() async throws {
+        let store = try directory.open()
+        try AtomicFile.write([], to: directory.path + "/conversations/b")
+        _ = await store.append(message("m1"))
+        let delivery = try await store.lease()
+        await #expect(throws: StoreError.self) {
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        }
+        store.postpone(delivery, after: .zero)
+        let again = try await store.lease()
+        try Directory.remove(directory.path + "/conversations/b")
+        try await store.recordInbound(again, kind: .text, message: again.message)
+        let replies = [DecidedReply(id: MessageID("r1"), kind: .text, message: Array("{}".utf8))]
+        try await store.decide(again, DecidedOutcome(.handled, replies: replies))
+        try await store.finish(again, result: .handled)
+        await store.close()
+        // All lines are on disk after all.
+        #expect(try directory.records("checkpoint").count == 1)
+        #expect(directory.log.lines.contains { $0.hasPrefix("error") })
+
+        let file = ConversationFiles(dataDirectory: directory.path)
+        #expect(try file.lines(of: business, customer).map(\.id.rawValue) == ["m1"])
+        let reopened = try directory.open()
+        await reopened.close()
+        #expect(try file.lines(of: business, customer).map(\.id.rawValue) == ["m1"])
+        #expect(try directory.records("checkpoint").count == 1)
+    }
+
+    @Test func `after closing nothing is changed any more`() async throws {
+        let store = try directory.open()
+        _ = await store.append(message("m1"))
+        _ = await store.append(message("m2", from: CustomerID("other"), reference: true))
+        let delivery = try await store.lease()
+        let reference = try #require(await store.nextReference())
+        await store.close()
+        await #expect(throws: StoreError.closed) {
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        }
+        await #expect(throws: StoreError.closed) {
+            try await store.decide(delivery, DecidedOutcome(.handled))
+        }
+        await #expect(throws: StoreError.closed) {
+            try await store.resolve(reference, .resolved(message: Array("{}".utf8)))
+        }
+        #expect(throws: StoreError.closed) {
+            try store.recentLines(of: business, customer, maximum: 1)
+        }
+        await #expect(throws: StoreError.closed) { try await store.finish(delivery, result: .handled) }
+        #expect(try directory.records("outcome").isEmpty)
+        let reopened = try directory.open()
+        #expect(reopened.statistics.pendingDeliveries == 2)
+        #expect(reopened.statistics.pendingReferences == 1)
+    }
+}

@@ -1,0 +1,76 @@
+import BalloonPOSIX
+import BusinessMessages
+import Glibc
+import MessageStore
+import Testing
+
+struct DataDirectoryTests {
+    let directory = StoreDirectory()
+
+    @Test func `a second store on the same directory is refused, and says who has it`() async throws {
+        let store = try directory.open()
+        let refusal = #expect(throws: StoreError.self) { try directory.open() }
+        #expect(refusal == .inUse(path: directory.path, process: getpid()))
+        #expect("\(refusal as Any)".contains("process \(getpid())"))
+        await store.close()
+        let next = try directory.open()
+        #expect(await next.append(message("m1")) == .stored)
+    }
+
+    @Test(arguments: ["2\n", "1", "", "1\n1\n", "x\n"])
+    func `an unknown version is refused`(text: String) throws {
+        try directory.prepare()
+        try AtomicFile.write(Array(text.utf8), to: directory.path + "/VERSION")
+        let refusal = #expect(throws: StoreError.self) { try directory.open() }
+        guard case .unknownVersion = refusal else {
+            Issue.record("not refused for its version")
+            return
+        }
+    }
+
+    @Test func `a journal without a version is not taken for a new directory`() throws {
+        try directory.prepare()
+        try Directory.remove(directory.path + "/VERSION")
+        #expect(throws: StoreError.unknownVersion(found: "", path: directory.path)) { try directory.open() }
+    }
+
+    @Test func `who only reads is told that a directory is no data directory`() async throws {
+        try Directory.make(directory.path)
+        let refusal = StoreError.noData(path: directory.path)
+        #expect(throws: refusal) { try Store.check(directory.path) }
+        #expect(throws: refusal) { try StoreVerification.run(dataDirectory: directory.path) { _ in } }
+        #expect(try Directory.names(in: directory.path).isEmpty)
+        await (try directory.open()).close()
+        try Store.check(directory.path)
+        let version = directory.path + "/VERSION"
+        try AtomicFile.write(Array("2\n".utf8), to: version)
+        #expect(throws: StoreError.unknownVersion(found: "2", path: directory.path)) {
+            try Store.check(directory.path)
+        }
+        try Directory.remove(version)
+        try Directory.make(version)
+        // As any other reason why it cannot be read: not "nothing there".
+        #expect(throws: StoreError.unavailable(path: version, SystemError("pread", code: EISDIR))) {
+            try Store.check(directory.path)
+        }
+    }
+
+    @Test func `a new directory is made with all above it and gets a version`() async throws {
+        let deep = directory.path + "/a/b/c"
+        let store = try directory.open { $0.directory = deep }
+        #expect(try File(deep + "/VERSION", for: .reading).readAll() == Array("1\n".utf8))
+        await store.close()
+    }
+
+    @Test func `a file in the place of the directory is an error that names it`() throws {
+        try AtomicFile.write([1], to: directory.path)
+        #expect(throws: StoreError.unavailable(path: directory.path, SystemError("mkdir", code: ENOTDIR))) {
+            try directory.open()
+        }
+    }
+
+    @Test func `opening and closing leaves nothing behind`() async throws {
+        for _ in 1...3 { await (try directory.open()).close() }
+        #expect(try directory.segments().isEmpty)
+    }
+}

@@ -1,0 +1,135 @@
+import BusinessMessages
+import Dispatch
+import MessageStore
+import Testing
+
+struct DeduplicationTests {
+    let directory = StoreDirectory()
+
+    @Test func `a message that is on disk is a duplicate, answered at once`() async throws {
+        let store = try directory.open()
+        #expect(await store.append(message("m1")) == .stored)
+        let slot = AnswerSlot()
+        store.append(message("m1", text: "other")) { slot.set($0) }
+        // Nothing was awaited since, so the answer came on this thread.
+        #expect(slot.value == .duplicate)
+        #expect(try directory.records("message").count == 1)
+    }
+
+    @Test func `the same id for another business is another message`() async throws {
+        let store = try directory.open()
+        #expect(await store.append(message("m1", to: BusinessID("a"))) == .stored)
+        #expect(await store.append(message("m1", to: BusinessID("b"))) == .stored)
+        // Business and id cannot be confused with each other.
+        #expect(await store.append(message("b1m", to: BusinessID("a"))) == .stored)
+        #expect(await store.append(message("1m", to: BusinessID("ab"))) == .stored)
+        #expect(await store.append(message("m", to: BusinessID("ab1"))) == .stored)
+        #expect(store.statistics.indexedMessages == 5)
+    }
+
+    @Test func `the twin of a message that waits gets its answer with the same sync`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        disk.hold()
+        let first = AnswerSlot()
+        let twins = (0..<3).map { _ in AnswerSlot() }
+        store.append(message("m1")) { first.set($0) }
+        for twin in twins { store.append(message("m1")) { twin.set($0) } }
+        #expect(first.value == nil)
+        #expect(twins.allSatisfy { $0.value == nil })
+        disk.release()
+        #expect(await first.answer() == .stored)
+        for twin in twins { #expect(await twin.answer() == .duplicate) }
+        #expect(try directory.records("message").count == 1)
+        #expect(store.statistics.pendingDeliveries == 1)
+    }
+
+    @Test(arguments: FaultyDisk.Fault.allCases)
+    func `after a failure all who wait are told so and the next try is stored`(fault: FaultyDisk.Fault)
+        async throws
+    {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        // A failing creation shows only when there is no segment yet.
+        if fault != .create, fault != .name { #expect(await store.append(message("m0")) == .stored) }
+        disk.fail(fault)
+        disk.hold()
+        let slots = (0..<4).map { _ in AnswerSlot() }
+        for slot in slots { store.append(message("m1")) { slot.set($0) } }
+        disk.release()
+        for slot in slots {
+            guard case .failed(.notDurable) = await slot.answer() else {
+                Issue.record("not told")
+                return
+            }
+        }
+        #expect(store.statistics.lastSyncFailure != nil)
+        #expect(store.statistics.waitingBytes == 0)
+        disk.recover()
+        #expect(await store.append(message("m1")) == .stored)
+        #expect(await store.append(message("m1")) == .duplicate)
+        #expect(store.statistics.lastSyncFailure == nil)
+    }
+
+    @Test func `ten thousand messages from eight threads, each sent twice, are stored once`() async throws {
+        let store = try directory.open { $0.maximumSegmentBytes = 300_000 }
+        let tally = Tally(expected: 20_000)
+        for thread in 0..<8 {
+            DispatchQueue(label: "thread \(thread)").async {
+                for number in 0..<2500 {
+                    // Every id comes from two threads.
+                    let id = "m\(number * 4 + thread / 2)"
+                    store.append(message(id, from: CustomerID("urn:mbid:\(number % 100)"))) {
+                        tally.count($0)
+                    }
+                }
+            }
+        }
+        let answers = await tally.answers()
+        #expect(answers == [.stored: 10_000, .duplicate: 10_000])
+        let ids = try directory.records("message").compactMap { $0["id"]?.string }
+        #expect(ids.count == 10_000)
+        #expect(Set(ids).count == 10_000)
+        await store.close()
+        #expect(try directory.open().statistics.pendingDeliveries == 10_000)
+    }
+
+    @Test func `as many may wait for their handlers as may, and then there is room again`() async throws {
+        let store = try directory.open { $0.maximumPendingDeliveries = 2 }
+        for id in ["m1", "m2"] { #expect(await store.append(message(id)) == .stored) }
+        #expect(await store.append(message("m3")) == .failed(.tooManyPending(maximum: 2)))
+        #expect(await store.append(message("m1")) == .duplicate)
+        try await store.finish(try await store.lease(), result: .handled)
+        #expect(await store.append(message("m3")) == .stored)
+        await store.close()
+        let reopened = try directory.open { $0.maximumPendingDeliveries = 2 }
+        #expect(await reopened.append(message("m4")) == .failed(.tooManyPending(maximum: 2)))
+    }
+
+    @Test func `too much waiting is refused at once, and there is room again after the sync`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open {
+            $0.disk = disk
+            $0.maximumWaitingBytes = 2000
+        }
+        disk.hold()
+        let big = String(repeating: "x", count: 1500)
+        let first = AnswerSlot()
+        let second = AnswerSlot()
+        store.append(message("m1", text: big)) { first.set($0) }
+        store.append(message("m2", text: big)) { second.set($0) }
+        #expect(second.value == .failed(.overloaded))
+        #expect(store.statistics.waitingBytes > 1500)
+        disk.release()
+        #expect(await first.answer() == .stored)
+        #expect(store.statistics.waitingBytes == 0)
+        #expect(await store.append(message("m2", text: big)) == .stored)
+    }
+
+    @Test func `a closed store takes nothing`() async throws {
+        let store = try directory.open()
+        await store.close()
+        #expect(await store.append(message("m1")) == .failed(.closed))
+        #expect(try directory.segments().isEmpty)
+    }
+}

@@ -1,0 +1,78 @@
+import BalloonPOSIX
+import Dispatch
+import Glibc
+import MessageStore
+import Synchronization
+
+/// A disk that writes for real until it is told to misbehave.
+final class FaultyDisk: StoreDisk {
+    enum Fault: Sendable, CaseIterable {
+        /// No file can be made.
+        case create
+        /// A file is made, and its name does not reach the disk.
+        case name
+        /// Half of what is appended reaches the file, then the disk is full.
+        case append
+        /// Everything reaches the file and the sync says that it did not.
+        case synchronize
+    }
+
+    private let fault = Mutex<Fault?>(nil)
+    private let failsFills = Mutex(false)
+    private let gate = Mutex<DispatchSemaphore?>(nil)
+    private let batches = Mutex(0)
+    private let disk = SystemDisk()
+
+    /// Misbehaves until ``recover()``.
+    func fail(_ fault: Fault) { self.fault.withLock { $0 = fault } }
+
+    func recover() { fault.withLock { $0 = nil } }
+
+    /// From now on, what is prepared reads as zeros, and its sync says that it did not reach the disk.
+    func failFills() { failsFills.withLock { $0 = true } }
+
+    /// Lets no sync end until ``release()``.
+    func hold() { gate.withLock { $0 = DispatchSemaphore(value: 0) } }
+
+    func release() {
+        gate.withLock { gate in
+            gate?.signal()
+            gate = nil
+        }
+    }
+
+    /// How many batches were synced.
+    var count: Int { batches.withLock { $0 } }
+
+    func create(_ path: String) throws(SystemError) -> File {
+        if fault.withLock({ $0 }) == .create { throw SystemError("open", code: ENOSPC) }
+        let file = try disk.create(path)
+        if fault.withLock({ $0 }) == .name { throw SystemError("fsync", code: EIO) }
+        return file
+    }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) {
+        guard fault.withLock({ $0 }) == .append else { return try disk.append(bytes, to: file) }
+        try disk.append(Array(bytes.prefix(bytes.count / 2)), to: file)
+        throw SystemError("write", code: ENOSPC)
+    }
+
+    func write(_ bytes: [UInt8], to file: File, at offset: Int) throws(SystemError) {
+        guard fault.withLock({ $0 }) == .append else { return try disk.write(bytes, to: file, at: offset) }
+        try disk.write(Array(bytes.prefix(bytes.count / 2)), to: file, at: offset)
+        throw SystemError("pwrite", code: ENOSPC)
+    }
+
+    func fill(_ file: File, _ range: Range<Int>) throws(SystemError) {
+        guard failsFills.withLock({ $0 }) else { return try disk.fill(file, range) }
+        try disk.write([UInt8](repeating: 0, count: range.count), to: file, at: range.lowerBound)
+        throw SystemError("fdatasync", code: EIO)
+    }
+
+    func synchronize(_ file: File) throws(SystemError) {
+        gate.withLock { $0 }?.wait()
+        if fault.withLock({ $0 }) == .synchronize { throw SystemError("fdatasync", code: EIO) }
+        try disk.synchronize(file)
+        batches.withLock { $0 += 1 }
+    }
+}

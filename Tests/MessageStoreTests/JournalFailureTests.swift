@@ -1,0 +1,148 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+import Testing
+
+struct JournalFailureTests {
+    let directory = StoreDirectory()
+
+    @Test func `after a failed sync the store tries by itself until the disk is well again`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open {
+            $0.disk = disk
+            $0.probeInterval = .milliseconds(1)
+        }
+        #expect(await store.append(message("a")) == .stored)
+        disk.fail(.synchronize)
+        #expect(await store.append(message("b")) != .stored)
+        #expect(store.statistics.lastSyncFailure != nil)
+        disk.recover()
+        let deadline = ContinuousClock.now + .seconds(60)
+        while store.statistics.lastSyncFailure != nil, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(store.statistics.lastSyncFailure == nil)
+        let restarted = try directory.copy()
+        let copy = try restarted.open()
+        #expect(await copy.append(message("a")) == .duplicate)
+        #expect(await copy.append(message("b")) == .stored)
+        await copy.close()
+        await store.close()
+    }
+
+    @Test func `after a failed sync the next segment abandons what failed, and no restart believes it`()
+        async throws
+    {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        #expect(await store.append(message("m1")) == .stored)
+        let sound = try File(directory.journal + "/000000000001.jsonl", for: .reading).readAll()
+        disk.fail(.synchronize)
+        _ = await store.append(message("m2"))
+        disk.recover()
+        #expect(await store.append(message("m3")) == .stored)
+
+        #expect(try directory.segments() == ["000000000001.jsonl", "000000000004.jsonl"])
+        #expect(try File(directory.journal + "/000000000001.jsonl", for: .reading).readAll() == sound)
+        let abandoned = try #require(directory.records("abandoned").first)
+        #expect(abandoned["record"]?.int == 5)
+        #expect(abandoned["from"]?.int == 3)
+        #expect(abandoned["to"]?.int == 3)
+
+        // The cut may have failed as well, or not have reached the disk.
+        let copy = try directory.copy()
+        try copy.write(sound + journalLine(3, batch: 3, messageMembers("m2")), to: "000000000001.jsonl")
+        // Nothing that counted is gone.
+        #expect(try JournalFiles(dataDirectory: copy.path).events { _ in true }.count == 2)
+        let reopened = try copy.open()
+        #expect(reopened.statistics.pendingDeliveries == 2)
+        #expect(try await reopened.lease().id == MessageID("m1"))
+        #expect(await reopened.append(message("m2")) == .stored)
+        #expect(await reopened.append(message("m3")) == .duplicate)
+    }
+
+    @Test func `a segment that failed with its first batch leaves no file, and its numbers stay unused`()
+        async throws
+    {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        #expect(await store.append(message("m1")) == .stored)
+        disk.fail(.append)
+        for number in 2...4 { _ = await store.append(message("m\(number)")) }
+        #expect(try directory.segments() == ["000000000001.jsonl"])
+        disk.recover()
+        #expect(await store.append(message("m5")) == .stored)
+        let abandoned = try #require(directory.records("abandoned").first)
+        #expect(abandoned["from"]?.int == 3)
+        #expect((abandoned["to"]?.int ?? 0) + 2 == abandoned["record"]?.int)
+        let copy = try directory.copy()
+        // Nothing that counted is gone.
+        #expect(try JournalFiles(dataDirectory: copy.path).events { _ in true }.count == 2)
+        let reopened = try copy.open()
+        #expect(reopened.statistics.pendingDeliveries == 2)
+        #expect(await reopened.append(message("m2")) == .stored)
+    }
+
+    @Test func `a full disk fails appends fast and the store goes on when there is room`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        disk.fail(.create)
+        for number in 1...3 {
+            #expect(
+                await store.append(message("m\(number)"))
+                    == .failed(.notDurable(SystemError("open", code: 28))))
+        }
+        #expect(store.statistics.pendingDeliveries == 0)
+        #expect(store.statistics.indexedMessages == 0)
+        disk.recover()
+        for number in 1...3 { #expect(await store.append(message("m\(number)")) == .stored) }
+        #expect(store.statistics.pendingDeliveries == 3)
+    }
+
+    @Test func `records that nobody waits for survive a failed batch`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open {
+            $0.disk = disk
+            // Only another batch takes them along.
+            $0.lazyDelay = .seconds(3600)
+        }
+        _ = await store.append(message("m1"))
+        let delivery = try await store.lease()
+        try await store.finish(delivery, result: .handled)
+        disk.fail(.synchronize)
+        _ = await store.append(message("m2"))
+        #expect(try directory.records("finished").isEmpty)
+        disk.recover()
+        #expect(await store.append(message("m3")) == .stored)
+        #expect(try directory.records("finished").map { $0["of"]?.int } == [2])
+    }
+
+    @Test func `an outcome that did not reach the disk is not decided`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        _ = await store.append(message("m1"))
+        let delivery = try await store.lease()
+        disk.fail(.synchronize)
+        await #expect(throws: StoreError.notDurable(SystemError("fdatasync", code: 5))) {
+            try await store.decide(delivery, DecidedOutcome(.handled))
+        }
+        disk.recover()
+        try await store.decide(delivery, DecidedOutcome(.rejected(reason: "no")))
+        await #expect(throws: StoreError.alreadyDecided(record: delivery.record)) {
+            try await store.decide(delivery, DecidedOutcome(.handled))
+        }
+        store.postpone(delivery, after: .zero)
+        #expect(try await store.lease().decided == DecidedOutcome(.rejected(reason: "no")))
+    }
+
+    @Test func `lazy records are written soon when nothing else comes`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        _ = await store.append(message("m1"))
+        try await store.finish(store.lease(), result: .failed(reason: "given up"))
+        while disk.count < 2 { await Task.yield() }
+        let finished = try #require(directory.records("finished").first)
+        #expect(finished["result"]?.string == "failed")
+        #expect(finished["reason"]?.string == "given up")
+        #expect(finished["kind"] == nil)
+    }
+}

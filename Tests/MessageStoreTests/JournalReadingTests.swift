@@ -1,0 +1,49 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import Glibc
+import MessageStore
+import Synchronization
+import Testing
+
+/// Who reads the whole journal keeps nobody waiting.
+struct JournalReadingTests {
+    let directory = StoreDirectory()
+
+    @Test func `deliveries go on while the journal is read, however many read it`() async throws {
+        let store = try directory.open()
+        #expect(await store.append(message("dead")) == .stored)
+        let dead = try await store.lease()
+        try await store.finish(dead, result: .failed(reason: "no use"))
+        // Whoever opens it waits until somebody else does.
+        let obstacle = directory.journal + "/000000000000.jsonl"
+        #expect(mkfifo(obstacle, 0o600) == 0)
+        let isReleased = Atomic(false)
+        let release: @Sendable () -> Void = {
+            if isReleased.exchange(true, ordering: .relaxed) { return }
+            // For both ends, so that nobody waits from now on.
+            _ = open(obstacle, O_RDWR)
+        }
+        let readers = (0..<16).map { number in
+            Task {
+                switch number % 3 {
+                case 0: _ = try? await store.replay([dead.record])
+                case 1: try? await store.drop([dead.record])
+                default: _ = try? await store.rebuild()
+                }
+            }
+        }
+        DispatchQueue(label: "test.late").asyncAfter(deadline: .now() + .seconds(120), execute: release)
+        for number in 0..<20 {
+            #expect(await store.append(message("\(number)")) == .stored)
+            let delivery = try await store.lease()
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+            try await store.finish(delivery, result: .handled)
+        }
+        let isLate = isReleased.load(ordering: .relaxed)
+        #expect(!isLate, "the readers held the deliveries up")
+        release()
+        for reader in readers { await reader.value }
+        await store.close()
+    }
+}

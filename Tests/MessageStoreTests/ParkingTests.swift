@@ -1,0 +1,148 @@
+import BusinessMessages
+import MessageStore
+import Testing
+
+/// Deliveries that fail too often to hold up their conversations.
+struct ParkingTests {
+    let directory = StoreDirectory()
+
+    @Test func `behind a parked delivery the next goes on, and is told of the gap once`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { _ = await store.append(message(id)) }
+        let first = try await store.lease()
+        #expect(!first.isAfterGap)
+        store.postpone(first, after: .seconds(3600), parks: true)
+        let second = try await store.lease()
+        #expect(second.id == MessageID("2"))
+        #expect(second.isAfterGap)
+        #expect(store.statistics.parkedDeliveries == 1)
+        try await store.finish(second, result: .handled)
+        let third = try await store.lease()
+        #expect(third.id == MessageID("3"))
+        #expect(!third.isAfterGap)
+    }
+
+    @Test func `a lease that is given back counts no attempt, is not journalled, and keeps its place`()
+        async throws
+    {
+        let store = try directory.open()
+        for id in ["1", "2"] { _ = await store.append(message(id)) }
+        let first = try await store.lease()
+        #expect(store.giveBack(first) == .seconds(1))
+        #expect(store.giveBack(first) == nil)
+        let again = try await store.lease()
+        #expect((again.id, again.attempt, again.isParked) == (MessageID("1"), 1, false))
+        #expect(store.giveBack(again) == .seconds(2))
+        await store.close()
+        #expect(try directory.records("attempt").isEmpty)
+    }
+
+    @Test func `a parked delivery that is given back holds up nobody`() async throws {
+        let store = try directory.open()
+        _ = await store.append(message("1"))
+        store.postpone(try await store.lease(), after: .milliseconds(1), parks: true)
+        let parked = try await store.lease()
+        _ = await store.append(message("2"))
+        #expect(store.giveBack(parked) == .seconds(1))
+        let second = try await store.lease()
+        #expect(second.id == MessageID("2"))
+        try await store.finish(second, result: .handled)
+        let again = try await store.lease()
+        #expect((again.id, again.attempt, again.isParked) == (MessageID("1"), 2, true))
+        #expect(store.statistics.parkedDeliveries == 1)
+    }
+
+    @Test func `a parked delivery comes again when it is due, parks again by itself, and ends`() async throws
+    {
+        let store = try directory.open()
+        _ = await store.append(message("1"))
+        store.postpone(try await store.lease(), after: .milliseconds(1), parks: true)
+        let again = try await store.lease()
+        #expect(again.id == MessageID("1"))
+        #expect(again.attempt == 2)
+        #expect(again.isParked)
+        _ = await store.append(message("2"))
+        store.postpone(again, after: .seconds(3600))
+        #expect(try await store.lease().id == MessageID("2"))
+        #expect(store.statistics.parkedDeliveries == 1)
+    }
+
+    @Test func `one that is due waits for the one that is out, and goes before those behind it`() async throws
+    {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { _ = await store.append(message(id)) }
+        let first = try await store.lease()
+        store.postpone(first, after: .zero, parks: true)
+        let second = try await store.lease()
+        var order = [second.id.rawValue]
+        try await store.finish(second, result: .handled)
+        for _ in 0..<2 {
+            let next = try await store.lease()
+            order.append(next.id.rawValue)
+            try await store.finish(next, result: .handled)
+        }
+        // Whether it was due in time is the timer's; nothing is lost or leased twice.
+        #expect(order.sorted() == ["1", "2", "3"])
+        #expect(store.statistics.pendingDeliveries == 0)
+        #expect(store.statistics.parkedDeliveries == 0)
+    }
+
+    @Test func `a restart keeps the parked delivery's schedule, and the gap`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2"] { _ = await store.append(message(id)) }
+        store.postpone(try await store.lease(), after: .seconds(3600), parks: true)
+        await store.close()
+        let attempt = try #require(try directory.records("attempt").first)
+        #expect(attempt["parked"]?.bool == true)
+        #expect(attempt["next"]?.string ?? "" > attempt["at"]?.string ?? "?")
+        let restarted = try directory.open()
+        #expect(restarted.statistics.parkedDeliveries == 1)
+        let next = try await restarted.lease()
+        #expect(next.id == MessageID("2"))
+        #expect(next.isAfterGap)
+    }
+}
+
+/// Deliveries whose handlers end the process.
+struct CrashCountTests {
+    @Test func `every end of the process while the handler has the delivery counts`() async throws {
+        var directory = StoreDirectory()
+        let store = try directory.open()
+        _ = await store.append(message("1"))
+        _ = await store.append(message("2", from: CustomerID("urn:mbid:other")))
+        var delivery = try await store.lease()
+        #expect(delivery.crashes == 0)
+        store.beginHandling(delivery)
+        for crashes in 1...3 {
+            directory = try directory.copy()
+            let restarted = try directory.open()
+            delivery = try await restarted.lease()
+            #expect(delivery.id == MessageID("1"))
+            #expect(delivery.crashes == crashes)
+            #expect(delivery.attempt == crashes + 1)
+            // The other one was leased, but no handler had it.
+            #expect(try await restarted.lease().crashes == 0)
+            restarted.beginHandling(delivery)
+        }
+        #expect(try directory.records("attempt").allSatisfy { $0["crashed"]?.bool == true })
+    }
+
+    @Test(arguments: ["decided", "postponed", "finished", "closed"])
+    func `what the handler gave back before the process ended is no crash`(_ end: String) async throws {
+        let directory = StoreDirectory()
+        let store = try directory.open()
+        _ = await store.append(message("1"))
+        let delivery = try await store.lease()
+        store.beginHandling(delivery)
+        switch end {
+        case "decided": try await store.decide(delivery, DecidedOutcome(.handled))
+        case "postponed": store.postpone(delivery, after: .zero)
+        case "finished":
+            try await store.finish(delivery, result: .handled)
+            _ = await store.append(message("2"))
+        default: await store.close()
+        }
+        let copy = try directory.copy()
+        #expect(try await copy.open().lease().crashes == 0)
+    }
+}

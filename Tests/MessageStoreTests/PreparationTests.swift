@@ -1,0 +1,79 @@
+import BalloonPOSIX
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import MessageStore
+
+/// The line feeds that a segment is filled with ahead of its records.
+struct PreparationTests {
+    let directory = StoreDirectory()
+    private let first = "000000000001.jsonl"
+
+    private func bytes(_ name: String, in directory: StoreDirectory) throws -> [UInt8] {
+        try File(directory.journal + "/" + name, for: .reading).readAll()
+    }
+
+    @Test func `a segment is filled ahead, written over, and cut when the store closes`() async throws {
+        let store = try directory.open { $0.preparedBytes = 8192 }
+        #expect(await store.append(message("m1")) == .stored)
+        await store.journal.flush()
+        let prepared = try bytes(first, in: directory)
+        #expect(prepared.count > 8192)
+        #expect(prepared.suffix(8192).allSatisfy { $0 == UInt8(ascii: "\n") })
+        #expect(await store.append(message("m2")) == .stored)
+        await store.journal.flush()
+        let written = try bytes(first, in: directory)
+        #expect(written.count == prepared.count)
+        #expect(written != prepared)
+        await store.close()
+        let closed = try bytes(first, in: directory)
+        #expect(closed.count < written.count)
+        #expect(closed.suffix(2) != [10, 10])
+        let reopened = try directory.open()
+        #expect(await reopened.append(message("m1")) == .duplicate)
+        #expect(await reopened.append(message("m2")) == .duplicate)
+        await reopened.close()
+    }
+
+    @Test func `what a killed process had prepared is cut at the next start`() async throws {
+        let store = try directory.open { $0.preparedBytes = 8192 }
+        #expect(await store.append(message("m1")) == .stored)
+        await store.journal.flush()
+        let copy = try directory.copy()
+        let killed = try bytes(first, in: copy)
+        let reopened = try copy.open()
+        let cut = try bytes(first, in: copy)
+        #expect(killed.count - cut.count == 8192)
+        #expect(cut == Array(killed.prefix(cut.count)))
+        #expect(await reopened.append(message("m1")) == .duplicate)
+        await reopened.close()
+        await store.close()
+    }
+
+    @Test func `a preparation that fails gives the segment up and loses nothing, though its cut failed too`()
+        async throws
+    {
+        let disk = FaultyDisk()
+        disk.failFills()
+        let store = try directory.open {
+            $0.disk = disk
+            $0.preparedBytes = 8192
+        }
+        #expect(await store.append(message("m1")) == .stored)
+        await store.journal.flush()
+        let sound = try bytes(first, in: directory)
+        #expect(await store.append(message("m2")) == .stored)
+        await store.journal.flush()
+        #expect(store.statistics.lastSyncFailure == nil)
+        #expect(try directory.segments().count == 2)
+        #expect(try directory.records("abandoned").count == 1)
+        let copy = try directory.copy()
+        try copy.write(sound + [UInt8](repeating: 0, count: 8192), to: first)
+        let reopened = try copy.open()
+        #expect(await reopened.append(message("m1")) == .duplicate)
+        #expect(await reopened.append(message("m2")) == .duplicate)
+        await reopened.close()
+        await store.close()
+    }
+}

@@ -1,0 +1,73 @@
+import BusinessMessages
+import MessageStore
+import Testing
+
+struct ReferenceTests {
+    let directory = StoreDirectory()
+
+    @Test func `references are handed out at once, outside the order, each once`() async throws {
+        let store = try directory.open()
+        _ = await store.append(message("m1"))
+        _ = await store.append(message("m2", reference: true))
+        _ = await store.append(message("m3", reference: true))
+        _ = try await store.lease()
+        #expect(store.statistics.pendingReferences == 2)
+        let first = try #require(await store.nextReference())
+        let second = try #require(await store.nextReference())
+        #expect([first.id, second.id] == [MessageID("m2"), MessageID("m3")])
+        #expect(
+            String(decoding: first.message, as: UTF8.self) == #"{"id":"m2","type":"text","body":"hello"}"#)
+        #expect(store.statistics.pendingReferences == 0)
+    }
+
+    @Test func `a delivery waits for its reference, and so do those behind it`() async throws {
+        let store = try directory.open()
+        _ = await store.append(message("m1", reference: true))
+        _ = await store.append(message("m2"))
+        let next = Task { try await store.lease() }
+        let reference = try #require(await store.nextReference())
+        let whole = Array("{\"id\":\"m1\",\n\"interactiveData\":{}}".utf8)
+        try await store.resolve(reference, .resolved(message: whole))
+        let delivery = try await next.value
+        #expect(delivery.id == MessageID("m1"))
+        #expect(delivery.reference == .resolved)
+        #expect(delivery.text == #"{"id":"m1", "interactiveData":{}}"#)
+        try await store.finish(delivery, result: .handled)
+        #expect(try await store.lease().id == MessageID("m2"))
+    }
+
+    @Test func `a reference behind the head may be resolved first`() async throws {
+        let store = try directory.open()
+        for id in ["m1", "m2"] { _ = await store.append(message(id, reference: true)) }
+        let first = try #require(await store.nextReference())
+        let second = try #require(await store.nextReference())
+        try await store.resolve(second, .failed(reason: "expired"))
+        try await store.resolve(first, .failed(reason: "too large"))
+        let delivery = try await store.lease()
+        #expect(delivery.reference == .failed(reason: "too large"))
+        #expect(delivery.text.contains("m1"))
+        try await store.finish(delivery, result: .handled)
+        #expect(try await store.lease().reference == .failed(reason: "expired"))
+        await #expect(throws: StoreError.alreadyResolved(record: second.record)) {
+            try await store.resolve(second, .resolved(message: Array("{}".utf8)))
+        }
+    }
+
+    @Test func `an end survives a kill, and a reference without one is handed out again`() async throws {
+        let store = try directory.open()
+        for id in ["m1", "m2"] {
+            _ = await store.append(message(id, from: CustomerID(id), reference: true))
+        }
+        let first = try #require(await store.nextReference())
+        _ = await store.nextReference()
+        try await store.resolve(first, .resolved(message: Array(#"{"whole":true}"#.utf8)))
+
+        let copy = try directory.copy()
+        let reopened = try copy.open()
+        let delivery = try await reopened.lease()
+        #expect(delivery.reference == .resolved)
+        #expect(delivery.text == #"{"whole":true}"#)
+        #expect(reopened.statistics.pendingReferences == 1)
+        #expect(await reopened.nextReference()?.id == MessageID("m2"))
+    }
+}

@@ -1,0 +1,278 @@
+import BalloonPOSIX
+import BusinessMessages
+import Glibc
+import Testing
+
+@testable import MessageStore
+
+/// When a segment of the journal goes, and what holds it.
+struct RetentionTests {
+    let directory = StoreDirectory()
+
+    /// A store whose every batch begins a segment, and which forgets at once.
+    private func open(window: Duration = .zero) throws -> Store {
+        try directory.open {
+            $0.maximumSegmentAge = .zero
+            $0.deduplicationWindow = window
+            $0.checkpointInterval = .seconds(3600)
+        }
+    }
+
+    /// Stores a message, which begins a segment; returns the segment's name.
+    private func store(_ id: String, in store: Store) async throws -> String {
+        #expect(await store.append(message(id, from: CustomerID("c-\(id)"))) == .stored)
+        return try #require(try directory.segments().last)
+    }
+
+    private func finish(
+        _ delivery: Delivery, _ result: DeliveryResult = .handled, in store: Store
+    ) async throws {
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.finish(delivery, result: result)
+        await store.journal.flush()
+    }
+
+    @Test func `a segment goes when all in it is finished, checkpointed and old enough`() async throws {
+        let store = try open()
+        let first = try await self.store("1", in: store)
+        let second = try await self.store("2", in: store)
+        try await finish(try await store.lease(), in: store)
+        await store.retention.run()
+        // The round made the checkpoint that was missing.
+        #expect(try !directory.segments().contains(first))
+        #expect(try directory.segments().contains(second))
+        try await finish(try await store.lease(), in: store)
+        await store.retention.run()
+        #expect(try !directory.segments().contains(second))
+        await store.close()
+        let restarted = try open()
+        #expect(restarted.statistics.pendingDeliveries == 0)
+        #expect(try directory.records("message").isEmpty)
+    }
+
+    @Test(arguments: ["unfinished", "parked", "referenced"])
+    func `what is not finished holds its segment and all behind it`(_ holder: String) async throws {
+        let store = try open()
+        let held: String
+        if holder == "referenced" {
+            #expect(await store.append(message("1", from: CustomerID("c-1"), reference: true)) == .stored)
+            held = try #require(try directory.segments().last)
+        } else {
+            held = try await self.store("1", in: store)
+            let delivery = try await store.lease()
+            if holder == "parked" { store.postpone(delivery, after: .seconds(3600), parks: true) }
+        }
+        let second = try await self.store("2", in: store)
+        try await finish(try await store.lease(), in: store)
+        await store.retention.run()
+        #expect(try directory.segments().starts(with: [held]))
+        #expect(try directory.segments().contains(second))
+    }
+
+    @Test func `a segment whose conversations are not on disk stays`() async throws {
+        let store = try open()
+        let first = try await self.store("1", in: store)
+        let delivery = try await store.lease()
+        try await finish(delivery, in: store)
+        _ = try await self.store("2", in: store)
+        // None can be made while the file cannot be written anew.
+        let path = directory.path + "/conversations/" + ConversationFixture.path(business, delivery.customer)
+        let obstacle = "\(path).\(getpid()).new"
+        try Directory.make(obstacle)
+        store.checkpointer.distrust(StoreError.closed)
+        await store.retention.run()
+        #expect(try directory.segments().contains(first))
+        await store.close()
+        rmdir(obstacle)
+        let restarted = try open()
+        await restarted.retention.run()
+        #expect(try !directory.segments().contains(first))
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(
+            of: business, delivery.customer)
+        #expect(lines.map(\.id) == [MessageID("1")])
+    }
+
+    @Test func `a segment inside the window stays, and its messages are known after a restart`() async throws
+    {
+        let store = try open(window: .seconds(3600))
+        let first = try await self.store("1", in: store)
+        try await finish(try await store.lease(), in: store)
+        _ = try await self.store("2", in: store)
+        try await finish(try await store.lease(), in: store)
+        await store.retention.run()
+        #expect(try directory.segments().contains(first))
+        await store.close()
+        let restarted = try open(window: .seconds(3600))
+        await restarted.retention.run()
+        #expect(await restarted.append(message("1", from: CustomerID("c-1"))) == .duplicate)
+        #expect(await restarted.append(message("2", from: CustomerID("c-2"))) == .duplicate)
+    }
+
+    @Test func `numbers go on where they were after everything went`() async throws {
+        let store = try open()
+        _ = try await self.store("1", in: store)
+        let delivery = try await store.lease()
+        try await finish(delivery, in: store)
+        for _ in 1...3 { await store.retention.run() }
+        await store.close()
+        let restarted = try open()
+        await restarted.retention.run()
+        _ = try await self.store("2", in: restarted)
+        #expect(try await restarted.lease().record > delivery.record + 2)
+    }
+
+    @Test func `an idle server lets old segments go without another message`() async throws {
+        let store = try open()
+        let only = try await self.store("1", in: store)
+        try await finish(try await store.lease(), in: store)
+        for _ in 1...3 { await store.retention.run() }
+        #expect(try !directory.segments().contains(only))
+        // And an idle journal does not grow.
+        let files = try directory.segments()
+        for _ in 1...5 { await store.retention.run() }
+        #expect(try directory.segments().count <= files.count)
+    }
+
+    @Test func `a dead letter outlives its segment and can be retried`() async throws {
+        let store = try open()
+        #expect(await store.append(message("1", reference: true)) == .stored)
+        let first = try #require(try directory.segments().last)
+        let reference = try #require(await store.nextReference())
+        try await store.resolve(reference, .resolved(message: Array(#"{"whole":true}"#.utf8)))
+        let delivery = try await store.lease()
+        try await finish(delivery, .failed(reason: "no use"), in: store)
+        _ = try await self.store("2", in: store)
+        for _ in 1...3 { await store.retention.run() }
+        #expect(try !directory.segments().contains(first))
+        await store.close()
+
+        let restarted = try open()
+        let files = JournalFiles(dataDirectory: directory.path)
+        let dead = try files.events { $0.isDeadLetter }
+        #expect(dead.map(\.record) == [delivery.record])
+        #expect(dead.map(\.reason) == ["no use"])
+        #expect(dead.map(\.kind) == [.text])
+        #expect(dead.map(\.attributes) == [message("1").attributes])
+        #expect(dead.first.map { $0.at.milliseconds } == delivery.receivedAt.milliseconds)
+        // It is carried again as often as it must be.
+        for _ in 1...3 { await restarted.retention.run() }
+        let replay = try await restarted.replay([delivery.record])
+        #expect(try await restarted.lease().id == MessageID("2"))
+        let again = try await restarted.lease()
+        #expect(again.record == replay.first)
+        #expect(again.text == #"{"whole":true}"#)
+        try await restarted.finish(again, result: .handled)
+        #expect(try files.events { $0.isDeadLetter }.isEmpty)
+        await restarted.close()
+        #expect(try files.events { $0.isDeadLetter }.isEmpty)
+    }
+
+    @Test func `a dead letter that is dropped is not carried on`() async throws {
+        let store = try open()
+        _ = try await self.store("1", in: store)
+        let delivery = try await store.lease()
+        try await finish(delivery, .rejected(reason: "no"), in: store)
+        _ = try await self.store("2", in: store)
+        await store.retention.run()
+        let files = JournalFiles(dataDirectory: directory.path)
+        #expect(try files.events([delivery.record]).map(\.status) == [.rejected])
+        try await store.drop([delivery.record])
+        #expect(try files.events([delivery.record]).map(\.status) == [.dropped])
+        try await finish(try await store.lease(), in: store)
+        for _ in 1...4 { await store.retention.run() }
+        #expect(throws: StoreError.unknownRecord(delivery.record)) { try files.events([delivery.record]) }
+    }
+
+    @Test func `a crash between carrying and deleting changes nothing`() async throws {
+        let store = try open()
+        _ = try await self.store("1", in: store)
+        let delivery = try await store.lease()
+        try await finish(delivery, .failed(reason: "no use"), in: store)
+        _ = try await self.store("2", in: store)
+        let before = try directory.copy()
+        await store.retention.run()
+        // Every file of before, and what was written since.
+        let crashed = try directory.copy()
+        for name in try before.segments() where !Directory.exists(crashed.journal + "/" + name) {
+            try AtomicFile.write(
+                File(before.journal + "/" + name, for: .reading).readAll(), to: crashed.journal + "/" + name)
+        }
+        let restarted = try crashed.open { $0.deduplicationWindow = .zero }
+        let files = JournalFiles(dataDirectory: crashed.path)
+        #expect(try files.events { $0.isDeadLetter }.map(\.record) == [delivery.record])
+        #expect(restarted.statistics.pendingDeliveries == 1)
+        await restarted.retention.run()
+        #expect(try files.events { $0.isDeadLetter }.map(\.record) == [delivery.record])
+    }
+}
+
+/// What segments are needed for, without a disk.
+struct SegmentLedgerTests {
+    private let start = Timestamp(milliseconds: 1_800_000_000_000)
+    private func hours(_ count: Int) -> Timestamp { start.advanced(by: .seconds(count * 3600)) }
+    private let window = Duration.seconds(72 * 3600)
+
+    private func ledger(_ times: [Int]) -> SegmentLedger {
+        var ledger = SegmentLedger()
+        for (index, time) in times.enumerated() { ledger.begin(UInt64(index * 10 + 1), at: hours(time)) }
+        return ledger
+    }
+
+    @Test func `the last segment never goes`() {
+        #expect(ledger([0]).expired(at: hours(1000), window: window).isEmpty)
+        #expect(ledger([0, 1]).expired(at: hours(1000), window: window).map(\.first) == [1])
+    }
+
+    @Test func `a segment is as old as the youngest up to it, whoever set the clock back`() {
+        // The second was written by a clock that was a hundred hours behind.
+        let ledger = ledger([100, 0, 101])
+        #expect(ledger.expired(at: hours(150), window: window).isEmpty)
+        #expect(ledger.expired(at: hours(173), window: window).map(\.first) == [1, 11])
+    }
+
+    @Test func `a clock that ran ahead holds segments longer, never shorter`() {
+        let ledger = ledger([0, 500, 1])
+        #expect(ledger.expired(at: hours(100), window: window).map(\.first) == [1])
+    }
+
+    @Test func `a clock that ran years ahead holds nothing longer than the window behind the next start`() {
+        var ledger = SegmentLedger()
+        ledger.begin(1, at: Timestamp(rfc3339: "2099-01-01T00:00:00.000Z"))
+        ledger.begin(11, at: nil)
+        let accounts = SegmentAccounts(ledger)
+        let soon = accounts.now.advanced(by: window - .seconds(60))
+        let later = accounts.now.advanced(by: window + .seconds(60))
+        #expect(accounts.withLedger { $0.expired(at: soon, window: window).isEmpty })
+        #expect(accounts.withLedger { $0.expired(at: later, window: window).map(\.first) } == [1])
+    }
+
+    @Test func `each of the conditions holds a segment alone`() {
+        var ledger = ledger([0, 1, 200])
+        ledger.noteMessage(in: 1)
+        #expect(ledger.expired(at: hours(100), window: window).isEmpty)
+        ledger.note(EndedDelivery(record: 2, segment: 1, isDeadLetter: false), by: 12)
+        #expect(ledger.expired(at: hours(100), window: window).isEmpty)
+        #expect(ledger.awaitsCheckpoint(at: hours(100), window: window))
+        ledger.noteCheckpoint(through: 11)
+        #expect(ledger.expired(at: hours(100), window: window).isEmpty)
+        ledger.noteCheckpoint(through: 12)
+        #expect(ledger.expired(at: hours(71), window: window).isEmpty)
+        #expect(ledger.expired(at: hours(100), window: window).map(\.first) == [1, 11])
+    }
+
+    @Test func `dead letters are known by their segment until somebody decides`() {
+        var ledger = ledger([0, 1, 200])
+        for record: UInt64 in [3, 2] {
+            ledger.noteMessage(in: 1)
+            ledger.note(EndedDelivery(record: record, segment: 1, isDeadLetter: true), by: 12)
+        }
+        ledger.noteCheckpoint(through: 12)
+        let expired = ledger.expired(at: hours(100), window: window)
+        #expect(ledger.deadLetters(in: expired) == [2, 3])
+        ledger.noteDecision(about: 2)
+        let wasDead = ledger.noteCarried(3, in: 21)
+        #expect(wasDead)
+        #expect(ledger.deadLetters(in: expired).isEmpty)
+        #expect(ledger.deadLetters == [3: 21])
+    }
+}

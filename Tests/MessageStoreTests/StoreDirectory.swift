@@ -1,0 +1,130 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import Logging
+import MessageStore
+import TestSupport
+
+/// A data directory of one test's own, and stores opened on it.
+final class StoreDirectory: Sendable {
+    let temporary = TemporaryDirectory()
+    let log = LogCollector()
+
+    var path: String { temporary.file("data") }
+    var journal: String { path + "/journal" }
+
+    var configuration: StoreConfiguration {
+        var configuration = StoreConfiguration(directory: path)
+        configuration.lazyDelay = .milliseconds(1)
+        // A test compares files: nothing stands behind the records unless the test says so.
+        configuration.preparedBytes = 0
+        return configuration
+    }
+
+    func open(_ change: (inout StoreConfiguration) -> Void = { _ in }) throws -> Store {
+        var configuration = configuration
+        // A test counts records: none comes by itself unless the test says so.
+        configuration.probeInterval = .seconds(3600)
+        change(&configuration)
+        return try Store.open(configuration, logger: log.logger)
+    }
+
+    /// What a killed process leaves behind: a copy of every file as it is now.
+    func copy() throws -> StoreDirectory {
+        let copy = StoreDirectory()
+        try copyTree(path, to: copy.path)
+        return copy
+    }
+
+    /// The names of the journal's files.
+    func segments() throws -> [String] { try Directory.names(in: journal) }
+
+    /// The lines of a segment, without line feeds.
+    func lines(_ segment: String) throws -> [[UInt8]] {
+        try File(journal + "/" + segment, for: .reading).readAll()
+            .split(separator: UInt8(ascii: "\n")).map(Array.init)
+    }
+
+    /// Every record of the journal, parsed.
+    func records() throws -> [JSONValue] {
+        try segments().flatMap { try lines($0) }.map { try JSONDocument($0).root }
+    }
+
+    /// The records of a type.
+    func records(_ type: String) throws -> [JSONValue] { try records().filter { $0["type"]?.string == type } }
+
+    /// Replaces a journal file's content.
+    func write(_ bytes: [UInt8], to segment: String) throws {
+        try Directory.make(journal)
+        try AtomicFile.write(bytes, to: journal + "/" + segment)
+    }
+
+    /// Makes the directory look like one that a store made.
+    func prepare() throws {
+        try Directory.make(journal)
+        try AtomicFile.write(Array("1\n".utf8), to: path + "/VERSION")
+    }
+}
+
+private func copyTree(_ source: String, to target: String) throws {
+    try Directory.make(target)
+    for name in try Directory.names(in: source) {
+        let path = source + "/" + name
+        if Directory.isDirectory(path) {
+            try copyTree(path, to: target + "/" + name)
+        } else {
+            try AtomicFile.write(File(path, for: .reading).readAll(), to: target + "/" + name)
+        }
+    }
+}
+
+/// A line of the journal as the format says, built without the store's own code.
+func journalLine(_ record: Int, batch: Int, _ members: String) -> [UInt8] {
+    let covered = Array("{\"record\":\(record),\"batch\":\(batch),\(members)".utf8)
+    let digits = String(CRC32.checksum(of: covered), radix: 16)
+    let checksum = String(repeating: "0", count: 8 - digits.count) + digits
+    return covered + Array(",\"crc32\":\"\(checksum)\"}\n".utf8)
+}
+
+/// The members of a message's record.
+func messageMembers(_ id: String, customer: String = "urn:mbid:c") -> String {
+    "\"type\":\"message\",\"at\":\"2026-11-21T10:00:00.123Z\",\"business\":\"b\",\"customer\":\"\(customer)\","
+        + "\"id\":\"\(id)\",\"message\":{\"id\":\"\(id)\"}"
+}
+
+let segmentMembers = "\"type\":\"segment\",\"format\":1,\"at\":\"2026-11-21T10:00:00.000Z\""
+
+let business = BusinessID("b")
+let customer = CustomerID("urn:mbid:c")
+
+func message(
+    _ id: String, from customer: CustomerID = customer, to business: BusinessID = business,
+    text: String = "hello",
+    reference: Bool = false
+) -> ReceivedMessage {
+    ReceivedMessage(
+        business: business, customer: customer, id: MessageID(id),
+        attributes: ReceivedAttributes(capabilityList: "QUICK,LIST", locale: "en_US"),
+        message: Array("{\"id\":\"\(id)\",\"type\":\"text\",\"body\":\"\(text)\"}".utf8),
+        hasPayloadReference: reference)
+}
+
+extension Store {
+    /// Appends and waits for the answer.
+    func append(_ message: ReceivedMessage) async -> AppendResult {
+        await withCheckedContinuation { continuation in
+            append(message) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Leases the next delivery; there must be one.
+    func lease(_ business: BusinessID = business) async throws -> Delivery {
+        guard let delivery = await nextDelivery(for: business) else { throw StoreError.closed }
+        return delivery
+    }
+}
+
+extension Delivery {
+    var text: String { String(decoding: message, as: UTF8.self) }
+}

@@ -1,0 +1,110 @@
+import BalloonJSON
+import BusinessMessages
+import Dispatch
+import Testing
+
+@testable import MessageStore
+
+struct ConversationStorePartsTests {
+    @Test func `a queue gives back what it got, in order, however it is used`() {
+        var queue = FIFO<Int>()
+        var model: [Int] = []
+        var generator = SystemRandomNumberGenerator()
+        for number in 0..<20_000 {
+            // It grows, then it shrinks to nothing.
+            if UInt8.random(in: 0..<10, using: &generator) < (number < 10_000 ? 6 : 3) {
+                queue.append(number)
+                model.append(number)
+            } else {
+                #expect(queue.popFirst() == (model.isEmpty ? nil : model.removeFirst()))
+            }
+            #expect(queue.count == model.count)
+            #expect(queue.first == model.first)
+            #expect(queue.isEmpty == model.isEmpty)
+        }
+        let middle = model.count > 2 ? model[1] : -1
+        #expect(queue.remove { $0 == middle } == (middle < 0 ? nil : middle))
+        #expect(queue.remove { $0 == -2 } == nil)
+    }
+
+    @Test(
+        arguments: [
+            (1, "000000000001.jsonl"), (999_999_999_999, "999999999999.jsonl"),
+            (1_000_000_000_000, "1000000000000.jsonl"),
+        ] as [(UInt64, String)])
+    func `a segment is named by its first record`(record: UInt64, name: String) {
+        #expect(SegmentName.text(firstRecord: record) == name)
+        #expect(SegmentName.firstRecord(name) == record)
+    }
+
+    @Test(arguments: [
+        "1.jsonl", "00000000001.jsonl", "000000000001.json", "00000000000a.jsonl",
+        "000000000001.jsonl.damaged",
+        "000000000001.jsonl.12.new", ".jsonl", "99999999999999999999999.jsonl",
+    ])
+    func `other names are no segments`(name: String) { #expect(SegmentName.firstRecord(name) == nil) }
+
+    @Test func `conversation keys compare bytes, also where texts are canonically equivalent`() {
+        func key(_ customer: String) -> ConversationKey {
+            ConversationKey(business: BusinessID("b"), customer: CustomerID(customer))
+        }
+        #expect(key("a") == key("a"))
+        #expect(key("\u{E9}") == key("\u{E9}"))
+        #expect(key("\u{E9}") != key("e\u{301}"))
+        // The same characters and as many bytes, in another order.
+        #expect(key("a\u{323}\u{307}") != key("a\u{307}\u{323}"))
+        #expect(key(";") != key("\u{37E}"))
+        #expect(key("a") != ConversationKey(business: BusinessID("c"), customer: CustomerID("a")))
+    }
+
+    @Test func `a line says what it is only when all of it is there`() {
+        var lines: [UInt8] = []
+        JournalLine.write(body: Array(#"{"type":"x"}"#.utf8), record: 12, batch: 11, onto: &lines)
+        #expect(
+            String(decoding: lines.dropLast(11), as: UTF8.self)
+                == #"{"record":12,"batch":11,"type":"x","crc32":""#)
+        let line = lines.dropLast()
+        #expect(JournalLine.isIntact(line))
+        #expect(JournalLine.header(of: line).map { [$0.record, $0.batch] } == [12, 11])
+        for position in line.indices {
+            var damaged = line
+            damaged[position] ^= 0x20
+            #expect(!JournalLine.isIntact(damaged))
+        }
+        for count in 0..<line.count { #expect(!JournalLine.isIntact(line.prefix(count))) }
+        for text in [
+            #"{"record":1,"batch":2,"type":"#, #"{"record":,"batch":1,"type":""#, #"{"batch":1"#, "",
+        ] {
+            #expect(JournalLine.header(of: Array(text.utf8)[...]) == nil)
+        }
+    }
+
+    @Test(arguments: [
+        messageMembers("m"), messageMembers("m") + #","new":true"#, messageMembers(#"m\"x"#),
+        messageMembers("\u{E9}"),
+        #""type":"message","at":"2026-11-21T10:00:00.123Z","business":"b","customer":"c","id":"m","replayOf":7,"#
+            + #""attributes":{"locale":"a,}","group":"\#u{1F600}"},"reference":true,"message":{"id":"other"}"#,
+        #""type":"message","at":"2026-11-21T10:00:00.123Z","business":"b","customer":"c","id":"m","outbound":"text","message":{}"#,
+        #""type":"message","at":"no time","business":"b","customer":"c","id":"m","message":{}"#,
+        #""type":"message","id":"m","message":{}"#, #""type":"messages","of":1"#,
+        #""type":"finished","of":12,"kind":"text","result":"handled","at":"2026-11-21T10:00:00.123Z""#,
+        #""type":"finished","of":12,"result":"failed","reason":"a \"reason\"","at":"2026-11-21T10:00:00.123Z""#,
+        #""type":"finished","of":12,"result":"repeated","original":"m","at":"2026-11-21T10:00:00.123Z""#,
+        #""type":"finished","of":12,"kind":"later","result":"later","at":"2026-11-21T10:00:00.123Z""#,
+        #""type":"finished","of":"x","result":"handled""#, #""type":"finished""#,
+        #""type":"attempt","of":3,"attempt":2,"parked":true,"next":"2026-11-21T10:00:00.123Z""#,
+    ])
+    func `a record that is scanned says the same as its JSON`(members: String) throws {
+        let line = journalLine(12, batch: 11, members).dropLast()
+        let root = try JSONDocument(Array(line)).root
+        let expected = JournalRecord.read(root) ?? .other
+        let record = try #require(JournalRecord(line))
+        #expect("\(record)" == "\(expected)")
+    }
+
+    @Test func `a duration becomes Dispatch's to the microsecond`() {
+        #expect(Duration.milliseconds(1500).dispatchInterval == .microseconds(1_500_000))
+        #expect(Duration.zero.dispatchInterval == .microseconds(0))
+        #expect(Duration.nanoseconds(1999).dispatchInterval == .microseconds(1))
+    }
+}

@@ -1,0 +1,531 @@
+import BalloonPOSIX
+import BusinessMessages
+import Glibc
+import MessageStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// What `balloon conversations verify` finds.
+struct VerificationTests {
+    let directory = StoreDirectory()
+
+    /// Three messages with a reply each, one that only came in, and one whose private parts are not kept.
+    private func fill() async throws {
+        let store = try directory.open()
+        for number in 1...3 {
+            _ = await store.append(message("m\(number)"))
+            let delivery = try await store.lease()
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+            let reply = DecidedReply(id: MessageID("r\(number)"), kind: .text, message: Array("{}".utf8))
+            try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+            try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+            try await store.finish(delivery, result: .handled)
+        }
+        _ = await store.append(message("form", from: CustomerID("d")))
+        let form = try await store.lease()
+        try await store.recordInbound(form, kind: .form, message: form.message)
+        try await store.finish(form, result: .unhandled)
+        _ = await store.append(message("open", from: CustomerID("e")))
+        await store.close()
+    }
+
+    private func problems(in path: String? = nil) throws -> [StoreProblem] {
+        let found = Mutex<[StoreProblem]>([])
+        let result = try StoreVerification.run(dataDirectory: path ?? directory.path) { problem in
+            found.withLock { $0.append(problem) }
+        }
+        let problems = found.withLock { $0 }
+        #expect(result.problems == problems.count)
+        return problems
+    }
+
+    private func path(_ customer: CustomerID) -> String {
+        directory.path + "/conversations/" + ConversationFixture.path(business, customer)
+    }
+
+    private func edit(_ customer: CustomerID, _ change: (inout [String]) -> Void) throws {
+        let file = path(customer)
+        var lines = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self)
+            .split(separator: "\n").map(String.init)
+        change(&lines)
+        try AtomicFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: file)
+    }
+
+    @Test func `a sound directory has no problems, also beside a store that is open`() async throws {
+        try await fill()
+        let result = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
+        #expect(result.conversations == 2)
+        #expect(result.lines == 7)
+        #expect(result.comparedLines == 7)
+        #expect(result.segments == 1)
+        let store = try directory.open()
+        _ = await store.append(message("m9"))
+        #expect(try problems().isEmpty)
+        await store.close()
+        #expect(try problems().isEmpty)
+    }
+
+    @Test func `nothing at all has no problems`() throws {
+        try directory.prepare()
+        #expect(try problems().isEmpty)
+    }
+
+    @Test func `a line that is missing at the end is found`() async throws {
+        try await fill()
+        try edit(customer) { $0.removeLast() }
+        #expect(try problems().map(\.kind) == [.missing])
+    }
+
+    @Test func `a whole conversation that is missing is found`() async throws {
+        try await fill()
+        try Directory.remove(path(customer))
+        #expect(try problems().map(\.kind) == Array(repeating: .missing, count: 6))
+    }
+
+    @Test func `a line that is missing in the middle is a gap besides`() async throws {
+        try await fill()
+        try edit(customer) { $0.remove(at: 2) }
+        #expect(try problems().map(\.kind) == [.sequenceGap, .sequenceGap, .sequenceGap, .missing])
+    }
+
+    @Test func `a changed text is found although it is valid JSON`() async throws {
+        try await fill()
+        try edit(customer) { $0[2] = $0[2].replacing("hello", with: "hullo", maxReplacements: 1) }
+        let problems = try problems()
+        #expect(problems.map(\.kind) == [.differs])
+        #expect(problems.first?.line == 3)
+        #expect(problems.first?.file == path(customer))
+    }
+
+    @Test func `a line that is no line, one that stands twice and one from elsewhere are found`() async throws
+    {
+        try await fill()
+        try edit(customer) { $0[0] = "not a line" }
+        #expect(try problems().map(\.kind) == [.conversationDamaged, .missing])
+        try await again { lines in
+            lines.append(lines[1].replacing("\"seq\":2", with: "\"seq\":7", maxReplacements: 1))
+        }
+        #expect(try problems().map(\.kind) == [.repeated])
+        try await again { lines in
+            lines[5] = lines[5].replacing("urn:mbid:c", with: "urn:mbid:x", maxReplacements: 1)
+        }
+        #expect(try problems().map(\.kind) == [.misplaced, .differs])
+        try await again { lines in
+            lines.append(
+                lines[0].replacing("\"seq\":1", with: "\"seq\":7", maxReplacements: 1)
+                    .replacing("\"record\":2", with: "\"record\":99", maxReplacements: 1))
+        }
+        #expect(try problems().map(\.kind) == [.unknownRecord])
+    }
+
+    /// Puts the conversation back as it was and changes it in another way.
+    private func again(_ change: (inout [String]) -> Void) async throws {
+        let copy = StoreDirectory()
+        try Directory.remove(path(customer))
+        let store = try directory.open()
+        _ = try await store.rebuild()
+        await store.close()
+        withExtendedLifetime(copy) {}
+        try edit(customer, change)
+    }
+
+    @Test func `damage in the journal, a gap and a segment that was set aside are found`() async throws {
+        try await fill()
+        let name = try #require(try directory.segments().first)
+        let sound = try File(directory.journal + "/" + name, for: .reading).readAll()
+        var bytes = sound
+        bytes[bytes.count / 3] ^= 1
+        try directory.write(bytes, to: name)
+        #expect(try problems().contains { $0.kind == .journalDamaged && $0.line > 1 })
+        try directory.write(sound, to: name)
+        try directory.write(journalLine(900, batch: 900, segmentMembers), to: "000000000900.jsonl")
+        #expect(try problems().map(\.kind) == [.journalGap])
+        try Directory.rename(
+            directory.journal + "/000000000900.jsonl", to: directory.journal + "/000000000900.jsonl.damaged")
+        #expect(try problems().map(\.kind) == [.journalQuarantined])
+    }
+
+    @Test func `an unfinished last line is nobody's problem`() async throws {
+        try await fill()
+        let name = try #require(try directory.segments().last)
+        try File(directory.journal + "/" + name, for: .appending).append(Array("{\"record\":".utf8))
+        try File(path(customer), for: .appending).append(Array("{\"seq\":7,".utf8))
+        #expect(try problems().isEmpty)
+    }
+}
+
+/// Conversations that are damaged, set aside and rebuilt.
+struct RebuildTests {
+    let directory = StoreDirectory()
+    var files: ConversationFiles { ConversationFiles(dataDirectory: directory.path) }
+    var path: String { ConversationFixture.path(business, customer) }
+    var file: String { directory.path + "/conversations/" + path }
+
+    private func handle(_ id: String, in store: Store) async throws {
+        #expect(await store.append(message(id)) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.finish(delivery, result: .handled)
+    }
+
+    private func verify() throws -> [StoreProblem] {
+        let found = Mutex<[StoreProblem]>([])
+        _ = try StoreVerification.run(dataDirectory: directory.path) { problem in
+            found.withLock { $0.append(problem) }
+        }
+        return found.withLock { $0 }
+    }
+
+    private func damage() throws {
+        var text = try File(file, for: .reading).readAll()
+        text[text.count / 2] = UInt8(ascii: "\n")
+        try AtomicFile.write(text, to: file)
+    }
+
+    @Test func `damage sets a conversation aside, and no line of it is lost`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        await store.close()
+        try damage()
+
+        let damaged = try directory.open()
+        let aside = StoreError.quarantinedConversation(file: directory.path + "/damaged/" + path)
+        #expect(throws: aside) {
+            try damaged.recentLines(of: business, customer, maximum: 10)
+        }
+        #expect(damaged.statistics.quarantinedConversations == 1)
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical") })
+        #expect(throws: aside) { try files.lines(of: business, customer) }
+        #expect(try files.list().isEmpty)
+        #expect(try files.quarantined() == [directory.path + "/damaged/" + path])
+        #expect(try verify().map(\.kind) == [.conversationQuarantined])
+        // The others and the journal go on.
+        try await handle("4", in: damaged)
+        await damaged.close()
+        #expect(!Directory.exists(file))
+
+        // Another life knows of it.
+        let again = try directory.open()
+        #expect(throws: aside) { try again.recentLines(of: business, customer, maximum: 10) }
+        try await handle("5", in: again)
+        let rebuilt = try await again.rebuild()
+        #expect(rebuilt.repairedConversations == 1)
+        #expect(rebuilt.lostLines == 0)
+        #expect(again.statistics.quarantinedConversations == 0)
+        let lines = try again.recentLines(of: business, customer, maximum: 10)
+        #expect(lines.map(\.id.rawValue) == ["1", "2", "3", "4", "5"])
+        #expect(lines.map(\.sequence) == [1, 2, 3, 4, 5])
+        try await handle("6", in: again)
+        await again.close()
+        #expect(try verify().isEmpty)
+        #expect(try files.lines(of: business, customer).count == 6)
+        #expect(Directory.exists(directory.path + "/damaged/" + path + ".before"))
+    }
+
+    @Test(arguments: [false, true])
+    func `what the disk shows as zeros is damage, and no unfinished line`(_ areAllLost: Bool) async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        await store.close()
+        let whole = try File(file, for: .reading).readAll()
+        let feed = try #require(whole.firstIndex(of: UInt8(ascii: "\n")))
+        let kept = areAllLost ? 0 : feed + 1
+        try AtomicFile.write(whole.prefix(kept) + [UInt8](repeating: 0, count: whole.count - kept), to: file)
+        #expect(try verify().map(\.kind).contains(.conversationDamaged))
+        #expect(throws: StoreError.damaged(file: file, line: 0)) { try files.lines(of: business, customer) }
+
+        let again = try directory.open()
+        #expect(throws: StoreError.quarantinedConversation(file: directory.path + "/damaged/" + path)) {
+            try again.recentLines(of: business, customer, maximum: 10)
+        }
+        #expect(try await again.rebuild().lostLines == 0)
+        await again.close()
+        #expect(try File(file, for: .reading).readAll() == whole)
+    }
+
+    @Test func `a rebuild has every line of a conversation that waited with more than memory holds`()
+        async throws
+    {
+        let store = try directory.open()
+        try await handle("0", in: store)
+        await store.close()
+        try damage()
+        let damaged = try directory.open()
+        _ = await damaged.append(message("open"))
+        let open = try await damaged.lease()
+        try await damaged.recordInbound(open, kind: .text, message: open.message)
+        damaged.postpone(open, after: .seconds(3600), parks: true)
+        for number in 1...1000 { damaged.append(message("\(number)")) { #expect($0 == .stored) } }
+        _ = await damaged.append(message("last"))
+        for _ in 1...1000 {
+            let delivery = try await damaged.lease()
+            try await damaged.recordInbound(delivery, kind: .text, message: delivery.message)
+            try await damaged.finish(delivery, result: .handled)
+        }
+        let last = try await damaged.lease()
+        try await damaged.recordInbound(last, kind: .text, message: last.message)
+        _ = try await damaged.rebuild()
+        try await damaged.finish(last, result: .handled)
+        await damaged.close()
+        let ids = try files.lines(of: business, customer).map(\.id.rawValue)
+        #expect(ids == ["0", "open"] + (1...1000).map { "\($0)" } + ["last"])
+    }
+
+    @Test func `a delivery that is out while its conversation is rebuilt has its lines once`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        await store.close()
+        try damage()
+        let damaged = try directory.open()
+        _ = await damaged.append(message("3"))
+        let delivery = try await damaged.lease()
+        #expect(throws: StoreError.self) {
+            try damaged.recentLines(of: business, customer, maximum: 10)
+        }
+        try await damaged.recordInbound(delivery, kind: .text, message: delivery.message)
+        let reply = DecidedReply(id: MessageID("r"), kind: .text, message: Array("{}".utf8))
+        try await damaged.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        _ = try await damaged.rebuild()
+        try await damaged.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        try await damaged.finish(delivery, result: .handled)
+        await damaged.close()
+        #expect(try verify().isEmpty)
+        #expect(try files.lines(of: business, customer).map(\.id.rawValue) == ["1", "2", "3", "r"])
+    }
+
+    @Test func `what is missing is written again, and what is there is left alone`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        let whole = try File(file, for: .reading).readAll()
+        #expect(try await store.rebuild().restoredLines == 0)
+        #expect(try File(file, for: .reading).readAll() == whole)
+        await store.close()
+        let first = whole.prefix { $0 != UInt8(ascii: "\n") } + [UInt8(ascii: "\n")]
+        for left in [Array(first), []] {
+            try AtomicFile.write(left, to: file)
+            #expect(try !verify().isEmpty)
+            let reopened = try directory.open()
+            #expect(try await reopened.rebuild().restoredLines == (left.isEmpty ? 3 : 2))
+            await reopened.close()
+            #expect(try File(file, for: .reading).readAll() == whole)
+            #expect(try verify().isEmpty)
+        }
+    }
+
+    /// What somebody may have done to a file whose lines all stay lines.
+    static let edits: [@Sendable (inout [String]) -> Void] = [
+        { $0.removeFirst() },
+        { $0.remove(at: 1) },
+        { $0[2] = $0[2].replacing("hello", with: "hullo", maxReplacements: 1) },
+        { $0.append($0[1].replacing("\"seq\":2", with: "\"seq\":5", maxReplacements: 1)) },
+        { $0[3] = $0[3].replacing("urn:mbid:c", with: "urn:mbid:x", maxReplacements: 1) },
+        { $0.swapAt(0, 1) },
+    ]
+
+    @Test(arguments: edits.indices, [false, true])
+    func `what verify faults in a file is mended`(_ edit: Int, whileOpen: Bool) async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3", "4"] { try await handle(id, in: store) }
+        if !whileOpen { await store.close() }
+        let whole = try File(file, for: .reading).readAll()
+        var lines = String(decoding: whole, as: UTF8.self).split(separator: "\n").map(String.init)
+        Self.edits[edit](&lines)
+        try AtomicFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: file)
+        let mended = whileOpen ? store : try directory.open()
+        let rebuilt = try await mended.rebuild()
+        #expect(rebuilt.repairedConversations == 1)
+        #expect(rebuilt.lostLines == 0)
+        try await handle("5", in: mended)
+        await mended.close()
+        #expect(try verify().isEmpty)
+        let ids = try files.lines(of: business, customer).map(\.id.rawValue)
+        // What somebody put into another order stays in it, with new numbers.
+        #expect(ids == (edit == 5 ? ["2", "1", "3", "4", "5"] : ["1", "2", "3", "4", "5"]))
+    }
+
+    @Test(arguments: ["9223372036854775807", "-9223372036854775808", "0"])
+    func `a number that no line can have is damage, and stops nothing`(_ number: String) async throws {
+        let store = try directory.open()
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        await store.close()
+        let whole = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self)
+        let strange = whole.replacing("\"seq\":2,", with: "\"seq\":\(number),")
+        try AtomicFile.write(Array(strange.utf8), to: file)
+        #expect(try verify().map(\.kind).contains(.conversationDamaged))
+        let again = try directory.open()
+        try await handle("3", in: again)
+        #expect(again.statistics.quarantinedConversations == 1)
+        #expect(try await again.rebuild().lostLines == 0)
+        await again.close()
+        #expect(try files.lines(of: business, customer).map(\.id.rawValue) == ["1", "2", "3"])
+    }
+
+    @Test func `one file that cannot be read holds up neither the check nor the rebuilding of others`()
+        async throws
+    {
+        let store = try directory.open()
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        #expect(await store.append(message("3", from: CustomerID("d"))) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.finish(delivery, result: .handled)
+        await store.close()
+        let other = directory.path + "/conversations/" + ConversationFixture.path(business, CustomerID("d"))
+        let places = [(file, other), (other, file)]
+        for (unreadable, lost) in places {
+            let kept = try [unreadable, lost].map { try File($0, for: .reading).readAll() }
+            try Directory.remove(unreadable)
+            // Leads to itself, for ever.
+            #expect(symlink(unreadable, unreadable) == 0)
+            try AtomicFile.write(Array("broken\n".utf8), to: lost)
+            #expect(Set(try verify().map(\.kind)).isSuperset(of: [.conversationUnreadable, .missing]))
+            let again = try directory.open()
+            _ = try await again.rebuild()
+            await again.close()
+            #expect(try File(lost, for: .reading).readAll() == kept[1])
+            #expect(try verify().map(\.kind) == [.conversationUnreadable])
+            #expect(directory.log.lines.contains { $0.contains("cannot be rebuilt") })
+            try Directory.remove(unreadable)
+            try AtomicFile.write(kept[0], to: unreadable)
+        }
+        #expect(try verify().isEmpty)
+    }
+
+    @Test func `a folder that cannot be looked into holds up nothing, and nothing in it is written anew`()
+        async throws
+    {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        #expect(await store.append(message("4", from: CustomerID("d"))) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.finish(delivery, result: .handled)
+        await store.close()
+        let name = ConversationFixture.path(business, customer)
+        let folder = Directory.parent(of: file)
+        let other = directory.path + "/conversations/" + ConversationFixture.path(business, CustomerID("d"))
+        let kept = try [file, other].map { try File($0, for: .reading).readAll() }
+        try Directory.rename(folder, to: directory.path + "/away")
+        // Leads to itself, for ever.
+        #expect(symlink(folder, folder) == 0)
+        try AtomicFile.write(Array("broken\n".utf8), to: other)
+        // As a server leaves it that may not move the file.
+        let placeholder = directory.path + "/damaged/" + name
+        try Directory.make(Directory.parent(of: placeholder))
+        try AtomicFile.write([], to: placeholder)
+        let kinds = try verify().map(\.kind)
+        #expect(kinds.contains(.conversationUnreadable) && kinds.contains(.conversationQuarantined))
+        let again = try directory.open()
+        _ = try await again.rebuild()
+        #expect(again.statistics.quarantinedConversations == 1)
+        await again.close()
+        #expect(try File(other, for: .reading).readAll() == kept[1])
+        #expect(directory.log.lines.count { $0.contains("cannot be rebuilt") } == 1)
+        try Directory.remove(folder)
+        try Directory.rename(directory.path + "/away", to: folder)
+        let mended = try directory.open()
+        #expect(try await mended.rebuild().lostLines == 0)
+        await mended.close()
+        #expect(try File(file, for: .reading).readAll() == kept[0])
+        #expect(try verify().isEmpty)
+    }
+
+    @Test func `nothing is set aside while the journal itself is damaged`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        let name = try #require(try directory.segments().first)
+        var bytes = try File(directory.journal + "/" + name, for: .reading).readAll()
+        bytes[bytes.count / 3] ^= 1
+        try directory.write(bytes, to: name)
+        let lines = try File(file, for: .reading).readAll().split(separator: UInt8(ascii: "\n"))
+        try AtomicFile.write(Array(lines[1]) + [UInt8(ascii: "\n")], to: file)
+        await #expect(throws: StoreError.self) { try await store.rebuild() }
+        #expect(Directory.exists(file))
+        let result = try StoreVerification.run(dataDirectory: directory.path) { _ in }
+        #expect(result.isJournalDamaged)
+        await store.close()
+    }
+
+    @Test func `a stray copy of a conversation is no loss, and leaves no empty one`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        let whole = try File(file, for: .reading).readAll()
+        let stray = directory.path + "/conversations/evil/zz/x.jsonl"
+        try Directory.make(Directory.parent(of: stray))
+        try AtomicFile.write(whole + Array("broken\n".utf8), to: stray)
+        let rebuilt = try await store.rebuild()
+        #expect(rebuilt.repairedConversations == 1)
+        // What is no line may have been one.
+        #expect(rebuilt.lostLines == 1)
+        await store.close()
+        #expect(try verify().isEmpty)
+        #expect(try File(file, for: .reading).readAll() == whole)
+        #expect(try Directory.names(in: directory.path + "/conversations") == ["b"])
+        #expect(Directory.exists(directory.path + "/damaged/evil/zz/x.jsonl.before"))
+    }
+
+    @Test func `a line that nobody has any more is counted as lost`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        await store.close()
+        // As if the segment had gone long ago.
+        for name in try directory.segments() { try Directory.remove(directory.journal + "/" + name) }
+        let lines = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self).split(
+            separator: "\n")
+        try AtomicFile.write(Array(("broken\n" + lines[1] + "\n").utf8), to: file)
+        let reopened = try directory.open()
+        #expect(throws: StoreError.self) {
+            try reopened.recentLines(of: business, customer, maximum: 10)
+        }
+        let rebuilt = try await reopened.rebuild()
+        #expect(rebuilt.lostLines == 1)
+        #expect(rebuilt.repairedConversations == 1)
+        #expect(
+            try reopened.recentLines(of: business, customer, maximum: 10).map(\.id.rawValue) == ["2"])
+    }
+
+    @Test func `a conversation from a backup is taken instead of the damaged one`() async throws {
+        let store = try directory.open()
+        for id in ["1", "2", "3"] { try await handle(id, in: store) }
+        await store.close()
+        let whole = try File(file, for: .reading).readAll()
+        try damage()
+        let reopened = try directory.open()
+        #expect(throws: StoreError.self) {
+            try reopened.recentLines(of: business, customer, maximum: 10)
+        }
+        try AtomicFile.write(
+            Array(whole.prefix { $0 != UInt8(ascii: "\n") }) + [UInt8(ascii: "\n")], to: file)
+        #expect(try await reopened.rebuild().lostLines == 0)
+        await reopened.close()
+        #expect(try File(file, for: .reading).readAll() == whole)
+    }
+
+    @Test func `no segment is deleted while a conversation waits to be rebuilt from it`() async throws {
+        let store = try directory.open { $0.deduplicationWindow = .zero }
+        for id in ["1", "2"] { try await handle(id, in: store) }
+        await store.close()
+        try damage()
+        let damaged = try directory.open {
+            $0.deduplicationWindow = .zero
+            $0.retentionInterval = .milliseconds(1)
+        }
+        #expect(throws: StoreError.self) {
+            try damaged.recentLines(of: business, customer, maximum: 10)
+        }
+        try await handle("3", in: damaged)
+        let deadline = ContinuousClock.now + .seconds(120)
+        while !directory.log.lines.contains(where: { $0.contains("is kept for damaged") }),
+            ContinuousClock.now < deadline
+        { await Task.yield() }
+        #expect(try directory.segments().first == "000000000001.jsonl")
+        _ = try await damaged.rebuild()
+        while try directory.segments().first == "000000000001.jsonl", ContinuousClock.now < deadline {
+            await Task.yield()
+        }
+        #expect(try directory.segments().first != "000000000001.jsonl")
+        await damaged.close()
+        #expect(try files.lines(of: business, customer).map(\.id.rawValue) == ["1", "2", "3"])
+    }
+}
