@@ -18,11 +18,13 @@ struct PreparationTests {
         let store = try directory.open { $0.preparedBytes = 8192 }
         #expect(await store.append(message("m1")) == .stored)
         await store.journal.flush()
+        await store.journal.rest()
         let prepared = try bytes(first, in: directory)
         #expect(prepared.count > 8192)
         #expect(prepared.suffix(8192).allSatisfy { $0 == UInt8(ascii: "\n") })
         #expect(await store.append(message("m2")) == .stored)
         await store.journal.flush()
+        await store.journal.rest()
         let written = try bytes(first, in: directory)
         #expect(written.count == prepared.count)
         #expect(written != prepared)
@@ -40,6 +42,7 @@ struct PreparationTests {
         let store = try directory.open { $0.preparedBytes = 8192 }
         #expect(await store.append(message("m1")) == .stored)
         await store.journal.flush()
+        await store.journal.rest()
         let copy = try directory.copy()
         let killed = try bytes(first, in: copy)
         let reopened = try copy.open()
@@ -62,9 +65,11 @@ struct PreparationTests {
         }
         #expect(await store.append(message("m1")) == .stored)
         await store.journal.flush()
+        await store.journal.rest()
         let sound = try bytes(first, in: directory)
         #expect(await store.append(message("m2")) == .stored)
         await store.journal.flush()
+        await store.journal.rest()
         #expect(store.statistics.lastSyncFailure == nil)
         #expect(try directory.segments().count == 2)
         #expect(try directory.records("abandoned").count == 1)

@@ -15,8 +15,23 @@ final class Journal: Sendable {
         case failed(StoreError)
     }
 
+    /// A flush, or a rotation, that a caller waits for.
+    fileprivate struct Request: Sendable {
+        let rotates: Bool
+        let completion: @Sendable () -> Void
+    }
+
+    /// A batch, and the requests that are served with it.
+    fileprivate struct Round {
+        let entries: [JournalEntry]
+        let requests: [Request]
+
+        var rotates: Bool { requests.contains { $0.rotates } }
+    }
+
     fileprivate struct Waiting {
         var entries: [JournalEntry] = []
+        var requests: [Request] = []
         var bytes = 0
         /// How many of the entries somebody waits for.
         var urgent = 0
@@ -120,34 +135,53 @@ final class Journal: Sendable {
     }
 
     /// Begins another segment, if there is one and it is too old.
+    ///
+    /// Waits for two syncs at most, like ``flush()``.
     func rotate() async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                // Its first lines are a batch like any other.
-                if self.writer.withLock({ $0.endIfOld() }) { self.commit([]) }
-                continuation.resume()
-            }
-        }
+        await withCheckedContinuation { continuation in rotate { continuation.resume() } }
     }
 
-    /// Writes all that waits, also what nobody waits for.
+    /// Writes all records that wait, the lazy ones included, and waits until they are on disk or refused.
+    ///
+    /// Waits for two syncs at most, whatever comes in meanwhile: that of the batch that is being written, and that of the
+    /// next batch, which takes along all that waits.
     func flush() async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.drain()
-                self.writeLazy()
-                continuation.resume()
-            }
+        await withCheckedContinuation { continuation in flush { continuation.resume() } }
+    }
+
+    /// The same for a caller that does not wait; the completion runs on the journal's queue.
+    func rotate(completion: @escaping @Sendable () -> Void) {
+        request(Request(rotates: true, completion: completion))
+    }
+
+    /// The same for a caller that does not wait; the completion runs on the journal's queue.
+    func flush(completion: @escaping @Sendable () -> Void) {
+        request(Request(rotates: false, completion: completion))
+    }
+
+    private func request(_ request: Request) {
+        let schedules = waiting.withLock { waiting in
+            waiting.requests.append(request)
+            defer { waiting.isScheduled = true }
+            return !waiting.isScheduled
         }
+        if schedules { queue.async { self.drain() } }
     }
 
     /// Takes nothing more, writes what waits, and returns when the writer is at rest.
     func close() async {
         waiting.withLock { $0.isClosed = true }
         await flush()
+        await onQueue { self.writer.withLock { $0.end() } }
+    }
+
+    /// Returns when the queue has done all that it was given before, filling the segment ahead included.
+    func rest() async { await onQueue {} }
+
+    private func onQueue(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             queue.async {
-                self.writer.withLock { $0.end() }
+                body()
                 continuation.resume()
             }
         }
@@ -162,18 +196,13 @@ final class Journal: Sendable {
     /// The number of the last record that is on disk.
     var lastRecord: UInt64 { waiting.withLock { $0.lastRecord } }
 
-    /// Writes batches until nobody waits.
+    /// Writes batches until nobody waits, and serves flushes and rotations between them.
     private func drain() {
-        while true {
-            let entries = waiting.withLock { waiting -> [JournalEntry] in
-                guard waiting.urgent > 0 else {
-                    waiting.isScheduled = false
-                    return []
-                }
-                return waiting.take()
-            }
-            if entries.isEmpty { break }
-            commit(entries)
+        while let round = waiting.withLock({ $0.nextRound() }) {
+            let isRotated = round.rotates && writer.withLock { $0.endIfOld() }
+            // The first lines of a segment are a batch like any other.
+            if isRotated || !round.entries.isEmpty { commit(round.entries) }
+            for request in round.requests { request.completion() }
         }
         rearm()
         prepare()
@@ -251,6 +280,16 @@ extension Journal.Waiting {
         entries.append(entry)
         bytes += entry.body.count
         if !entry.isLazy { urgent += 1 }
+    }
+
+    /// What the writer does next; nil when it may rest.
+    fileprivate mutating func nextRound() -> Journal.Round? {
+        guard urgent > 0 || !requests.isEmpty else {
+            isScheduled = false
+            return nil
+        }
+        defer { requests.removeAll() }
+        return Journal.Round(entries: take(), requests: requests)
     }
 
     /// All that waits; it stays counted until it is settled.
