@@ -14,7 +14,7 @@ package final class Store: Sendable {
     let gate: DiskCircuitBreaker
     let reader: SegmentReader
     let files: JournalFiles
-    let conversations: ConversationWriter
+    let conversations: ConversationPartitions
     let checkpointer: Checkpointer
     let calls: InFlightCalls
     let states: HandlerStates
@@ -52,7 +52,7 @@ package final class Store: Sendable {
             gate.note(result)
             intake.settle(entries, result)
         }
-        conversations = try ConversationWriter(directory, configuration, logger: logger)
+        conversations = try ConversationPartitions(directory, configuration, logger: logger)
         states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
             configuration.checkpointInterval, conversations: conversations, journal: journal,
@@ -126,8 +126,7 @@ package final class Store: Sendable {
         await retention.close()
         await journal.flush()
         await checkpointer.close()
-        // Nothing in it can fail.
-        try? await conversations.close()
+        conversations.close()
         await journal.close()
         calls.close()
         lock.withLock { $0 = nil }
@@ -155,8 +154,10 @@ package final class Store: Sendable {
         let unwritten = recovered.unwritten
         let records = Set(recovered.deliveries.map(\.pending.record)).union(unwritten.map(\.pending.record))
         let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
-        // Nothing can fail before a line is written.
-        try? conversations.now { pool throws(StoreError) in pool.begin(behind: unsettled) }
+        for partition in conversations.all {
+            // Nothing can fail before a line is written.
+            try? partition.withPool { pool throws(StoreError) in pool.begin(behind: unsettled) }
+        }
         var lines = Dictionary(grouping: unwritten, by: \.conversation)
         if recovered.isUnsynced {
             for delivery in recovered.deliveries { lines[delivery.conversation, default: []] += [] }
@@ -165,7 +166,7 @@ package final class Store: Sendable {
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
                 for message in messages { entries.append(contentsOf: try message.entries(from: reader)) }
-                try conversations.now { pool throws(StoreError) in
+                try conversations.partition(of: key).withPool { pool throws(StoreError) in
                     if recovered.isUnsynced {
                         try pool.writeAnew(key, adding: entries)
                     } else {

@@ -70,7 +70,8 @@ struct ConversationRecoveryTests {
         await store.checkpointer.run()
         disk.fails.store(false, ordering: .relaxed)
         #expect(try directory.records("unsynced").count == 1)
-        #expect(try ids(of: others[0]) == ["a-c0"])
+        // Files are synced one by one: some conversation lost its line with the first sync that failed.
+        #expect(try others.contains { try ids(of: $0) == ["a-\($0)"] })
 
         _ = await store.append(message("d", from: others[0]))
         try await store.finish(underWay, result: .handled)
@@ -234,7 +235,7 @@ struct ConversationRecoveryTests {
         let reply = ConversationEntry(
             conversation: delivery.conversation, record: delivery.record, at: .now(), id: MessageID("r"),
             kind: .text, message: Array("{}".utf8), result: .accepted(status: 200))
-        try store.conversations.now { pool throws(StoreError) in
+        try store.conversations.partition(of: delivery.conversation).withPool { pool throws(StoreError) in
             try pool.writeAnew(delivery.conversation, adding: [reply])
         }
         try store.conversations.append(reply, mightBeThere: false)

@@ -30,6 +30,13 @@ enum ConversationPath {
         path.hasSuffix("/" + file(of: customer))
     }
 
+    /// The first byte of the hash that names the file, and the folder that it is in.
+    static func firstByte(of customer: CustomerID) -> UInt8 {
+        var hash = SHA256()
+        hash.update(customer.rawValue.utf8Span.span)
+        return hash.finish()[0]
+    }
+
     /// The folder of a business.
     static func business(_ id: BusinessID) -> String {
         let text = id.rawValue

@@ -16,11 +16,11 @@ struct ConversationQuarantine: Sendable {
     /// More of one conversation are in the journal only.
     private static let maximumWaitingLines = 1000
 
-    /// Looks what earlier lives have set aside.
-    init(_ data: DataDirectory, logger: Logger) throws(StoreError) {
+    /// Takes the conversations that earlier lives quarantined.
+    init(_ data: DataDirectory, paths: Set<String>, logger: Logger) {
         directory = data.damaged
         self.logger = logger
-        paths = try Self.paths(in: directory)
+        self.paths = paths
     }
 
     /// The files in a folder of damaged conversations.

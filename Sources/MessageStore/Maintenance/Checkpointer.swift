@@ -26,13 +26,13 @@ final class Checkpointer: Sendable {
     private let state: Mutex<State>
     private let timers = DispatchQueue(label: "balloon.checkpoints")
     private let interval: Duration
-    private let conversations: ConversationWriter
+    private let conversations: ConversationPartitions
     private let journal: Journal
     private let recovery: ConversationRecovery
     private let logger: Logger
 
     init(
-        _ interval: Duration, conversations: ConversationWriter, journal: Journal,
+        _ interval: Duration, conversations: ConversationPartitions, journal: Journal,
         recovery: ConversationRecovery, logger: Logger
     ) {
         state = Mutex(State(recovery: (.now, interval)))

@@ -12,7 +12,7 @@ struct ConversationRecovery: Sendable {
     let journal: Journal
     let accounts: SegmentAccounts
     let scheduler: DeliveryScheduler
-    let conversations: ConversationWriter
+    let conversations: ConversationPartitions
 
     /// Returns when all of them are on disk; one that turns out to be damaged, that the disk cannot read or that its mode
     /// forbids to write is set aside with an alarm.
@@ -43,15 +43,19 @@ struct ConversationRecovery: Sendable {
         // An earlier life may have written their lines, or meant to.
         for message in messages.decided { journalled[message.conversation, default: []].append(message) }
         let open = Dictionary(grouping: underWay, by: \.conversation)
-        let dirty = try conversations.now { pool throws(StoreError) in pool.dirty }
+        var dirty: Set<ConversationKey> = []
+        for partition in conversations.all {
+            try partition.withPool { pool throws(StoreError) in dirty.formUnion(pool.dirty) }
+        }
         var failure: StoreError?
         for key in dirty.union(journalled.keys).union(open.keys) {
+            let partition = conversations.partition(of: key)
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
                 for message in journalled[key] ?? [] { entries += try message.entries(from: reader) }
                 for lease in open[key] ?? [] { entries += try lease.entries(from: reader) }
                 if entries.isEmpty, !dirty.contains(key) { continue }
-                try conversations.now { pool throws(StoreError) in try pool.writeAnew(key, adding: entries) }
+                try partition.withPool { pool throws(StoreError) in try pool.writeAnew(key, adding: entries) }
             } catch {
                 switch error {
                 case .quarantinedConversation: continue
@@ -60,7 +64,7 @@ struct ConversationRecovery: Sendable {
                 case .unavailable(_, let reason) where reason.isForbidden:
                     // One file's own trouble, until somebody sees to it: no checkpoint waits for that.
                     do throws(StoreError) {
-                        try conversations.now { pool throws(StoreError) in try pool.setAside(key, error) }
+                        try partition.withPool { pool throws(StoreError) in try pool.setAside(key, error) }
                     } catch { failure = failure ?? error }
                 default: failure = failure ?? error
                 }

@@ -24,14 +24,14 @@ final class Retention: Sendable {
     private let files: JournalFiles
     private let reader: SegmentReader
     private let journal: Journal
-    private let conversations: ConversationWriter
+    private let conversations: ConversationPartitions
     private let checkpointer: Checkpointer
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, directory: String, accounts: SegmentAccounts,
         files: JournalFiles, reader: SegmentReader, journal: Journal,
-        conversations: ConversationWriter, checkpointer: Checkpointer, logger: Logger
+        conversations: ConversationPartitions, checkpointer: Checkpointer, logger: Logger
     ) {
         window = configuration.deduplicationWindow
         interval = configuration.retentionInterval

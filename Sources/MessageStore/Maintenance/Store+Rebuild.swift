@@ -64,7 +64,9 @@ extension Store {
         var refused: Set<String> = []
         for path in try StoreVerification.faultyConversations(in: directory).sorted() {
             let isAside: Void? = try leavingRefused { () throws(StoreError) in
-                try conversations.now { pool throws(StoreError) in try pool.setAside([path]) }
+                try conversations.partition(ofPath: path).withPool { pool throws(StoreError) in
+                    try pool.setAside([path])
+                }
             }
             if isAside == nil { refused.insert(path) }
         }
@@ -79,7 +81,7 @@ extension Store {
                 let path = ConversationPath.file(entry.conversation)
                 if refused.contains(path) { continue }
                 let result = try leavingRefused { () throws(StoreError) in
-                    try conversations.now { pool throws(StoreError) in
+                    try conversations.partition(of: entry.conversation).withPool { pool throws(StoreError) in
                         let isNew = try pool.append(entry, mightBeThere: true, keeps: false)
                         return (isNew: isNew, isAside: !isNew && pool.quarantine.contains(entry.conversation))
                     }
@@ -97,7 +99,7 @@ extension Store {
         }
         for path in conversations.quarantined.sorted() {
             let repair = try leavingRefused { () throws(StoreError) in
-                try conversations.now { pool throws(StoreError) in
+                try conversations.partition(ofPath: path).withPool { pool throws(StoreError) in
                     try pool.repair(path, adding: damaged[path] ?? [])
                 }
             }

@@ -1,0 +1,88 @@
+import BalloonPOSIX
+import Synchronization
+
+/// The files of one part of the conversations; no other part waits for it.
+///
+/// What is appended and read here waits for the files of this partition only, and never for a sync.
+final class ConversationPartition: Sendable {
+    /// Runs what is done to this partition's conversations, one after the other: the `record` stage of their messages.
+    ///
+    /// No work on it may wait for a sync, a download, a handler or the gateway.
+    let executor: QueueExecutor
+    private let pool: Mutex<ConversationPool>
+    /// How many conversations wait to be rebuilt.
+    private let quarantines: Atomic<Int>
+    /// Those whose files refused their latest line.
+    private let refused = Mutex<Set<ConversationKey>>([])
+    private let refusals = Atomic(0)
+
+    init(_ pool: ConversationPool, place: Int) {
+        quarantines = Atomic(pool.quarantine.paths.count)
+        self.pool = Mutex(pool)
+        executor = QueueExecutor(label: "balloon.conversations.\(place)")
+    }
+
+    /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
+    func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
+        do throws(StoreError) {
+            _ = try withPool { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
+            if refusedCount > 0 { noteRefused { $0.remove(entry.conversation) } }
+        } catch {
+            if case .unavailable(_, let reason) = error, !reason.isDiskWide {
+                noteRefused { $0.insert(entry.conversation) }
+            }
+            throw error
+        }
+    }
+
+    /// The last lines of a conversation, oldest first; no more than have `maximumBytes` together, but always the last.
+    func lines(
+        of key: ConversationKey, maximum: Int, maximumBytes: Int
+    ) throws(StoreError) -> [ConversationLine] {
+        let unread = try withPool { pool throws(StoreError) in
+            try pool.unread(of: key, maximum: maximum, maximumBytes: maximumBytes)
+        }
+        // Parsed outside of the lock, and once more within it only when that quarantines the conversation.
+        do throws(StoreError) { return try unread?.lines() ?? [] } catch {
+            return try withPool { pool throws(StoreError) in try pool.lines(of: key, maximum: maximum) }
+        }
+    }
+
+    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation waits to be rebuilt.
+    func checkIntact(_ key: ConversationKey) throws(StoreError) {
+        if quarantinedCount == 0 { return }
+        try withPool { pool throws(StoreError) in try pool.quarantine.check(ConversationPath.file(key)) }
+    }
+
+    /// Records that every conversation could be written, or was quarantined.
+    func forgetRefused() { if refusedCount > 0 { noteRefused { $0 = [] } } }
+
+    /// How many conversations' files refused their latest line, when that is not the whole disk's trouble; never waits.
+    var refusedCount: Int { refusals.load(ordering: .relaxed) }
+
+    private func noteRefused(_ change: (inout Set<ConversationKey>) -> Void) {
+        refused.withLock { refused in
+            change(&refused)
+            refusals.store(refused.count, ordering: .relaxed)
+        }
+    }
+
+    /// The conversations that wait to be rebuilt, as paths below the folder of all conversations.
+    var quarantined: Set<String> { pool.withLock { $0.quarantine.paths } }
+
+    /// How many they are; never waits.
+    var quarantinedCount: Int { quarantines.load(ordering: .relaxed) }
+
+    /// Refuses every later call.
+    func close() { pool.withLock { $0.close() } }
+
+    /// Runs `body` at once, on the caller's thread, which may wait for the partition's files.
+    func withPool<Result: Sendable>(
+        _ body: (inout ConversationPool) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try pool.withLock { pool throws(StoreError) in
+            defer { quarantines.store(pool.quarantine.paths.count, ordering: .relaxed) }
+            return try body(&pool)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Dispatch
+import Logging
+import Synchronization
+
+/// The conversations of a data directory, in partitions that share nothing.
+///
+/// A conversation is in the partition that the hash of its customer names, in every life of the store.
+final class ConversationPartitions: Sendable {
+    /// How many partitions there are, a power of two that divides 256.
+    ///
+    /// The folder of a conversation's file is named by the first byte of the same hash: no two partitions share one.
+    static let count = 16
+
+    /// All of them, in their order.
+    let all: [ConversationPartition]
+    private let syncs = DispatchQueue(label: "balloon.conversations.syncs")
+
+    /// Finds the conversations that earlier lives quarantined.
+    init(_ directory: DataDirectory, _ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
+        let quarantined = Dictionary(
+            grouping: try ConversationQuarantine.paths(in: directory.damaged), by: Self.place(ofPath:))
+        all = (0..<Self.count).map { place in
+            let quarantine = ConversationQuarantine(
+                directory, paths: Set(quarantined[place] ?? []), logger: logger)
+            let pool = ConversationPool(
+                directory: directory.conversations, quarantine: quarantine, disk: configuration.disk,
+                maximumOpenFiles: configuration.maximumOpenConversations / Self.count)
+            return ConversationPartition(pool, place: place)
+        }
+    }
+
+    /// The partition of a conversation; costs one hash of the customer's identifier.
+    func partition(of key: ConversationKey) -> ConversationPartition {
+        all[Int(ConversationPath.firstByte(of: key.customer)) % Self.count]
+    }
+
+    /// The partition of the conversation whose file has this path below the folder of all conversations.
+    func partition(ofPath path: String) -> ConversationPartition { all[Self.place(ofPath: path)] }
+
+    private static func place(ofPath path: String) -> Int {
+        let firstByte = path.split(separator: "/").last.flatMap { UInt8($0.prefix(2), radix: 16) }
+        return Int(firstByte ?? 0) % count
+    }
+
+    /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
+    func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
+        try partition(of: entry.conversation).append(entry, mightBeThere: mightBeThere)
+    }
+
+    /// The last lines of a conversation, oldest first; no more than have `maximumBytes` together, but always the last.
+    func lines(
+        of key: ConversationKey, maximum: Int, maximumBytes: Int
+    ) throws(StoreError) -> [ConversationLine] {
+        try partition(of: key).lines(of: key, maximum: maximum, maximumBytes: maximumBytes)
+    }
+
+    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation waits to be rebuilt.
+    func checkIntact(_ key: ConversationKey) throws(StoreError) {
+        if quarantinedCount > 0 { try partition(of: key).checkIntact(key) }
+    }
+
+    /// Records that every conversation could be written, or was quarantined.
+    func forgetRefused() { for partition in all { partition.forgetRefused() } }
+
+    /// How many conversations' files refused their latest line, when that is not the whole disk's trouble; never waits.
+    var refusedCount: Int { all.reduce(0) { $0 + $1.refusedCount } }
+
+    /// The conversations that wait to be rebuilt, as paths below the folder of all conversations.
+    var quarantined: Set<String> { all.reduce(into: []) { $0.formUnion($1.quarantined) } }
+
+    /// How many they are; never waits.
+    var quarantinedCount: Int { all.reduce(0) { $0 + $1.quarantinedCount } }
+
+    /// Waits until every line is on disk; whether there was anything to wait for.
+    func synchronize() async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            syncs.async {
+                continuation.resume(
+                    with: Result {
+                        try self.all.reduce(false) { isDirty, partition in
+                            try partition.withPool { pool throws(StoreError) in
+                                guard pool.isDirty else { return isDirty }
+                                try pool.synchronize()
+                                return true
+                            }
+                        }
+                    })
+            }
+        }
+    }
+
+    /// Refuses every later call.
+    func close() { for partition in all { partition.close() } }
+}
