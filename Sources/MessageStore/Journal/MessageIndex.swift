@@ -2,8 +2,8 @@ import BalloonPOSIX
 
 /// Which messages the journal holds or is about to hold, those of the deduplication window.
 ///
-/// 24 bytes per message and the tables' slack: between 32 and 64 bytes, for at most `maximumCount` messages. What is
-/// forgotten is forgotten a quarter of them at a time, with a table: nobody waits while one is searched.
+/// Between 27 and 56 bytes for each message, for at most `maximumCount` messages: see ``MessageTable``. A quarter of them is
+/// forgotten at a time, with a table: no caller waits while a table is searched.
 struct MessageIndex: Sendable {
     /// What the index knew about a message.
     enum Claim: Equatable {
@@ -18,15 +18,15 @@ struct MessageIndex: Sendable {
     /// The messages that came in a third of the window.
     private struct Generation {
         let began: Timestamp
-        /// The record number of each message, 0 while it waits.
-        var records: [MessageKey: UInt64] = [:]
+        /// The record number of each message, ``MessageIndex/waits`` until it is on disk.
+        var records = MessageTable()
     }
 
     /// The newest is the first.
     private var generations: [Generation] = []
     private let window: Duration
     private let maximumCount: Int
-    private static let unknown = UInt64.max
+    private static let waits = UInt64.max
     /// Three of them make up the window, so that the oldest goes when all in it is older.
     private static let maximumGenerations = 4
     private var twins: [MessageKey: [AppendCompletion]] = [:]
@@ -45,58 +45,41 @@ struct MessageIndex: Sendable {
         -> Claim
     {
         makeRoom(at: now)
-        var known = Self.unknown
-        for older in generations.indices.dropFirst() {
-            if let record = generations[older].records[key] { known = record }
-        }
-        if known == Self.unknown { known = wait(&generations[0].records[key, default: Self.unknown]) }
-        switch known {
-        case Self.unknown: return .absent
-        case 0:
+        switch known(key) ?? generations[0].records.insert(key, record: Self.waits) {
+        case nil: return .absent
+        case Self.waits:
             twins[key, default: []].append(completion)
             return .waiting
         default: return .durable
         }
     }
 
-    /// Returns what was there; in place, because the table is large and seldom in the cache.
-    private func wait(_ record: inout UInt64) -> UInt64 {
-        let known = record
-        if known == Self.unknown { record = 0 }
-        return known
+    /// What the generations behind the newest know.
+    private func known(_ key: MessageKey) -> UInt64? {
+        for older in generations.dropFirst() {
+            if let record = older.records.record(of: key) { return record }
+        }
+        return nil
     }
 
     /// Notes that a message is on disk; returns the completions of those that waited with it.
     mutating func store(_ key: MessageKey, record: UInt64) -> [AppendCompletion]? {
-        for generation in generations.indices {
-            // It waits in the newest, or in the one before when that began in the meantime.
-            if let index = generations[generation].records.index(forKey: key) {
-                generations[generation].records.values[index] = record
-                break
-            }
-        }
+        // It waits in the newest, or in the one before when that began in the meantime.
+        for generation in generations.indices
+        where generations[generation].records.update(key, record: record) { break }
         return twins.isEmpty ? nil : twins.removeValue(forKey: key)
     }
 
     /// Forgets a message that did not reach the disk; returns the completions of those that waited with it.
     mutating func forget(_ key: MessageKey) -> [AppendCompletion]? {
-        for generation in generations.indices { generations[generation].records[key] = nil }
+        for generation in generations.indices { generations[generation].records.remove(key) }
         return twins.isEmpty ? nil : twins.removeValue(forKey: key)
     }
 
     /// Notes a message that recovery found; returns the record of the one that was known by that key.
     mutating func recover(_ key: MessageKey, record: UInt64, at time: Timestamp) -> UInt64? {
         makeRoom(at: time)
-        for older in generations.indices.dropFirst() {
-            if let known = generations[older].records[key] { return known }
-        }
-        return exchange(&generations[0].records[key, default: Self.unknown], for: record)
-    }
-
-    private func exchange(_ known: inout UInt64, for record: UInt64) -> UInt64? {
-        guard known == Self.unknown else { return known }
-        known = record
-        return nil
+        return known(key) ?? generations[0].records.insert(key, record: record)
     }
 
     /// Begins a generation when the newest is full or a third of the window old, and lets the oldest go.
@@ -108,10 +91,7 @@ struct MessageIndex: Sendable {
             newest.records.count >= maximumCount / Self.maximumGenerations
                 || now >= newest.began.advanced(by: window / (Self.maximumGenerations - 1))
         else { return }
-        var next = Generation(began: now)
-        // As many will come: growing a table moves all that is in it.
-        next.records.reserveCapacity(newest.records.count)
-        generations.insert(next, at: 0)
+        generations.insert(Generation(began: now), at: 0)
         if generations.count > Self.maximumGenerations { generations.removeLast() }
     }
 }

@@ -6,8 +6,14 @@ import BusinessMessages
 /// Over the business id's length in eight bytes, the business id and the message id, so that no two pairs
 /// have the same input.
 struct MessageKey: Hashable, Sendable {
-    private let high: UInt64
-    private let low: UInt64
+    let high: UInt64
+    let low: UInt64
+
+    /// Takes the first 64 bits of the hash and the next.
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
 
     init(business: BusinessID, id: MessageID) {
         let length = UInt64(business.rawValue.utf8.count)
