@@ -1,0 +1,337 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// The order in which queued replies leave: a value without texts and without effects.
+///
+/// ```
+///   turns      A  B  C                      businesses with a reply that can leave now
+///               │
+///   ready      A1 A2                        their conversations, the longest waiting first
+///               │
+///   entries    r1 → r2 → r3                 replies of a conversation, as decided; only r1 can be leased
+/// ```
+///
+/// A postponed reply stays first of its conversation, which leaves `ready` until the reply is due. Each operation costs
+/// O(1) or O(log n), however many conversations there are.
+struct OutboxQueue: Sendable {
+    /// One queued reply.
+    struct Entry: Sendable {
+        let id: ReplyID
+        let conversation: ConversationKey
+        let decidedAt: Timestamp
+        let isTyping: Bool
+        /// How many attempts were made and failed.
+        var attempts = 0
+        /// When it can be tried; nil means now.
+        var due: Timestamp?
+    }
+
+    private struct Node: Sendable {
+        var entry: Entry
+        var isLeased = false
+        /// Whether `decisions` names it no more: it was leased when its time was over.
+        var isUnwatched = false
+        var previous: ReplyID?
+        var next: ReplyID?
+    }
+
+    /// A conversation that has entries.
+    private struct Line: Sendable {
+        enum Phase { case ready, waiting, leased }
+
+        var first: ReplyID
+        var last: ReplyID
+        var phase: Phase
+    }
+
+    private struct Business: Sendable {
+        var count = 0
+        var inFlight = 0
+        var isInTurn = false
+        /// A conversation that is not ready any more is skipped when its turn comes.
+        var ready = FIFO<ConversationKey>()
+    }
+
+    /// A moment at which an entry must be looked at; one that changed since is skipped.
+    private struct Alarm: Comparable, Sendable {
+        let at: Timestamp
+        let id: ReplyID
+
+        static func < (left: Alarm, right: Alarm) -> Bool { (left.at, left.id) < (right.at, right.id) }
+    }
+
+    private let maximumInFlight: Int
+    private let maximumInFlightPerBusiness: Int
+    private var nodes: [ReplyID: Node] = [:]
+    private var lines: [ConversationKey: Line] = [:]
+    private var businesses: [BusinessID: Business] = [:]
+    private var turns = FIFO<BusinessID>()
+    private var dues = MinimumHeap<Alarm>()
+    private var decisions = MinimumHeap<Alarm>()
+
+    /// How many replies are leased.
+    private(set) var inFlight = 0
+
+    init(maximumInFlight: Int = 256, maximumInFlightPerBusiness: Int = 64) {
+        self.maximumInFlight = maximumInFlight
+        self.maximumInFlightPerBusiness = maximumInFlightPerBusiness
+    }
+
+    /// How many replies are queued or leased.
+    var count: Int { nodes.count }
+
+    /// How many replies of one business are queued or leased.
+    func count(of business: BusinessID) -> Int { businesses[business]?.count ?? 0 }
+
+    /// How many replies of each business are queued or leased.
+    var countsByBusiness: [BusinessID: Int] { businesses.mapValues(\.count) }
+
+    /// The entry with this identity.
+    func entry(_ id: ReplyID) -> Entry? { nodes[id]?.entry }
+
+    /// Whether the entry is being sent.
+    func isLeased(_ id: ReplyID) -> Bool { nodes[id]?.isLeased ?? false }
+
+    /// A conversation's first entries in their order.
+    func entries(of conversation: ConversationKey, maximum: Int = .max) -> [Entry] {
+        var entries: [Entry] = []
+        var next = lines[conversation]?.first
+        while entries.count < maximum, let id = next, let node = nodes[id] {
+            entries.append(node.entry)
+            next = node.next
+        }
+        return entries
+    }
+
+    /// Adds an entry behind those of its conversation; an entry that is there already is ignored.
+    mutating func add(_ entry: Entry) {
+        let (id, key) = (entry.id, entry.conversation)
+        guard nodes[id] == nil else { return }
+        nodes[id] = Node(entry: entry, previous: lines[key]?.last)
+        if let last = lines[key]?.last {
+            nodes[last]?.next = id
+            lines[key]?.last = id
+        }
+        businesses[key.business, default: Business()].count += 1
+        decisions.insert(Alarm(at: entry.decidedAt, id: id))
+        if lines[key] == nil {
+            lines[key] = Line(first: id, last: id, phase: .leased)
+            advance(key)
+        }
+    }
+
+    /// Leases the first entry of a conversation; nil when none that matches can leave now.
+    mutating func lease(_ selection: OutboxSelection, at now: Timestamp) -> Entry? {
+        promote(at: now)
+        let key: ConversationKey? =
+            switch selection {
+            case .any(let excluded):
+                inFlight < maximumInFlight ? nextInTurn { !excluded.contains($0) } : nil
+            case .anotherBusiness(let excluded): nextInTurn { !excluded.contains($0) }
+            case .anotherConversation(let business, let customer):
+                nextReady(of: business, otherThan: customer)
+            }
+        guard let key, let id = lines[key]?.first else { return nil }
+        lines[key]?.phase = .leased
+        return lease(id)
+    }
+
+    /// Leases an entry that was decided longer ago than `lifetime`; to be called until it returns nil.
+    ///
+    /// An entry that is being sent is left to its end.
+    mutating func leaseExpired(at now: Timestamp, after lifetime: Duration) -> Entry? {
+        while let oldest = decisions.first, oldest.at.advanced(by: lifetime) <= now {
+            _ = decisions.popFirst()
+            // A leased one comes back here when it is postponed.
+            guard let node = nodes[oldest.id] else { continue }
+            nodes[oldest.id]?.isUnwatched = true
+            if node.isLeased { continue }
+            let entry = lease(oldest.id)
+            advance(node.entry.conversation)
+            return entry
+        }
+        return nil
+    }
+
+    /// Ends a lease after a failed attempt: the entry stays first of its conversation and is due at `due`; nil means now.
+    mutating func postpone(_ id: ReplyID, until due: Timestamp?) {
+        guard nodes[id]?.isLeased == true else { return }
+        nodes[id]?.entry.attempts += 1
+        nodes[id]?.entry.due = due
+        release(id)
+    }
+
+    /// Ends a lease without an attempt: the entry stays first of its conversation and can be leased again.
+    mutating func release(_ id: ReplyID) {
+        guard let node = nodes[id], node.isLeased else { return }
+        endLease(id)
+        if node.isUnwatched {
+            nodes[id]?.isUnwatched = false
+            decisions.insert(Alarm(at: node.entry.decidedAt, id: id))
+        }
+        advance(node.entry.conversation)
+    }
+
+    /// Removes an entry, leased or not; the next of its conversation becomes available.
+    mutating func settle(_ id: ReplyID) -> Entry? {
+        guard let node = nodes[id] else { return nil }
+        let key = node.entry.conversation
+        if node.isLeased { endLease(id) }
+        nodes[id] = nil
+        unlink(node, id)
+        businesses[key.business]?.count -= 1
+        if node.previous == nil, lines[key] != nil { advance(key) }
+        removeStale(in: key.business)
+        return node.entry
+    }
+
+    /// When the next postponed entry is due; nil when none is postponed.
+    mutating func nextDue(after now: Timestamp) -> Timestamp? {
+        promote(at: now)
+        return dues.first?.at
+    }
+
+    /// When ``leaseExpired(at:after:)`` must be called; nil when no entry is there that it could return.
+    mutating func nextExpiry(after lifetime: Duration) -> Timestamp? {
+        while let oldest = decisions.first, nodes[oldest.id] == nil { _ = decisions.popFirst() }
+        return decisions.first?.at.advanced(by: lifetime)
+    }
+
+    private mutating func lease(_ id: ReplyID) -> Entry? {
+        guard let entry = nodes[id]?.entry else { return nil }
+        nodes[id]?.isLeased = true
+        inFlight += 1
+        businesses[entry.conversation.business]?.inFlight += 1
+        return entry
+    }
+
+    private mutating func endLease(_ id: ReplyID) {
+        guard let business = nodes[id]?.entry.conversation.business else { return }
+        nodes[id]?.isLeased = false
+        inFlight -= 1
+        businesses[business]?.inFlight -= 1
+        enterTurn(business)
+    }
+
+    private mutating func unlink(_ node: Node, _ id: ReplyID) {
+        let key = node.entry.conversation
+        if let previous = node.previous { nodes[previous]?.next = node.next }
+        if let next = node.next { nodes[next]?.previous = node.previous }
+        switch (node.previous, node.next) {
+        case (nil, nil): lines[key] = nil
+        case (nil, .some(let next)): lines[key]?.first = next
+        case (.some(let previous), nil): lines[key]?.last = previous
+        case (.some, .some): break
+        }
+    }
+
+    /// Decides anew what a conversation waits for, because its first entry or that entry's state changed.
+    private mutating func advance(_ key: ConversationKey) {
+        guard let line = lines[key], let first = nodes[line.first] else { return }
+        if first.isLeased {
+            lines[key]?.phase = .leased
+        } else if let due = first.entry.due {
+            lines[key]?.phase = .waiting
+            dues.insert(Alarm(at: due, id: line.first))
+        } else if line.phase != .ready {
+            makeReady(key)
+        }
+    }
+
+    /// Makes the conversations ready whose first entries are due by now.
+    private mutating func promote(at now: Timestamp) {
+        while let alarm = dues.first {
+            let isWaiting = isWaiting(alarm)
+            guard !isWaiting || alarm.at <= now else { return }
+            _ = dues.popFirst()
+            guard isWaiting, let key = nodes[alarm.id]?.entry.conversation else { continue }
+            nodes[alarm.id]?.entry.due = nil
+            makeReady(key)
+        }
+    }
+
+    private func isWaiting(_ alarm: Alarm) -> Bool {
+        guard let entry = nodes[alarm.id]?.entry, let line = lines[entry.conversation] else { return false }
+        return line.phase == .waiting && line.first == alarm.id && entry.due == alarm.at
+    }
+
+    private mutating func makeReady(_ key: ConversationKey) {
+        lines[key]?.phase = .ready
+        businesses[key.business]?.ready.append(key)
+        enterTurn(key.business)
+    }
+
+    /// Lets a business take part in the turns while it has a ready conversation and room in flight.
+    private mutating func enterTurn(_ id: BusinessID) {
+        guard let business = businesses[id], !business.isInTurn, !business.ready.isEmpty,
+            business.inFlight < maximumInFlightPerBusiness
+        else { return }
+        businesses[id]?.isInTurn = true
+        turns.append(id)
+    }
+
+    /// The next ready conversation of the business whose turn it is, among those that `isWanted` accepts.
+    private mutating func nextInTurn(_ isWanted: (BusinessID) -> Bool) -> ConversationKey? {
+        // Each is looked at once: one that is not wanted goes to the back.
+        for _ in 0..<turns.count {
+            guard let id = turns.popFirst() else { return nil }
+            guard isWanted(id) else {
+                turns.append(id)
+                continue
+            }
+            businesses[id]?.isInTurn = false
+            let key = nextReady(of: id, otherThan: nil)
+            defer { reenterTurn(id, leasing: key != nil) }
+            if let key { return key }
+        }
+        return nil
+    }
+
+    /// A lease that is about to be made counts already.
+    private mutating func reenterTurn(_ id: BusinessID, leasing: Bool) {
+        guard let business = businesses[id] else { return }
+        if business.count == 0 {
+            businesses[id] = nil
+        } else if !leasing || business.inFlight + 1 < maximumInFlightPerBusiness {
+            enterTurn(id)
+        }
+    }
+
+    /// The conversation of the business that has been ready for the longest time.
+    private mutating func nextReady(of id: BusinessID, otherThan customer: CustomerID?) -> ConversationKey? {
+        var skipped: ConversationKey?
+        defer { if let skipped { businesses[id]?.ready.prepend(skipped) } }
+        while let key = businesses[id]?.ready.popFirst() {
+            guard lines[key]?.phase == .ready else { continue }
+            guard key.customer == customer else {
+                return key
+            }
+            // A conversation is in the list once, but for those that are not ready any more.
+            if skipped == nil { skipped = key }
+        }
+        return nil
+    }
+
+    /// Bounds the memory of what names entries that have left: less than one for each entry, and a few.
+    private mutating func removeStale(in id: BusinessID) {
+        let maximum = 2 * nodes.count + 64
+        if decisions.count > maximum {
+            let nodes = nodes
+            decisions.filter { nodes[$0.id] != nil }
+        }
+        if dues.count > maximum {
+            let queue = self
+            dues.filter { queue.isWaiting($0) }
+        }
+        guard let business = businesses[id] else { return }
+        if business.count == 0, !business.isInTurn {
+            businesses[id] = nil
+        } else if business.ready.count > 2 * business.count + 64 {
+            var ready = FIFO<ConversationKey>()
+            var known: Set<ConversationKey> = []
+            for key in business.ready.indices.map({ business.ready[$0] })
+            where lines[key]?.phase == .ready && known.insert(key).inserted { ready.append(key) }
+            businesses[id]?.ready = ready
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/// The identity of a reply: the record of the message that caused it, and its index among the replies decided there.
+///
+/// A proactive message is its own and only reply. Written as `57.1`, where replies are counted from 1.
+package struct ReplyID: Hashable, Sendable {
+    /// The record number of the event, or of the proactive message.
+    package let record: UInt64
+    /// The reply's index in the decided outcome, from 0.
+    package let index: Int
+
+    /// Names the reply with this index.
+    package init(record: UInt64, index: Int) {
+        self.record = record
+        self.index = index
+    }
+
+    /// Parses `57.1`; nil for any other spelling.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let record = UInt64(parts[0]), let place = Int(parts[1]), place > 0,
+            "\(record).\(place)" == text
+        else { return nil }
+        self.init(record: record, index: place - 1)
+    }
+}
+
+extension ReplyID: CustomStringConvertible {
+    /// `57.1`.
+    package var description: String { "\(record).\(index + 1)" }
+}
+
+extension ReplyID: Comparable {
+    /// Orders replies as they were decided.
+    package static func < (left: ReplyID, right: ReplyID) -> Bool {
+        (left.record, left.index) < (right.record, right.index)
+    }
+}
