@@ -10,7 +10,7 @@ public typealias Reply = OutboundMessage
 public enum Outcome: Hashable, Sendable {
     /// The event is done; these replies are sent in order.
     case handled([Reply])
-    /// Try again, after this time or by the server's own schedule.
+    /// Try again, by the server's own schedule or after this time where that is later; at most five minutes are asked for.
     case retry(after: Duration?)
     /// The event cannot be handled and never will be; it is kept as a dead letter. The reason is for the log:
     /// no customer text.

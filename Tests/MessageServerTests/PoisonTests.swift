@@ -13,7 +13,10 @@ import Testing
 @Suite struct PoisonTests {
     @Test func `a poisonous event stops nobody else, is parked, and ends as a dead letter`() async throws {
         let handler = PoisonedHandler()
-        let server = try await ServerUnderTest(handler)
+        var retries = RetrySchedule()
+        retries.delays = Array(repeating: .milliseconds(20), count: 6)
+        retries.askedDelays = .zero ... .seconds(1)
+        let server = try await ServerUnderTest(handler, retries: retries)
         let victim = server.customer("urn:mbid:victim")
         #expect(try await victim.post(victim.message(.text, text: "poison")).status == 200)
         #expect(try await victim.post(victim.message(.text, text: "after")).status == 200)

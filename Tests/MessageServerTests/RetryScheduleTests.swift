@@ -33,10 +33,26 @@ import Testing
         #expect(schedule.delay(after: 7, atLeast: .seconds(40), random: 0.5) == nil)
     }
 
-    @Test func `a handler chooses the pause within bounds, not the number of attempts`() {
+    @Test func `a handler lengthens a pause within bounds, and adds no attempt`() {
         #expect(schedule.delay(after: 1, asked: .seconds(7), random: 0.5) == .seconds(7))
         #expect(schedule.delay(after: 1, asked: .seconds(9999), random: 0.5) == .seconds(300))
-        #expect(schedule.delay(after: 1, asked: .seconds(-1), random: 0.5) == .zero)
+        #expect(schedule.delay(after: 6, asked: .seconds(9999), random: 0.5) == .seconds(3600))
         #expect(schedule.delay(after: 7, asked: .seconds(7), random: 0.5) == nil)
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int.min), .milliseconds(1)], [0, 0.5, 1])
+    func `a handler that asks for no pause waits as long as the schedule says`(
+        _ asked: Duration, _ random: Double
+    ) {
+        let pauses = (1...6).compactMap { schedule.delay(after: $0, asked: asked, random: random) }
+        #expect(zip(pauses, schedule.delays).allSatisfy { $0 >= $1 && $0 <= $1 * 1.2 })
+        #expect(pauses.count == 6)
+    }
+
+    @Test func `a schedule of short pauses gives a handler that asks for none a second`() {
+        var quick = RetrySchedule()
+        quick.delays = [.milliseconds(1)]
+        #expect(quick.delay(after: 1, asked: .zero, random: 1) == .seconds(1))
+        #expect(quick.delay(after: 1, random: 0.5) == .milliseconds(1))
     }
 }

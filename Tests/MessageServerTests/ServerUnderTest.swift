@@ -33,7 +33,8 @@ final class ServerUnderTest: Sendable {
     /// Starts both; `handler` answers for both businesses.
     init(
         _ handler: any Handler = RecordingHandler(), directory: TemporaryDirectory = TemporaryDirectory(),
-        limits: ServerLimits = ServerLimits(), http: HTTPLimits = HTTPLimits(),
+        limits: ServerLimits = ServerLimits(), retries: RetrySchedule = RetrySchedule(),
+        http: HTTPLimits = HTTPLimits(),
         attachments: (inout AttachmentSettings) -> Void = { _ in }
     ) async throws {
         self.directory = directory
@@ -54,6 +55,7 @@ final class ServerUnderTest: Sendable {
         configuration.gateway.url = try #require(gateway.baseURL)
         configuration.gateway.downloadHosts = ["\(gatewayAddress)"]
         configuration.limits = limits
+        configuration.retrySchedule = retries
         configuration.http = http
         attachments(&configuration.attachments)
         let running = try RunningServer(

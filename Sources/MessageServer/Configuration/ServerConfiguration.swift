@@ -44,6 +44,8 @@ package struct ServerConfiguration: Sendable {
     package var limits = ServerLimits()
     /// What `listen` takes from its clients.
     package var http = HTTPLimits()
+    /// When a delivery that failed is tried again; no key of the file.
+    var retrySchedule = RetrySchedule()
     /// The businesses, sorted by slug; their slugs and identifiers are all different.
     package var businesses: [BusinessConfiguration]
 

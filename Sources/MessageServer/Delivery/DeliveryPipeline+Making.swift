@@ -20,7 +20,7 @@ extension DeliveryPipeline {
             uploads: KnownUploads(path: configuration.dataDirectory + "/uploads.jsonl"), logger: logger)
         // Handlers get these paths, and may have another working directory.
         let files = AttachmentFiles(dataDirectory: absolute(configuration.dataDirectory))
-        return DeliveryPipeline(
+        var pipeline = DeliveryPipeline(
             store: store, gateway: gateway,
             attachments: AttachmentFetcher(
                 gateway: gateway, files: files, logger: logger, deadline: configuration.attachments.deadline),
@@ -29,6 +29,8 @@ extension DeliveryPipeline {
             observer: observer, logger: logger,
             recentChoices: RecentChoices(
                 windowMilliseconds: Repetition.windowMilliseconds, after: store.latestRecoveredMessageAt))
+        pipeline.retrySchedule = configuration.retrySchedule
+        return pipeline
     }
 }
 

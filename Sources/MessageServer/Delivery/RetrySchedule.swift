@@ -10,8 +10,8 @@ struct RetrySchedule: Sendable {
     var maximumHoldingDelay = Duration.seconds(60)
     /// How far a pause may be off either way, so that what failed together does not come back together.
     var jitter = 0.2
-    /// The longest pause that a handler may ask for.
-    var maximumDelay = Duration.seconds(300)
+    /// The shortest and the longest pause that a handler may ask for.
+    var askedDelays = Duration.seconds(1)...Duration.seconds(300)
 
     /// Whether the others of the conversation go on without the delivery during the pause after `attempt`.
     func parks(after attempt: Int, for delay: Duration) -> Bool {
@@ -20,16 +20,21 @@ struct RetrySchedule: Sendable {
 
     /// The pause before the next attempt, or nil when `attempt` (from 1) was the last.
     ///
-    /// `asked` is what the handler wants; it counts instead of the schedule, within bounds, but not instead of the
-    /// number of attempts. `atLeast` is what the gateway wants: it lengthens a pause and never shortens one, up to the
-    /// longest of the schedule. `random` is between 0 and 1.
+    /// `asked` is what the handler or its service wants, and `atLeast` what the gateway wants. Both lengthen a pause and
+    /// never shorten one: a handler that asks for no pause at all would use up its attempts within milliseconds.
+    /// A handler gets at most five minutes, the gateway at most the longest pause of the schedule. `random` is between 0
+    /// and 1.
     func delay(
         after attempt: Int, asked: Duration? = nil, atLeast: Duration? = nil, random: Double
     ) -> Duration? {
         guard attempt <= delays.count else { return nil }
-        if let asked { return min(max(asked, .zero), maximumDelay) }
-        let scheduled = delays[max(0, attempt - 1)] * (1 + jitter * (2 * random - 1))
+        let regular = delays[max(0, attempt - 1)]
+        let scheduled = regular * (1 + jitter * (2 * random - 1))
+        if let asked {
+            let wanted = min(max(asked, askedDelays.lowerBound), askedDelays.upperBound)
+            return max(wanted, regular, scheduled)
+        }
         guard let atLeast else { return scheduled }
-        return max(scheduled, min(atLeast, delays.max() ?? maximumDelay))
+        return max(scheduled, min(atLeast, delays.max() ?? askedDelays.upperBound))
     }
 }
