@@ -25,12 +25,20 @@ func indexJSON(
     var scan = JSONScan()
     // Messages have a value or name per 10 to 15 bytes.
     if words.count < bytes.count / 8 + 16 { words = [UInt64](repeating: 0, count: bytes.count / 8 + 16) }
-    while try !scanValues(bytes, limits, &scan, words: &words) {
-        words.append(contentsOf: repeatElement(0, count: words.count))
-    }
+    while try !scanValues(bytes, limits, &scan, words: &words) { grow(&words, for: scan, of: bytes.count) }
     skipWhitespace(bytes, &scan.position)
     guard scan.position == bytes.count else { throw .trailingBytes(offset: scan.position) }
     return scan.used
+}
+
+/// Makes room for the words of the whole text, if the rest of it is as dense as what was read.
+///
+/// Doubling instead would take up to four times the words of a large and dense text, while the old ones are copied.
+private func grow(_ words: inout [UInt64], for scan: JSONScan, of byteCount: Int) {
+    let expected = scan.used * byteCount / max(1, scan.position)
+    let count = max(expected + expected / 16, words.count + words.count / 4) + 16
+    words.reserveCapacity(count)
+    words.append(contentsOf: repeatElement(0, count: count - words.count))
 }
 
 /// Scans values until the outermost one is complete, or false when the tape must grow before the next one.

@@ -12,6 +12,11 @@ public struct ApplePay: Sendable {
     /// What every interactive message has.
     public let interaction: Interaction
 
+    /// Whether an interactive message's `data` is about a payment.
+    static func isShown(in data: JSONValue) -> Bool {
+        (data.first("payment", "applePay") ?? data.first("paymentStatus")) != nil
+    }
+
     init(_ data: JSONValue, _ interaction: Interaction) {
         payment = data.first("payment", "applePay")?.object
         status =

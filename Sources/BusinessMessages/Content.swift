@@ -82,7 +82,7 @@ public enum Content: Sendable {
             self = .form(Form(value, interaction))
         } else if let value = data["authenticate"]?.object {
             self = .authentication(Authentication(value, interaction))
-        } else if (data.first("payment", "applePay") ?? data.first("paymentStatus")) != nil {
+        } else if ApplePay.isShown(in: data) {
             self = .applePay(ApplePay(data, interaction))
         } else if let value = data.first("listPicker"), !value.objects.isEmpty {
             self = .listPicker(ListPicker(value, interaction))

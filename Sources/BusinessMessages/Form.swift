@@ -52,10 +52,15 @@ public struct Form: Sendable {
     init(_ dynamic: JSONValue, _ interaction: Interaction) {
         template = dynamic["template"]?.scalarString
         version = dynamic["version"]?.scalarString
-        // Whatever stands there and is not clearly false counts: showing a private answer cannot be undone.
-        isPrivate = dynamic.first("private").map { $0.scalarBool ?? true } ?? false
+        isPrivate = Self.isPrivate(dynamic)
         selections = dynamic["selections"]?.objects(Page.init) ?? []
         self.interaction = interaction
+    }
+
+    /// Whether a form says that its answers are private.
+    static func isPrivate(_ dynamic: JSONValue) -> Bool {
+        // Whatever stands there and is not clearly false counts: showing a private answer cannot be undone.
+        dynamic.first("private").map { $0.scalarBool ?? true } ?? false
     }
 
     /// The answers of a page; `nil` when the customer did not see it.

@@ -50,7 +50,7 @@ extension Form {
 
 extension Unrecognized {
     fileprivate var summary: String {
-        ([type ?? "no type"] + markers).joined(separator: " ")
+        ([type ?? "no type"] + markers + (excess.map { ["(\($0))"] } ?? [])).joined(separator: " ")
     }
 }
 

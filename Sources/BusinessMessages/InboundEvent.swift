@@ -20,7 +20,14 @@ public struct InboundEvent: Sendable {
     /// What kind of thing the customer did.
     public var kind: Kind { content.kind }
 
-    /// Reads a message; never fails, because what is not known becomes ``Content/unrecognized(_:)``.
+    /// Which bound the message exceeds, so that its parts are not read; nil for any other.
+    package var excess: String? {
+        if case .unrecognized(let unrecognized) = content { unrecognized.excess } else { nil }
+    }
+
+    /// Reads a message; never fails, because what is not known becomes ``Content/unrecognized(_:)``, and so does what
+    /// has more parts than are read: 100 attachments, 1,000 elements of another list, 10,000 members of an object or
+    /// 10,000 selections of a form.
     ///
     /// Identifiers that are not given are the body's, empty where it has none; so are attributes, which then
     /// have no capabilities.
@@ -36,7 +43,9 @@ public struct InboundEvent: Sendable {
             id: id ?? MessageID(body["id"]?.scalarString ?? ""),
             business: business ?? BusinessID(body["destinationId"]?.scalarString ?? ""),
             customer: customer ?? CustomerID(body["sourceId"]?.scalarString ?? ""),
-            content: Content(body),
+            content: MessageBounds.standard.violation(of: body).map {
+                .unrecognized(Unrecognized(body, excess: $0))
+            } ?? Content(body),
             attributes: attributes ?? .read(document: message),
             message: body)
     }

@@ -11,10 +11,12 @@ extension InboundEvent {
     package var redactedMessage: [UInt8]? {
         let rule: RedactionRule
         switch content {
-        case .authentication: rule = RedactionRule(section: "authenticate", secrets: authenticationSecrets)
-        case .applePay: rule = RedactionRule(section: nil, secrets: paymentSecrets)
-        case .form(let form) where form.isPrivate:
-            rule = RedactionRule(section: "dynamic", secrets: formSecrets)
+        case .authentication: rule = .authentication
+        case .applePay: rule = .payment
+        case .form(let form) where form.isPrivate: rule = .privateForm
+        // It has too many parts to be read, and may still be any of the three.
+        case .unrecognized(let unrecognized) where unrecognized.excess != nil:
+            rule = RedactionRule(of: message)
         case .text, .quickReply, .listPicker, .timePicker, .form, .app, .invitation, .typingStart, .typingEnd,
             .close, .unrecognized:
             return nil
@@ -25,10 +27,30 @@ extension InboundEvent {
     }
 }
 
-/// Members whose values are not kept, by name: in one section of `data`, or in all of it.
+/// Members whose values are not kept, by name: in sections of `data`, or in all of it.
 private struct RedactionRule {
-    let section: String?
-    let secrets: Set<String>
+    /// By the section's name.
+    var sections: [String: Set<String>] = [:]
+    var everywhere: Set<String> = []
+
+    static let authentication = RedactionRule(sections: ["authenticate": authenticationSecrets])
+    static let payment = RedactionRule(everywhere: paymentSecrets)
+    static let privateForm = RedactionRule(sections: ["dynamic": formSecrets])
+
+    /// What is not kept in a section, or in `data` itself.
+    func secrets(in section: String) -> Set<String> {
+        sections[section].map { $0.union(everywhere) } ?? everywhere
+    }
+}
+
+extension RedactionRule {
+    /// What applies to a message by what it has, without reading its parts.
+    init(of message: JSONValue) {
+        let data = message["interactiveData"]?.object?["data"]?.object
+        if data?["authenticate"] != nil { sections["authenticate"] = authenticationSecrets }
+        if let form = data?["dynamic"]?.object, Form.isPrivate(form) { sections["dynamic"] = formSecrets }
+        if let data, ApplePay.isShown(in: data) { everywhere = paymentSecrets }
+    }
 }
 
 private let authenticationSecrets: Set = ["token", "code", "access_token", "id_token", "refresh_token"]
@@ -60,19 +82,16 @@ extension JSONWriter {
     }
 
     private mutating func writeData(_ data: JSONValue, _ rule: RedactionRule) -> Bool {
-        guard let section = rule.section else { return redact(data, rule.secrets) }
-        guard data.kind == .object else {
-            value(data)
-            return false
-        }
+        guard data.kind == .object else { return redact(data, rule.everywhere) }
         var hasChanged = false
         object { writer in
             for (key, member) in data.members {
                 writer.key(key)
-                if key == section {
-                    hasChanged = writer.redact(member, rule.secrets) || hasChanged
+                if rule.everywhere.contains(key), !member.isNull {
+                    writer.string(InboundEvent.redactedText)
+                    hasChanged = true
                 } else {
-                    writer.value(member)
+                    hasChanged = writer.redact(member, rule.secrets(in: key)) || hasChanged
                 }
             }
         }
@@ -81,6 +100,10 @@ extension JSONWriter {
 
     /// Writes `value` with every member named in `secrets` replaced, at any depth (bounded by the document's own).
     private mutating func redact(_ value: JSONValue, _ secrets: Set<String>) -> Bool {
+        guard !secrets.isEmpty else {
+            self.value(value)
+            return false
+        }
         var hasChanged = false
         switch value.kind {
         case .object:

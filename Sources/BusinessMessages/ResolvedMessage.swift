@@ -8,6 +8,11 @@ package import BalloonJSON
 /// (a form's selections) is merged: objects member by member; lists of identified elements in the inline
 /// order, each with its namesake; where both have a value the inline one stays, unless it is empty. `nil`
 /// when `decoded` is not an object. Apple MSP API, "Decoding Interactive Data Payloads".
+///
+/// Where a name is not unique, the last member of an object counts, and in a list the first element of each side: these
+/// two are merged, and later inline ones stay as they are. So every value of either side is written at most once: the
+/// result is no longer than both texts together and the names that are new, and takes time in proportion to them.
+/// A container that ``MessageBounds`` does not let be read is not merged; see `concatenate`.
 package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UInt8]? {
     guard decoded.root.kind == .object else { return nil }
     var payload = decoded.root
@@ -44,25 +49,32 @@ extension JSONWriter {
     /// Recursion ends with the documents' own depth limit.
     fileprivate mutating func merge(_ inline: JSONValue?, over payload: JSONValue, key: String) {
         guard let inline, !inline.isVoid else { return value(payload) }
+        let bounds = MessageBounds.standard
         switch (inline.kind, payload.kind) {
-        case (.object, .object): mergeObjects(inline, over: payload)
-        case (.array, .array): mergeLists(inline, over: payload, key: key)
+        case (.object, .object), (.array, .array):
+            if bounds.isExceeded(by: inline) || bounds.isExceeded(by: payload) {
+                concatenate(inline, behind: payload)
+            } else if inline.kind == .object {
+                mergeObjects(inline, over: payload)
+            } else {
+                mergeLists(inline, over: payload, key: key)
+            }
         default: value(inline)
         }
     }
 
     private mutating func mergeObjects(_ inline: JSONValue, over payload: JSONValue) {
+        let inlineMembers = inline.membersByName
+        let payloadMembers = payload.membersByName
         object { writer in
             var written: Set<String> = []
-            // A repeated name is read through the subscript, so that the same value counts as everywhere
-            // else.
             for (key, _) in payload.members where written.insert(key).inserted {
-                guard let value = payload[key] else { continue }
+                guard let value = payloadMembers[key] else { continue }
                 writer.key(key)
-                writer.merge(inline[key], over: value, key: key)
+                writer.merge(inlineMembers[key], over: value, key: key)
             }
             for (key, _) in inline.members where written.insert(key).inserted {
-                guard let value = inline[key] else { continue }
+                guard let value = inlineMembers[key] else { continue }
                 writer.key(key)
                 writer.value(value)
             }
@@ -72,12 +84,13 @@ extension JSONWriter {
     private mutating func mergeLists(_ inline: JSONValue, over payload: JSONValue, key: String) {
         var namesakes: [String: JSONValue] = [:]
         for element in payload.elements {
-            if let name = element.name { namesakes[name] = element }
+            if let name = element.name, namesakes[name] == nil { namesakes[name] = element }
         }
         array { writer in
             var written: Set<String> = []
             for element in inline.elements {
-                guard let name = element.name, let namesake = namesakes[name] else {
+                // Taken out, so that no second element of the name grows by the same namesake.
+                guard let name = element.name, let namesake = namesakes.removeValue(forKey: name) else {
                     writer.value(element)
                     continue
                 }
@@ -91,9 +104,39 @@ extension JSONWriter {
             }
         }
     }
+
+    /// Writes the parts of both, the payload's first, without looking at them: nothing is lost, nothing is allocated for
+    /// a part, and the event is unrecognized for their number.
+    ///
+    /// An inline member stands behind its namesake and so counts before it, as the last of a name does everywhere.
+    private mutating func concatenate(_ inline: JSONValue, behind payload: JSONValue) {
+        let (first, second) = (payload.content, inline.content)
+        raw { bytes in
+            bytes.append(payload.text[payload.text.startIndex])
+            append(first, to: &bytes)
+            if payload.count > 0 { bytes.append(UInt8(ascii: ",")) }
+            append(second, to: &bytes)
+            bytes.append(payload.text[payload.text.endIndex - 1])
+        }
+    }
+}
+
+/// Appends tokens with the line breaks between them as spaces: a valid string holds none.
+private func append(_ tokens: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
+    for byte in tokens { bytes.append(byte == 0x0A || byte == 0x0D ? 0x20 : byte) }
 }
 
 extension JSONValue {
+    /// What stands between a container's brackets or braces.
+    fileprivate var content: ArraySlice<UInt8> { text.dropFirst().dropLast() }
+
+    /// An object's members by name; of a name that is not unique the last, which counts everywhere else too.
+    fileprivate var membersByName: [String: JSONValue] {
+        var byName = [String: JSONValue](minimumCapacity: count)
+        for (key, value) in members { byName[key] = value }
+        return byName
+    }
+
     /// What an element of a list is called by; `nil` when it has no name.
     fileprivate var name: String? {
         guard kind == .object else { return nil }
@@ -104,7 +147,8 @@ extension JSONValue {
     fileprivate var isVoid: Bool {
         switch kind {
         case .null: true
-        case .string: string?.isEmpty ?? true
+        // Nothing between the quotation marks.
+        case .string: text.count == 2
         case .array, .object: count == 0
         case .number, .boolean: false
         }

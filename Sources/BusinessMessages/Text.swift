@@ -19,8 +19,12 @@ public struct Text: Sendable {
     init(_ message: JSONValue) {
         body = message["body"]?.scalarString ?? ""
         subject = message["subject"]?.scalarString
-        let places = body.unicodeScalars.enumerated().filter { $0.element == attachmentMarker }.map(\.offset)
-        attachments = (message["attachments"]?.objects ?? []).enumerated().map { position, value in
+        let values = message["attachments"]?.objects ?? []
+        // No more places than attachments: a body may consist of markers.
+        let places = Array(
+            body.unicodeScalars.enumerated().lazy.filter { $0.element == attachmentMarker }.map(\.offset)
+                .prefix(values.count))
+        attachments = values.enumerated().map { position, value in
             Attachment(value, place: position < places.count ? places[position] : nil)
         }
         tapback = Tapback(prose: body)

@@ -31,6 +31,7 @@ enum EventRendering {
             writer.field("attempts", event.attempts)
             writer.field("next", event.next?.rfc3339)
             writer.field("reason", event.reason)
+            writer.field("excess", withMessage ? content(event)?.excess : nil)
             writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
             guard withMessage else { return }
             writer.key("message")

@@ -1,5 +1,6 @@
-import BalloonJSON
 import Testing
+
+@testable import BalloonJSON
 
 /// Each limit at n and at n + 1.
 struct JSONLimitsTests {
@@ -69,5 +70,30 @@ struct JSONLimitsTests {
         #expect(throws: JSONError.tooManyNodes(maximum: 5, offset: 24)) {
             try parse(text, limits: JSONLimits(maximumNodes: 5))
         }
+    }
+
+    @Test(arguments: ["{},", "0,", #"{"":{}},"#, #""a text of some length","#])
+    func `the index of a large and dense text has hardly more room than it needs`(element: String) throws {
+        let text = Array(("[" + String(repeating: element, count: 200_000) + "0]").utf8)
+        var words: [UInt64] = []
+        let used = try indexJSON(text.span, limits: JSONLimits(), into: &words)
+        #expect(words.capacity <= max(used * 9 / 8, text.count / 8) + 64)
+    }
+
+    @Test func `a text that grows dense at its end is indexed`() throws {
+        let sparse = "\"" + String(repeating: "a", count: 50_000) + "\""
+        let text = "[\(sparse)" + String(repeating: ",{}", count: 50_000) + "]"
+        #expect(try parse(text).root.count == 50_001)
+    }
+
+    @Test func `the first container beyond a number of parts is found, the root included`() throws {
+        let root = try parse(#"{"a":[[1,2],{"b":1,"c":2,"d":3}],"e":[1,2,3]}"#).root
+        #expect(root.firstContainer(exceedingElements: 3, members: 3) == nil)
+        #expect(root.firstContainer(exceedingElements: 2, members: 3)?.pointer == "/e")
+        #expect(root.firstContainer(exceedingElements: 1, members: 3)?.pointer == "/a")
+        #expect(root.firstContainer(exceedingElements: 2, members: 2)?.pointer == "/a/1")
+        #expect(root.firstContainer(exceedingElements: 0, members: 0)?.pointer.isEmpty == true)
+        #expect(root["a"]?[0]?.firstContainer(exceedingElements: 2, members: 0) == nil)
+        #expect(root["a"]?[0]?[0]?.firstContainer(exceedingElements: 0, members: 0) == nil)
     }
 }

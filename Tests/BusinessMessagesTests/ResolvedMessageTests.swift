@@ -98,4 +98,83 @@ struct ResolvedMessageTests {
     func `an answer that is not an object resolves nothing`(decoded: String) throws {
         #expect(try resolved(#"{"interactiveDataRef":{}}"#, decoded) == nil)
     }
+
+    private func images(_ count: Int, _ image: (Int) -> String) -> String {
+        #"{"images":[\#((0..<count).map(image).joined(separator: ","))]}"#
+    }
+
+    @Test func `one payload image is merged into the first inline image of its name only`() throws {
+        let inline = images(1000) { _ in #"{"identifier":"1","x":1}"# }
+        let payload = #"{"images":[{"identifier":"1","data":"\#(String(repeating: "A", count: 1 << 20))"}]}"#
+        let message = #"{"interactiveData":\#(inline),"interactiveDataRef":{}}"#
+        let result = try #require(try resolved(message, payload))
+        #expect(result.utf8.count < message.utf8.count + payload.utf8.count)
+        let list = try #require(try json(result).root["interactiveData"]?["images"])
+        #expect(list.count == 1000)
+        #expect(list[0]?["data"]?.string?.utf8.count == 1 << 20)
+        #expect(list[1]?.count == 2)
+    }
+
+    @Test func `the first payload image of a name counts, and those of other names are all kept`() throws {
+        let result = try resolved(
+            #"{"interactiveData":{"images":[{"identifier":"1","x":1}]},"interactiveDataRef":{}}"#,
+            #"{"images":[{"identifier":"1","y":1},{"identifier":"1","y":2},{"identifier":"2","y":3},{"identifier":"2"}]}"#
+        )
+        #expect(
+            result
+                == #"{"interactiveData":{"images":[{"identifier":"1","y":1,"x":1},{"identifier":"2","y":3},{"identifier":"2"}]}}"#
+        )
+    }
+
+    @Test(arguments: [
+        // Lists and objects of more parts than are read, on either side.
+        (1001, 3), (3, 1001), (2000, 2000),
+    ])
+    func `lists of too many elements are kept one behind the other`(inline: Int, payload: Int) throws {
+        let message =
+            #"{"interactiveData":\#(images(inline) { "{\"identifier\":\"i\($0)\"}" }),"interactiveDataRef":{}}"#
+        let decoded = images(payload) { "{\"identifier\":\"i\($0)\",\n\"p\":1}" }
+        let result = try #require(try resolved(message, decoded))
+        #expect(result.utf8.count <= message.utf8.count + decoded.utf8.count)
+        #expect(!result.contains("\n"))
+        let document = try json(result)
+        #expect(document.root["interactiveData"]?["images"]?.count == inline + payload)
+        #expect(InboundEvent.decode(message: document).kind == .unrecognized)
+    }
+
+    @Test func `objects of too many members are kept one behind the other, and the inline value counts`()
+        throws
+    {
+        let members = (0..<10_001).map { "\"m\($0)\":\"payload\"" }.joined(separator: ",")
+        let result = try #require(
+            try resolved(#"{"interactiveData":{"m7":"inline"},"interactiveDataRef":{}}"#, "{\(members)}"))
+        let merged = try #require(try json(result).root["interactiveData"])
+        #expect(merged.count == 10_002)
+        #expect(merged["m7"]?.string == "inline")
+        #expect(merged["m8"]?.string == "payload")
+    }
+
+    @Test func `a merge of any two objects writes no more than both have`() throws {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            let (inline, payload) = (object(3, &random), object(3, &random))
+            let message = #"{"interactiveData":\#(inline),"interactiveDataRef":{}}"#
+            let result = try #require(try resolved(message, payload))
+            #expect(result.utf8.count <= message.utf8.count + payload.utf8.count, "\(message) \(payload)")
+        }
+    }
+
+    /// An object of names that often meet, with lists of elements whose names do too.
+    private func object(_ depth: Int, _ random: inout SystemRandomNumberGenerator) -> String {
+        let members = (0..<Int.random(in: 0...4, using: &random)).map { _ in
+            let name = ["a", "b", "images", "identifier"].randomElement(using: &random) ?? "a"
+            guard depth > 0 else { return "\"\(name)\":1" }
+            if Bool.random(using: &random) { return "\"\(name)\":\(object(depth - 1, &random))" }
+            let elements = (0..<Int.random(in: 0...4, using: &random)).map { _ in
+                #"{"identifier":"\#(Int.random(in: 0...2, using: &random))","x":\#(object(depth - 1, &random))}"#
+            }
+            return "\"\(name)\":[\(elements.joined(separator: ","))]"
+        }
+        return "{\(members.joined(separator: ","))}"
+    }
 }

@@ -99,7 +99,7 @@ struct DeliveryPipeline: Sendable {
             message: message, id: delivery.id, business: delivery.business, customer: delivery.customer,
             attributes: MessageAttributes(delivery.attributes))
         stages.kind = event.kind
-        stages.end(.done)
+        stages.end(event.excess.map { .ended("unrecognized: \($0)") } ?? .done)
         return event
     }
 

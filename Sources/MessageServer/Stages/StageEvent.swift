@@ -48,7 +48,8 @@ package struct StageEvent: Sendable {
         case postponed(milliseconds: Int, reason: String)
         /// Given back as if nothing had been tried, which counts no attempt; the reason as for `failed`.
         case givenBack(reason: String)
-        /// An end that is neither: `unhandled`, `rejected`, `handedOff`.
+        /// An end that is neither: `unhandled`, `rejected`, `handedOff`; for `decode`, why a message has too many parts to be
+        /// read: `unrecognized: 101 attachments; at most 100 are read`.
         case ended(String)
     }
 

@@ -91,11 +91,15 @@ struct ConversationEntry: Sendable {
     /// What no two lines of a conversation have in common.
     var identity: LineIdentity { LineIdentity(record: record, reply: result == nil ? nil : id) }
 
-    /// The kinds whose inbound lines leave something out.
-    static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form]
+    /// The kinds whose inbound lines may leave something out.
+    static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form, .unrecognized]
 
     /// Whether the line leaves something out that the message had.
-    var isRedacted: Bool { result == nil && Self.redactedKinds.contains(kind) }
+    var isRedacted: Bool {
+        guard result == nil, Self.redactedKinds.contains(kind) else { return false }
+        // Few of these have too many parts to be read; the lines of all others are compared as they are.
+        return kind != .unrecognized || redacted(message) != nil
+    }
 
     /// The line with its line feed.
     func line(sequence: Int) -> [UInt8] {
@@ -132,9 +136,13 @@ struct LineIdentity: Hashable, Sendable {
 
 /// Tokens and private answers are for the handler alone: the line has the message without them.
 private func kept(_ message: [UInt8], _ kind: Kind) -> [UInt8] {
-    guard ConversationEntry.redactedKinds.contains(kind),
-        // The journal holds nothing but validated JSON.
-        let document = try? JSONDocument(message, limits: .journal)
-    else { return message }
-    return InboundEvent.decode(message: document).redactedMessage ?? message
+    ConversationEntry.redactedKinds.contains(kind) ? redacted(message) ?? message : message
+}
+
+/// Nil when the message may be kept as it is.
+private func redacted(_ message: [UInt8]) -> [UInt8]? {
+    // The journal holds nothing but validated JSON.
+    (try? JSONDocument(message, limits: .journal)).flatMap {
+        InboundEvent.decode(message: $0).redactedMessage
+    }
 }

@@ -1,4 +1,5 @@
 import BalloonJSON
+import BusinessMessages
 
 /// What became of one attachment of a message: `{"sha256":"…","size":148861}` or `{"failure":"…"}`.
 package enum RecordedFile: Hashable, Sendable {
@@ -17,9 +18,13 @@ package enum RecordedFile: Hashable, Sendable {
         }
     }
 
-    /// The member `files` of a record or a line.
+    /// The member `files` of a record or a line; a list that is longer than a message's attachments may be is read as empty.
     static func list(in root: JSONValue) -> [RecordedFile]? {
-        root["files"]?.elements.compactMap { RecordedFile($0) }
+        root["files"].map { files in
+            // Earlier versions fetched any number of attachments; such a message has none today.
+            files.count > MessageBounds.standard.attachments
+                ? [] : files.elements.compactMap { RecordedFile($0) }
+        }
     }
 }
 
