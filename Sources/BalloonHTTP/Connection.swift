@@ -1,24 +1,33 @@
 import BalloonPOSIX
 import BalloonTLS
 
-/// One client connection: what has been read and not used, what must be written, and where its request stands.
+/// One client connection: the bytes that were read and not used, the bytes that wait to be written, and its state.
 ///
 /// Belongs to its shard; every change is made there.
 final class Connection {
-    /// What the connection is doing.
+    /// The state of the connection, with what only that state needs.
+    ///
+    /// `head` → `collecting…` → `answering` → `head`, once for each request. The last answer leads to `closing`,
+    /// `lingering` and `closed`.
     enum Phase {
-        /// Reading a request's header, or waiting for one.
+        /// Reads a request's header, or waits for one.
         case head
-        /// Waiting for the rest of a body of known length.
-        case collecting(length: Int)
-        /// Taking a chunked body apart.
-        case collectingChunks
+        /// The next pipelined request waits in `input` until the client has taken more of the answers before it.
+        case heldBack
+        /// Waits for the rest of a body of known length.
+        case collecting(Exchange, length: Int)
+        /// Takes the chunked coding off a body.
+        case collectingChunks(Exchange, ChunkedRequest)
         /// The handler has the request and will answer; a pulled body may still come in.
-        case answering
-        /// The answer is being written piece by piece.
-        case streaming
-        /// Everything is said; what still comes in is thrown away until the peer has finished.
+        case answering(Exchange)
+        /// The answer is written piece by piece; a pulled body may still come in.
+        case streaming(Exchange, StreamedAnswer)
+        /// The last answer is given and not all of it is sent; nothing that still comes in is looked at.
+        case closing
+        /// The last answer is sent; input is discarded until the peer has finished.
         case lingering
+        /// The descriptor is out of the epoll set, and the shard has forgotten the connection.
+        case closed
     }
 
     let descriptor: Descriptor
@@ -30,6 +39,8 @@ final class Connection {
     let tls: TLSSession?
 
     var phase = Phase.head
+    /// The peer has sent its last byte; it may still read.
+    var isPeerFinished = false
     var parser = RequestParser()
     /// Bytes from the current request's first one on, when they did not fit into one read.
     var input: [UInt8] = []
@@ -38,27 +49,8 @@ final class Connection {
     /// What the listener knows of ``heldBytes``.
     var countedBytes = 0
     var interest: Epoll.Events = .readable
-    var isOpen = true
-    var isPeerFinished = false
-    /// Requests wait in `input` until the client has taken more of the answers before them.
-    var isHeldBack = false
-    /// The last answer is given; nothing that still comes in is looked at.
-    var isClosing = false
 
     var exchangeNumber: UInt32 = 0
-    var route: ShardRoute?
-    var isHeadRequest = false
-    var minorVersion: UInt8 = 1
-    var isPersistent = true
-    /// Whether the pieces of the answer that is streamed are chunks.
-    var isChunked = false
-    /// The header's bytes and the decoded body of a chunked or pulled request.
-    var headBytes: [UInt8] = []
-    var body: [UInt8] = []
-    var decoder = ChunkedDecoder()
-    var pull: PulledBody?
-    var writer: CheckedContinuation<Void, any Error>?
-
     /// The ticks of the request's first byte and of its header's end, and the bytes of its body so far.
     var requestStart: UInt64 = 0
     var bodyStart: UInt64 = 0
@@ -80,7 +72,7 @@ final class Connection {
     }
 
     var pendingOutputBytes: Int { output.count - outputStart }
-    var exchange: ExchangeID { ExchangeID(connection: token, number: exchangeNumber) }
+    var exchangeID: ExchangeID { ExchangeID(connection: token, number: exchangeNumber) }
 
     /// Whether the next pipelined request may be looked at: none while memory is short and answers wait.
     var hasRoomForAnswers: Bool {
@@ -88,30 +80,65 @@ final class Connection {
             || pendingOutputBytes < listener.limits.maximumPendingOutputBytes && listener.connections.hasRoom
     }
 
-    /// What the connection keeps from one read to the next.
+    /// What the connection keeps from one read to the next; TLS keeps its own, which `maximumConnections` bounds.
     var heldBytes: Int {
-        input.count + headBytes.count + body.count + pendingOutputBytes + (pull?.buffered.count ?? 0)
+        let inPhase =
+            switch phase {
+            case .collectingChunks(_, let request): request.head.count + request.body.count
+            case .answering(let exchange), .streaming(let exchange, _): exchange.pull?.buffered.count ?? 0
+            case .head, .heldBack, .collecting, .closing, .lingering, .closed: 0
+            }
+        return input.count + pendingOutputBytes + inPhase
+    }
+}
+
+extension Connection {
+    var isOpen: Bool { if case .closed = phase { false } else { true } }
+    var isHeldBack: Bool { if case .heldBack = phase { true } else { false } }
+
+    /// The last answer is given.
+    var isClosing: Bool {
+        switch phase {
+        case .closing, .lingering, .closed: true
+        case .head, .heldBack, .collecting, .collectingChunks, .answering, .streaming: false
+        }
     }
 
     /// Whether a request is not whole, so that it can still be refused.
     var isReading: Bool {
         switch phase {
-        case .head, .collecting, .collectingChunks: !isClosing
-        case .answering, .streaming, .lingering: false
+        case .head, .heldBack, .collecting, .collectingChunks: true
+        case .answering, .streaming, .closing, .lingering, .closed: false
         }
     }
 
-    /// No request is under way and nothing waits to be written.
+    /// Whether the bytes that come are the body of a request that its route admitted.
+    var isAdmitted: Bool {
+        switch phase {
+        case .collecting, .collectingChunks: true
+        case .head, .heldBack, .answering, .streaming, .closing, .lingering, .closed: false
+        }
+    }
+
+    /// No request is in flight and nothing waits to be written.
     var isIdle: Bool {
         if case .head = phase { parser.isAtStart && input.isEmpty && pendingOutputBytes == 0 } else { false }
     }
 
-    /// The request under way cannot be completed, and none can follow it: the peer has sent all it will.
+    /// The request in flight cannot be completed, and none can follow it: the peer has sent its last byte.
     var isStarved: Bool {
-        guard isPeerFinished, !isHeldBack else { return false }
+        guard isPeerFinished else { return false }
         return switch phase {
-        case .head, .collecting, .collectingChunks, .lingering: true
-        case .answering, .streaming: false
+        case .head, .collecting, .collectingChunks, .closing, .lingering: true
+        case .heldBack, .answering, .streaming, .closed: false
+        }
+    }
+
+    /// The body that the handler pulls, while it has the request.
+    var pull: PulledBody? {
+        switch phase {
+        case .answering(let exchange), .streaming(let exchange, _): exchange.pull
+        case .head, .heldBack, .collecting, .collectingChunks, .closing, .lingering, .closed: nil
         }
     }
 
@@ -124,8 +151,8 @@ final class Connection {
 
     private var wantsInput: Bool {
         switch phase {
-        case .head, .collecting, .collectingChunks:
-            !isHeldBack && !isClosing && hasRoomForAnswers
+        case .head, .collecting, .collectingChunks: hasRoomForAnswers
+        case .heldBack, .closing, .closed: false
         case .answering, .streaming:
             // Pipelined requests wait in the buffer, and then in the kernel's.
             if let pull, !pull.isFinished {
@@ -136,10 +163,4 @@ final class Connection {
         case .lingering: true
         }
     }
-}
-
-/// One request on one connection of a shard.
-struct ExchangeID: Sendable, Hashable {
-    let connection: UInt64
-    let number: UInt32
 }

@@ -1,29 +1,47 @@
 import BalloonPOSIX
 import Synchronization
 
-/// How many connections of one listener are open, on all shards together, how many of each peer, and what they hold.
+/// How many connections of one listener are open, on all shards together, how many of each peer, and the bytes that they
+/// hold.
 final class ConnectionCounter: Sendable {
     private let total = Atomic<Int>(0)
     private let buffered = Atomic<Int>(0)
     private let perPeer = Mutex<[PeerAddress: Int]>([:])
+    private let bufferedPerPeer = Mutex<[PeerAddress: Int]>([:])
     private let maximumPerPeer: Int?
     private let maximumBufferedBytes: Int
+    private let maximumBufferedBytesPerPeer: Int?
 
     init(_ limits: HTTPLimits) {
         maximumPerPeer = limits.maximumConnectionsPerPeer
         maximumBufferedBytes = limits.maximumBufferedBytes
+        maximumBufferedBytesPerPeer = limits.maximumBufferedBytesPerPeer
     }
 
     var value: Int { total.load(ordering: .relaxed) }
 
-    /// Whether the connections may hold more than they do.
-    var hasRoom: Bool { bufferedBytes < maximumBufferedBytes }
+    /// Whether the connections may hold more that is not the body of an admitted request: headers, pipelined requests and
+    /// answers have half of the bytes, so that none of them can keep a body out.
+    var hasRoom: Bool { bufferedBytes < maximumBufferedBytes / 2 }
     /// What the connections hold.
     var bufferedBytes: Int { buffered.load(ordering: .relaxed) }
 
-    /// Notes that a connection holds so many bytes more, or fewer; false when all hold too much now.
-    func note(_ change: Int) -> Bool {
-        buffered.add(change, ordering: .relaxed).newValue <= maximumBufferedBytes
+    /// Counts so many bytes more, or fewer, of a connection of `peer`; false when all, or those of the peer, hold too much
+    /// now.
+    func count(_ change: Int, of peer: PeerAddress, isAdmitted: Bool) -> Bool {
+        let all = buffered.add(change, ordering: .relaxed).newValue
+        let hasShare = countShare(change, of: peer)
+        return hasShare && all <= (isAdmitted ? maximumBufferedBytes : maximumBufferedBytes / 2)
+    }
+
+    private func countShare(_ change: Int, of peer: PeerAddress) -> Bool {
+        // A proxy on this machine is every client at once.
+        guard let maximumBufferedBytesPerPeer, !peer.isLocal else { return true }
+        return bufferedPerPeer.withLock { bytes in
+            let held = bytes[peer.group, default: 0] + change
+            bytes[peer.group] = held > 0 ? held : nil
+            return held <= maximumBufferedBytesPerPeer
+        }
     }
 
     /// Counts a connection of `peer`; false, and not counted, when that has all it may have.

@@ -19,8 +19,13 @@ package struct HTTPLimits: Sendable, Equatable {
     /// Bytes that all connections of the listener together may hold of requests that are not whole and of answers that
     /// wait; over it 503 for a request that holds more than ``freeBytesPerConnection`` and grows.
     ///
-    /// What comes whole with one read is never held, so small requests are served however full it is.
+    /// What comes whole with one read is never held, so small requests are served however full it is. Headers, pipelined
+    /// requests and answers have half of it, the bodies of admitted requests all. TLS sessions are not counted here.
     package var maximumBufferedBytes = 32 << 20
+    /// The same for the connections of one address, or of one /64 network; nil is any number.
+    ///
+    /// Never counts loopback addresses and unix sockets, where a proxy is every client at once.
+    package var maximumBufferedBytesPerPeer: Int?
     /// Bytes of answers that wait for a slow reader before its next pipelined request is looked at.
     package var maximumPendingOutputBytes = 65536
 

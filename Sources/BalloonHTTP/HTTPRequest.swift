@@ -8,6 +8,8 @@ package struct HTTPRequest: Sendable {
     package let body: ArraySlice<UInt8>
     /// The body of a route that pulls it, nil for the others.
     package let bodyReader: HTTPBodyReader?
+    /// The verdict of the route's `admit` at the request's head; false when the route has none, and while it decides.
+    package let isAdmitted: Bool
 
     let bytes: [UInt8]
     let base: Int

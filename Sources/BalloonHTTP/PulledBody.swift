@@ -1,35 +1,50 @@
-/// A body that the handler pulls: what has come in and not been taken.
-struct PulledBody {
-    var remaining: BodyFraming
-    var maximumBytes: Int
-    var receivedBytes = 0
-    var buffered: [UInt8] = []
-    var isFinished = false
-    var needsContinue = false
-    var waiting: CheckedContinuation<[UInt8]?, any Error>?
-    var failure: HTTPStreamError?
+/// A body that the handler pulls: the bytes that have come in and were not taken.
+final class PulledBody {
+    private var remaining: BodyFraming
+    private let maximumBytes: Int
+    private var receivedBytes = 0
+    private var decoder = ChunkedDecoder()
+    private(set) var buffered: [UInt8] = []
+    private(set) var isFinished: Bool
+    private(set) var failure: HTTPStreamError?
+    /// The client waits for `100 Continue`.
+    var needsContinue: Bool
+    /// The handler, while it waits for the next piece.
+    var reader: CheckedContinuation<[UInt8]?, any Error>?
+
+    init(_ framing: BodyFraming, maximumBytes: Int, needsContinue: Bool) {
+        remaining = framing
+        self.maximumBytes = maximumBytes
+        self.needsContinue = needsContinue
+        isFinished = framing == .none
+    }
 
     var wantsMore: Bool { failure == nil && buffered.count < 65536 }
 
-    /// Gives the reader that waits what there is for it; false when it must go on waiting.
-    mutating func give() -> Bool {
-        guard let reader = waiting else { return false }
+    /// Resumes the waiting reader with what has come; does nothing when that is nothing yet.
+    func resumeReader() {
+        guard let waiting = reader else { return }
         if !buffered.isEmpty {
-            reader.resume(returning: buffered)
+            waiting.resume(returning: buffered)
             buffered = []
         } else if let failure {
-            reader.resume(throwing: failure)
+            waiting.resume(throwing: failure)
         } else if isFinished {
-            reader.resume(returning: nil)
+            waiting.resume(returning: nil)
         } else {
-            return false
+            return
         }
-        waiting = nil
-        return true
+        reader = nil
+    }
+
+    /// Tells the reader, now or when it asks, that the body cannot be read to its end.
+    func fail(_ error: HTTPStreamError) {
+        failure = error
+        resumeReader()
     }
 
     /// Takes body bytes from `bytes[cursor..<end]`; a refusal becomes what the reader is told.
-    mutating func take(_ bytes: [UInt8], _ cursor: inout Int, _ end: Int, _ decoder: inout ChunkedDecoder) {
+    func take(_ bytes: [UInt8], _ cursor: inout Int, _ end: Int) {
         switch remaining {
         case .none: isFinished = true
         case .length(let left):

@@ -13,7 +13,7 @@ final class ServedListener {
         limits = listener.limits
         tls = listener.tls
         ticks = DeadlineTicks(listener.limits)
-        routes = listener.routes.map { ShardRoute($0, handler: $0.makeHandler(shard)) }
+        routes = listener.routes.map { ShardRoute($0, $0.makeHandlers(shard)) }
         self.connections = connections
     }
 
@@ -47,14 +47,16 @@ final class ServedListener {
     }
 }
 
-/// A route with its handler for one shard.
+/// A route with its handlers for one shard.
 final class ShardRoute {
     let route: HTTPRoute
-    let handler: HTTPHandler
+    let admit: HTTPAdmission?
+    let handle: HTTPHandler
 
-    init(_ route: HTTPRoute, handler: @escaping HTTPHandler) {
+    init(_ route: HTTPRoute, _ handlers: HTTPRoute.Handlers) {
         self.route = route
-        self.handler = handler
+        admit = handlers.admit
+        handle = handlers.handle
     }
 }
 

@@ -4,64 +4,63 @@ import BalloonTLS
 extension Shard {
     /// The answer to a request whose handler had returned without one.
     func answer(_ exchange: ExchangeID, _ response: HTTPResponse) {
-        guard let connection = answering(exchange) else { return }
-        finish(connection, response)
+        guard let (connection, exchange) = answering(exchange) else { return }
+        finish(connection, exchange, response)
         processInput(connection)
         settle(connection)
     }
 
-    private func answering(_ exchange: ExchangeID) -> Connection? {
-        guard let connection = slots[exchange.connection], connection.exchange == exchange,
-            case .answering = connection.phase
+    private func answering(_ id: ExchangeID) -> (Connection, Exchange)? {
+        guard let connection = slots[id.connection], connection.exchangeID == id,
+            case .answering(let exchange) = connection.phase
         else { return nil }
-        return connection
+        return (connection, exchange)
     }
 
     /// Puts a whole answer behind what is to be sent, and makes the connection ready for the next request.
-    func finish(_ connection: Connection, _ response: HTTPResponse) {
-        // The unread rest of a pulled body would be taken for the next request.
-        if let pull = connection.pull, !pull.isFinished { connection.isPersistent = false }
+    func finish(_ connection: Connection, _ exchange: Exchange, _ response: HTTPResponse) {
+        let isPersistent = mayPersist(exchange)
         out += response.header
-        appendConnectionFields(connection)
+        appendConnectionFields(exchange, isPersistent)
         out += crlf
-        if !connection.isHeadRequest { out += response.body }
-        endExchange(connection)
+        if !exchange.isHeadRequest { out += response.body }
+        end(exchange, on: connection, isPersistent)
     }
 
-    private func appendConnectionFields(_ connection: Connection) {
+    /// Whether another request may follow this one, as far as is known when the answer begins.
+    private func mayPersist(_ exchange: Exchange) -> Bool {
+        // The unread rest of a pulled body would be taken for the next request.
+        exchange.isPersistent && !isStopping && exchange.pull?.isFinished ?? true
+    }
+
+    private func appendConnectionFields(_ exchange: Exchange, _ isPersistent: Bool) {
         out += dateField
-        if isStopping { connection.isPersistent = false }
-        if !connection.isPersistent {
+        if !isPersistent {
             out += connectionClose
-        } else if connection.minorVersion == 0 {
+        } else if exchange.minorVersion == 0 {
             out += connectionKeepAlive
         }
     }
 
-    private func endExchange(_ connection: Connection) {
-        connection.pull?.waiting?.resume(throwing: HTTPStreamError.disconnected)
-        connection.pull = nil
-        connection.route = nil
+    private func end(_ exchange: Exchange, on connection: Connection, _ isPersistent: Bool) {
+        exchange.pull?.fail(.disconnected)
         connection.parser.reset()
-        connection.phase = .head
-        if connection.isPersistent {
+        if isPersistent {
+            connection.phase = .head
             setDeadline(connection, connection.listener.ticks.idle)
         } else {
-            connection.isClosing = true
+            connection.phase = .closing
+            connection.input = []
         }
     }
 
     /// Answers a refusal with its status and closes, so that what follows it is never taken for a request.
     func refuse(_ connection: Connection, _ refusal: HTTPRefusal) {
-        connection.isPersistent = false
         connection.exchangeNumber &+= 1
-        // What is known of this request, not what the one before was.
-        connection.isHeadRequest = connection.parser.head.method == .head
-        connection.input = []
-        connection.headBytes = []
-        connection.body = []
-        connection.phase = .answering
-        finish(connection, answer(to: refusal))
+        let exchange = Exchange(
+            isHeadRequest: connection.parser.head.method == .head,
+            minorVersion: connection.parser.head.minorVersion, isPersistent: false)
+        finish(connection, exchange, answer(to: refusal))
     }
 
     /// The answer to a refused request, with its words from ``describeRefusal``.
@@ -75,7 +74,7 @@ extension Shard {
             if let tls = connection.tls { sendSealed(connection, tls) } else { transmit(connection, out) }
             emptyOut()
         }
-        if connection.isOpen, connection.isClosing, connection.pendingOutputBytes == 0 { linger(connection) }
+        if case .closing = connection.phase, connection.pendingOutputBytes == 0 { linger(connection) }
     }
 
     /// Sends `bytes` behind what waits already.
@@ -108,9 +107,8 @@ extension Shard {
         } catch {
             return close(connection)
         }
-        if connection.hasRoomForAnswers, let writer = connection.writer {
-            connection.writer = nil
-            writer.resume()
+        if connection.hasRoomForAnswers, case .streaming(_, let answer) = connection.phase {
+            answer.resumeWriter()
         }
         if connection.pendingOutputBytes > 0 {
             if connection.outputStart > 1 << 20 {
@@ -128,11 +126,9 @@ extension Shard {
 
     /// Everything is said: waits for the client to finish.
     private func linger(_ connection: Connection) {
-        if case .lingering = connection.phase { return }
         if connection.isPeerFinished { return close(connection) }
         // RFC 9112 §9.6: closing over unread bytes would reset the connection and take the answer with it.
         connection.phase = .lingering
-        connection.input = []
         if let tls = connection.tls { sendEnd(connection, tls) }
         connection.descriptor.finishSending()
         setDeadline(connection, connection.listener.ticks.linger)
@@ -142,11 +138,11 @@ extension Shard {
     private func restoreDeadline(_ connection: Connection) {
         let ticks = connection.listener.ticks
         switch connection.phase {
-        case .head where connection.parser.isAtStart: setDeadline(connection, ticks.idle)
-        case .head: setDeadline(connection, ticks.head)
+        case .head where !connection.parser.isAtStart: setDeadline(connection, ticks.head)
+        case .head, .heldBack: setDeadline(connection, ticks.idle)
         case .collecting, .collectingChunks: setBodyDeadline(connection)
         case .answering, .streaming: setDeadline(connection, ticks.answer)
-        case .lingering: break
+        case .closing, .lingering, .closed: break
         }
     }
 }
@@ -158,47 +154,45 @@ private let transferEncodingChunked = Array("Transfer-Encoding: chunked\r\n".utf
 
 extension Shard {
     func startStream(_ exchange: ExchangeID, _ head: HTTPStreamHead) {
-        guard let connection = answering(exchange) else { return }
+        guard let (connection, answered) = answering(exchange) else { return }
+        var exchange = answered
         out += head.header
         // RFC 9112 §6.1: never a coding towards HTTP/1.0; there the end of the connection ends the body.
-        connection.isChunked = connection.minorVersion == 1 && !head.hasLength
-        if !connection.isChunked, !head.hasLength { connection.isPersistent = false }
-        if let pull = connection.pull, !pull.isFinished { connection.isPersistent = false }
-        appendConnectionFields(connection)
-        if connection.isChunked { out += transferEncodingChunked }
+        let isChunked = exchange.minorVersion == 1 && !head.hasLength
+        exchange.isPersistent = mayPersist(exchange) && (isChunked || head.hasLength)
+        appendConnectionFields(exchange, exchange.isPersistent)
+        if isChunked { out += transferEncodingChunked }
         out += crlf
-        connection.phase = .streaming
+        connection.phase = .streaming(exchange, StreamedAnswer(isChunked: isChunked))
         settle(connection)
     }
 
     /// Closes the connection of a request that is answered or begun to be.
     func abort(_ exchange: ExchangeID) {
-        guard let connection = answering(exchange) ?? streaming(exchange) else { return }
+        guard let connection = answering(exchange)?.0 ?? streaming(exchange)?.0 else { return }
         close(connection)
     }
 
-    private func streaming(_ exchange: ExchangeID) -> Connection? {
-        guard let connection = slots[exchange.connection], connection.exchange == exchange,
-            case .streaming = connection.phase
+    private func streaming(_ id: ExchangeID) -> (Connection, Exchange, StreamedAnswer)? {
+        guard let connection = slots[id.connection], connection.exchangeID == id,
+            case .streaming(let exchange, let answer) = connection.phase
         else { return nil }
-        return connection
+        return (connection, exchange, answer)
     }
 
     func write(_ exchange: ExchangeID, _ bytes: [UInt8], _ writer: CheckedContinuation<Void, any Error>) {
-        guard let connection = streaming(exchange), connection.writer == nil else {
+        guard let (connection, exchange, answer) = streaming(exchange), answer.writer == nil else {
             return writer.resume(throwing: HTTPStreamError.disconnected)
         }
-        if !bytes.isEmpty, !connection.isHeadRequest { appendPiece(bytes, connection) }
-        connection.writer = writer
+        if !bytes.isEmpty, !exchange.isHeadRequest { appendPiece(bytes, answer) }
+        answer.writer = writer
         settle(connection)
         // Closing has told the writer already.
-        guard connection.hasRoomForAnswers, connection.writer != nil else { return }
-        connection.writer = nil
-        writer.resume()
+        if connection.hasRoomForAnswers { answer.resumeWriter() }
     }
 
-    private func appendPiece(_ bytes: [UInt8], _ connection: Connection) {
-        guard connection.isChunked else { return out += bytes }
+    private func appendPiece(_ bytes: [UInt8], _ answer: StreamedAnswer) {
+        guard answer.isChunked else { return out += bytes }
         out += String(bytes.count, radix: 16).utf8
         out += crlf
         out += bytes
@@ -206,9 +200,10 @@ extension Shard {
     }
 
     func endStream(_ exchange: ExchangeID) {
-        guard let connection = streaming(exchange) else { return }
-        if connection.isChunked, !connection.isHeadRequest { out += "0\r\n\r\n".utf8 }
-        endExchange(connection)
+        guard let (connection, exchange, answer) = streaming(exchange) else { return }
+        if answer.isChunked, !exchange.isHeadRequest { out += "0\r\n\r\n".utf8 }
+        answer.resumeWriter(throwing: .disconnected)
+        end(exchange, on: connection, exchange.isPersistent && !isStopping)
         processInput(connection)
         settle(connection)
     }

@@ -123,17 +123,22 @@ extension Shard {
     /// Forgets the connection and fails whoever waits for it; the descriptor closes with its last reference.
     func close(_ connection: Connection) {
         guard connection.isOpen else { return }
-        connection.isOpen = false
+        let phase = connection.phase
+        connection.phase = .closed
         slots.remove(connection)
         uncount(connection.peer, connection.listenerNumber)
-        _ = connection.listener.connections.note(-connection.countedBytes)
+        _ = connection.listener.connections.count(
+            -connection.countedBytes, of: connection.peer, isAdmitted: false)
         // Removed by hand, because what is left of this burst may still hold the connection, and with it the
         // descriptor. Fails only when it never came into the set.
         try? epoll.remove(connection.descriptor.raw)
-        connection.writer?.resume(throwing: HTTPStreamError.disconnected)
-        connection.writer = nil
-        connection.pull?.waiting?.resume(throwing: HTTPStreamError.disconnected)
-        connection.pull = nil
+        switch phase {
+        case .answering(let exchange): exchange.pull?.fail(.disconnected)
+        case .streaming(let exchange, let answer):
+            answer.resumeWriter(throwing: .disconnected)
+            exchange.pull?.fail(.disconnected)
+        case .head, .heldBack, .collecting, .collectingChunks, .closing, .lingering, .closed: break
+        }
         leaveWhenDrained()
     }
 }

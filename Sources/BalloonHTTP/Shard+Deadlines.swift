@@ -67,18 +67,18 @@ extension Shard {
         case .head, .collecting, .collectingChunks:
             refuse(connection, .timedOut)
             settle(connection)
-        case .answering where connection.pull?.waiting != nil:
-            connection.pull?.failure = .refused(.timedOut)
-            _ = connection.pull?.give()
+        case .answering(let exchange) where exchange.pull?.reader != nil:
+            exchange.pull?.fail(.refused(.timedOut))
             refuse(connection, .timedOut)
             settle(connection)
-        case .answering:
-            connection.isPersistent = false
-            finish(connection, answer(to: .unanswered))
+        case .answering(var exchange):
+            exchange.isPersistent = false
+            finish(connection, exchange, answer(to: .unanswered))
             settle(connection)
         // A stream that has nothing to say is the handler's business; its client is seen to be gone when it leaves.
         case .streaming: setDeadline(connection, connection.listener.ticks.answer)
-        case .lingering: close(connection)
+        case .heldBack, .closing, .lingering: close(connection)
+        case .closed: break
         }
     }
 }

@@ -26,7 +26,7 @@ extension Shard {
         settle(connection)
     }
 
-    /// Refuses a request that grows while all of them together hold too much.
+    /// Refuses a request that grows while all of them together, or those of its peer, hold too much.
     private func refuseWhenFull(_ connection: Connection) {
         let before = connection.countedBytes
         let hasRoom = count(connection)
@@ -36,14 +36,15 @@ extension Shard {
         refuse(connection, .overloaded)
     }
 
-    /// Tells the listener what the connection holds; false when all hold too much.
+    /// Tells the listener what the connection holds; false when all, or those of its peer, hold too much.
     private func count(_ connection: Connection) -> Bool {
         let held = connection.heldBytes
         // Nearly always: requests come whole, and answers are taken at once.
         guard held != connection.countedBytes, connection.isOpen else { return true }
         let change = held - connection.countedBytes
         connection.countedBytes = held
-        return connection.listener.connections.note(change)
+        return connection.listener.connections.count(
+            change, of: connection.peer, isAdmitted: connection.isAdmitted)
     }
 
     /// Serves every request that is whole with these bytes.
@@ -64,7 +65,7 @@ extension Shard {
         case .collecting, .collectingChunks:
             connection.bodyBytes += count
             setBodyDeadline(connection)
-        case .head, .answering, .streaming, .lingering: break
+        case .head, .heldBack, .answering, .streaming, .closing, .lingering, .closed: break
         }
     }
 
@@ -92,7 +93,8 @@ extension Shard {
         guard connection.isOpen else { return out.removeAll(keepingCapacity: true) }
         if connection.isStarved {
             guard connection.pendingOutputBytes > 0 else { return close(connection) }
-            connection.isClosing = true
+            connection.phase = .closing
+            connection.input = []
         }
         _ = count(connection)
         updateInterest(connection)
@@ -101,7 +103,7 @@ extension Shard {
     /// Serves requests in `bytes[..<end]`; returns how many bytes are done with.
     private func process(_ connection: Connection, _ bytes: [UInt8], _ end: Int) -> Int {
         var cursor = 0
-        connection.isHeldBack = false
+        if connection.isHeldBack { connection.phase = .head }
         do throws(HTTPRefusal) {
             while connection.isOpen, try step(connection, bytes, &cursor, end) {}
         } catch {
@@ -117,12 +119,12 @@ extension Shard {
     ) throws(HTTPRefusal) -> Bool {
         switch connection.phase {
         case .head:
-            guard cursor < end, !connection.isClosing else { return false }
+            guard cursor < end else { return false }
             let limits = connection.listener.limits
             guard connection.hasRoomForAnswers,
                 connection.pendingOutputBytes + out.count < limits.maximumPendingOutputBytes
             else {
-                connection.isHeldBack = true
+                connection.phase = .heldBack
                 return false
             }
             let wasAtStart = connection.parser.isAtStart
@@ -136,27 +138,21 @@ extension Shard {
             if wasAtStart { connection.requestStart = wheel.now }
             try begin(connection, bytes, &cursor, end)
             return true
-        case .collecting(let length):
+        case .collecting(let exchange, let length):
             let start = cursor + connection.parser.head.length
             guard end - start >= length else { return false }
-            dispatch(connection, bytes, cursor, bytes[start..<start + length])
+            dispatch(connection, exchange, bytes, cursor, bytes[start..<start + length])
             cursor = start + length
             return true
-        case .collectingChunks:
-            guard case .collected(let maximum) = connection.route?.route.body else { return false }
-            try connection.decoder.decode(
-                bytes, &cursor, to: end, into: &connection.body, maximumBytes: maximum)
-            guard connection.decoder.isFinished else { return false }
-            let head = connection.headBytes
-            let body = connection.body
-            connection.headBytes = []
-            connection.body = []
-            dispatch(connection, head, 0, body[...])
+        case .collectingChunks(let exchange, let request):
+            let maximum = exchange.route?.route.body.maximumBytes ?? 0
+            try request.decoder.decode(bytes, &cursor, to: end, into: &request.body, maximumBytes: maximum)
+            guard request.decoder.isFinished else { return false }
+            dispatch(connection, exchange, request.head, 0, request.body[...])
             return true
         case .answering, .streaming:
-            guard connection.pull != nil else { return false }
             return feedPull(connection, bytes, &cursor, end)
-        case .lingering:
+        case .heldBack, .closing, .lingering, .closed:
             return false
         }
     }
@@ -169,63 +165,107 @@ extension Shard {
         let method = connection.parser.head.method
         let path = connection.parser.head.path
         connection.exchangeNumber &+= 1
-        connection.isHeadRequest = method == .head
-        connection.minorVersion = connection.parser.head.minorVersion
-        connection.isPersistent =
-            connection.parser.head.isPersistent && !isStopping
-            && connection.exchangeNumber < connection.listener.limits.maximumRequestsPerConnection
+        var exchange = Exchange(
+            isHeadRequest: method == .head, minorVersion: connection.parser.head.minorVersion,
+            isPersistent: connection.parser.head.isPersistent
+                && connection.exchangeNumber < connection.listener.limits.maximumRequestsPerConnection)
         if method == .options, connection.parser.head.isAsterisk {
             let allowed = connection.listener.allowed(nil)
             return answerUnrouted(
-                connection, HTTPResponse(.noContent, fields: [("Allow", allowed)]), &cursor)
+                connection, exchange, HTTPResponse(.noContent, fields: [("Allow", allowed)]), &cursor)
         }
         let target =
             path.isEmpty ? [0x2F] : bytes[(cursor + Int(path.lowerBound))..<(cursor + Int(path.upperBound))]
         switch connection.listener.match(method, target) {
         case .route(let route):
-            connection.route = route
-            try takeBody(connection, route.route.body, bytes, &cursor, end)
+            exchange.route = route
+            if case .length(let length) = connection.parser.head.framing,
+                length > route.route.body.maximumBytes
+            {
+                throw .bodyTooLarge
+            }
+            switch verdict(connection, exchange, bytes, cursor) {
+            case .admitted?:
+                exchange.isAdmitted = true
+                takeBody(connection, exchange, route.route.body, bytes, &cursor, end)
+            case nil: takeBody(connection, exchange, route.route.body, bytes, &cursor, end)
+            case .refused(let response)?:
+                answerUnadmitted(connection, exchange, response, bytes, &cursor, end)
+            }
         case .otherMethods(let allowed):
             let fields = [(name: "Allow", value: allowed)]
             let response =
                 method == .options
                 ? HTTPResponse(.noContent, fields: fields) : answer(to: .methodNotAllowed, fields: fields)
-            answerUnrouted(connection, response, &cursor)
+            answerUnrouted(connection, exchange, response, &cursor)
         case .notFound:
-            answerUnrouted(connection, answer(to: .notFound), &cursor)
+            answerUnrouted(connection, exchange, answer(to: .notFound), &cursor)
         }
     }
 
+    /// What the route says of a request whose header is whole; nil when it admits every request.
+    ///
+    /// Not inlined, for the reason of ``response(_:_:_:_:_:)``.
+    @inline(never)
+    private func verdict(
+        _ connection: Connection, _ exchange: Exchange, _ bytes: [UInt8], _ base: Int
+    ) -> HTTPVerdict? {
+        guard let admit = exchange.route?.admit else { return nil }
+        return admit(
+            HTTPRequest(
+                body: [], bodyReader: nil, isAdmitted: false, bytes: bytes, base: base,
+                head: connection.parser.head))
+    }
+
+    /// Answers a request that its route did not admit; the connection stays open only when the whole body is here, so
+    /// that it can be skipped.
+    private func answerUnadmitted(
+        _ connection: Connection, _ exchange: Exchange, _ response: HTTPResponse, _ bytes: [UInt8],
+        _ cursor: inout Int, _ end: Int
+    ) {
+        var exchange = exchange
+        cursor += connection.parser.head.length
+        switch connection.parser.head.framing {
+        case .none: break
+        case .length(let length) where end - cursor >= length: cursor += length
+        case .length: exchange.isPersistent = false
+        case .chunked:
+            var decoder = ChunkedDecoder()
+            var skipped: [UInt8] = []
+            // A malformed body closes the connection, as one that is missing does.
+            try? decoder.decode(bytes, &cursor, to: end, into: &skipped, maximumBytes: end - cursor)
+            if !decoder.isFinished { exchange.isPersistent = false }
+        }
+        finish(connection, exchange, response)
+    }
+
     private func takeBody(
-        _ connection: Connection, _ body: HTTPRoute.Body, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
-    ) throws(HTTPRefusal) {
+        _ connection: Connection, _ exchange: Exchange, _ body: HTTPRoute.Body, _ bytes: [UInt8],
+        _ cursor: inout Int, _ end: Int
+    ) {
         let headLength = connection.parser.head.length
         let framing = connection.parser.head.framing
         switch (body, framing) {
-        case (.collected(let maximum), .length(let length)):
-            guard length <= maximum else { throw .bodyTooLarge }
+        case (.collected, .length(let length)):
             // Whole already, as nearly all are: one step, no copy.
             if end - cursor - headLength < length { waitForBody(connection, hasNone: true) }
-            connection.phase = .collecting(length: length)
+            connection.phase = .collecting(exchange, length: length)
         case (.collected, .none):
-            dispatch(connection, bytes, cursor, [])
+            dispatch(connection, exchange, bytes, cursor, [])
             cursor += headLength
         case (.collected, .chunked):
-            connection.headBytes = Array(bytes[cursor..<cursor + headLength])
-            connection.decoder = ChunkedDecoder()
-            connection.phase = .collectingChunks
+            let head = bytes[cursor..<cursor + headLength]
+            connection.phase = .collectingChunks(exchange, ChunkedRequest(head: head))
             cursor += headLength
             waitForBody(connection, hasNone: cursor == end)
         case (.pulled(let maximum), _):
-            if case .length(let length) = framing, length > maximum { throw .bodyTooLarge }
             let head = Array(bytes[cursor..<cursor + headLength])
             cursor += headLength
-            var pull = PulledBody(remaining: framing, maximumBytes: maximum)
-            pull.isFinished = framing == .none
-            pull.needsContinue = connection.parser.head.expectsContinue && cursor == end
-            connection.decoder = ChunkedDecoder()
-            connection.pull = pull
-            dispatch(connection, head, 0, [])
+            var exchange = exchange
+            exchange.pull = PulledBody(
+                framing, maximumBytes: maximum,
+                needsContinue: connection.parser.head.expectsContinue && cursor == end)
+            dispatch(connection, exchange, head, 0, [])
         }
     }
 
@@ -238,19 +278,23 @@ extension Shard {
     }
 
     /// Answers a request that no route takes; its body is not worth reading, so the connection ends with it.
-    private func answerUnrouted(_ connection: Connection, _ response: HTTPResponse, _ cursor: inout Int) {
+    private func answerUnrouted(
+        _ connection: Connection, _ exchange: Exchange, _ response: HTTPResponse, _ cursor: inout Int
+    ) {
+        var exchange = exchange
         cursor += connection.parser.head.length
-        if connection.parser.head.framing != .none { connection.isPersistent = false }
-        connection.phase = .answering
-        finish(connection, response)
+        if connection.parser.head.framing != .none { exchange.isPersistent = false }
+        finish(connection, exchange, response)
     }
 
     /// Hands a request to its handler, inline.
-    private func dispatch(_ connection: Connection, _ bytes: [UInt8], _ base: Int, _ body: ArraySlice<UInt8>)
-    {
-        connection.phase = .answering
-        if let response = response(connection, bytes, base, body) {
-            finish(connection, response)
+    private func dispatch(
+        _ connection: Connection, _ exchange: Exchange, _ bytes: [UInt8], _ base: Int,
+        _ body: ArraySlice<UInt8>
+    ) {
+        connection.phase = .answering(exchange)
+        if let response = response(connection, exchange, bytes, base, body) {
+            finish(connection, exchange, response)
         } else if connection.isOpen {
             setDeadline(connection, connection.listener.ticks.answer)
         }
@@ -261,18 +305,19 @@ extension Shard {
     /// Not inlined: the request must be gone before the parser is reset, which would allocate otherwise.
     @inline(never)
     private func response(
-        _ connection: Connection, _ bytes: [UInt8], _ base: Int, _ body: ArraySlice<UInt8>
+        _ connection: Connection, _ exchange: Exchange, _ bytes: [UInt8], _ base: Int,
+        _ body: ArraySlice<UInt8>
     ) -> HTTPResponse? {
-        guard let route = connection.route else {
+        guard let route = exchange.route else {
             close(connection)
             return nil
         }
-        let exchange = connection.exchange
+        let id = connection.exchangeID
         let request = HTTPRequest(
             body: body,
-            bodyReader: connection.pull == nil ? nil : HTTPBodyReader(shard: self, exchange: exchange),
-            bytes: bytes, base: base, head: connection.parser.head)
-        return route.handler(request, HTTPResponder(shard: self, exchange: exchange))
+            bodyReader: exchange.pull == nil ? nil : HTTPBodyReader(shard: self, exchange: id),
+            isAdmitted: exchange.isAdmitted, bytes: bytes, base: base, head: connection.parser.head)
+        return route.handle(request, HTTPResponder(shard: self, exchange: id))
     }
 }
 
@@ -281,25 +326,25 @@ private let continueResponse = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 extension Shard {
     /// The handler asks for the next piece of the body.
     func pull(_ exchange: ExchangeID, _ reader: CheckedContinuation<[UInt8]?, any Error>) {
-        guard let connection = slots[exchange.connection], connection.exchange == exchange,
-            connection.pull != nil, connection.pull?.waiting == nil
+        guard let connection = slots[exchange.connection], connection.exchangeID == exchange,
+            let pull = connection.pull, pull.reader == nil
         else { return reader.resume(throwing: HTTPStreamError.disconnected) }
-        if connection.pull?.needsContinue ?? false {
-            connection.pull?.needsContinue = false
+        if pull.needsContinue {
+            pull.needsContinue = false
             out += continueResponse
         }
-        connection.pull?.waiting = reader
-        givePulled(connection)
+        pull.reader = reader
+        resumeReader(of: pull, on: connection)
         processInput(connection)
         settle(connection)
     }
 
     /// A body that has not come bounds the wait; one that has leaves the handler its time.
-    private func givePulled(_ connection: Connection) {
-        _ = connection.pull?.give()
+    private func resumeReader(of pull: PulledBody, on connection: Connection) {
+        pull.resumeReader()
         guard case .answering = connection.phase else { return }
         let ticks = connection.listener.ticks
-        guard connection.pull?.waiting != nil else { return setDeadline(connection, ticks.answer) }
+        guard pull.reader != nil else { return setDeadline(connection, ticks.answer) }
         let end = min(wheel.now + ticks.body, connection.requestStart + ticks.request)
         setDeadline(connection, end > wheel.now ? end - wheel.now : 0)
     }
@@ -308,16 +353,10 @@ extension Shard {
     private func feedPull(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) -> Bool {
-        guard var pull = connection.pull, !pull.isFinished, cursor < end, pull.wantsMore else { return false }
-        // Taken out meanwhile, so that its buffer is not copied.
-        connection.pull = nil
-        pull.take(bytes, &cursor, end, &connection.decoder)
-        if pull.failure != nil {
-            connection.isPersistent = false
-            cursor = end
-        }
-        connection.pull = pull
-        givePulled(connection)
+        guard let pull = connection.pull, !pull.isFinished, cursor < end, pull.wantsMore else { return false }
+        pull.take(bytes, &cursor, end)
+        if pull.failure != nil { cursor = end }
+        resumeReader(of: pull, on: connection)
         return true
     }
 }

@@ -7,6 +7,14 @@ package struct PeerAddress: Hashable, Sendable {
     /// Makes the address of nobody in particular.
     package init() {}
 
+    /// Whether it is on this machine: a loopback address, or a unix socket.
+    package var isLocal: Bool {
+        guard network == 0 else { return false }
+        let low = interface.bigEndian
+        // Nobody in particular, ::1, and 127.0.0.0/8 as ::ffff:127.x.x.x.
+        return low <= 1 || low >> 24 == 0xFFFF_7F
+    }
+
     /// What is counted as one: an IPv4 address, or the /64 network that one IPv6 customer is usually given.
     package var group: PeerAddress {
         var group = self

@@ -104,6 +104,18 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a token is verified and reported once for each request`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        var request = try customer.request(carrying: customer.message(.text))
+        request.set("authorization", "Bearer " + customer.token(audience: "another"))
+        #expect(try await server.transport.send(request).status == 403)
+        let results = server.stages.events.filter { $0.stage == .authenticate }.map(\.result)
+        #expect(results == [.done, .refused(status: 403, reason: "the token is for another MSP")])
+        await server.stop()
+    }
+
     @Test func `what is refused while it is read has a reference, too`() async throws {
         let server = try await ServerUnderTest()
         let target = "/s3cret" + String(repeating: "x", count: 9000)

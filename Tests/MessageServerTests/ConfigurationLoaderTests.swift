@@ -79,11 +79,12 @@ import Testing
         let keys = [
             "maximumRequestLineBytes", "maximumFieldLineBytes", "maximumFieldCount", "maximumHeaderBytes",
             "maximumRequestsPerConnection", "maximumConnections", "maximumConnectionsPerPeer",
-            "maximumBufferedBytes", "maximumPendingOutputBytes", "firstByteSeconds", "headerSeconds",
+            "maximumBufferedBytes", "maximumBufferedBytesPerPeer", "maximumPendingOutputBytes",
+            "firstByteSeconds", "headerSeconds",
             "bodySeconds", "bodyGraceSeconds", "minimumBodyBytesPerSecond", "requestSeconds", "idleSeconds",
             "answerSeconds", "writeSeconds", "lingerSeconds",
         ]
-        let sizes = [101, 1102, 103, 2104, 105, 106, 107, 16_777_216, 4109]
+        let sizes = [101, 1102, 103, 2104, 105, 106, 107, 16_777_216, 16_777_217, 4109]
         let values = sizes + Array(10..<20)
         let members = zip(keys, values).map { "\"\($0)\":\($1)" }.joined(separator: ",")
         let files = try ConfigurationFiles(
@@ -92,7 +93,8 @@ import Testing
         let read = [
             http.maximumRequestLineBytes, http.maximumFieldLineBytes, http.maximumFieldCount,
             http.maximumHeaderBytes, http.maximumRequestsPerConnection, http.maximumConnections,
-            http.maximumConnectionsPerPeer, http.maximumBufferedBytes, http.maximumPendingOutputBytes,
+            http.maximumConnectionsPerPeer, http.maximumBufferedBytes, http.maximumBufferedBytesPerPeer,
+            http.maximumPendingOutputBytes,
         ]
         #expect(read == sizes)
         #expect(http.minimumBodyBytesPerSecond == 14)

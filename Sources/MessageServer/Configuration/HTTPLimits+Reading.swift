@@ -4,7 +4,8 @@ extension HTTPLimits {
     static let keys = [
         "maximumRequestLineBytes", "maximumFieldLineBytes", "maximumFieldCount", "maximumHeaderBytes",
         "maximumRequestsPerConnection", "maximumConnections", "maximumConnectionsPerPeer",
-        "maximumBufferedBytes", "maximumPendingOutputBytes", "firstByteSeconds", "headerSeconds",
+        "maximumBufferedBytes", "maximumBufferedBytesPerPeer", "maximumPendingOutputBytes",
+        "firstByteSeconds", "headerSeconds",
         "bodySeconds", "bodyGraceSeconds", "minimumBodyBytesPerSecond", "requestSeconds", "idleSeconds",
         "answerSeconds", "writeSeconds", "lingerSeconds",
     ]
@@ -25,6 +26,9 @@ extension HTTPLimits {
             limits.maximumConnectionsPerPeer = number == 0 ? nil : number
         }
         reader.set(&limits.maximumBufferedBytes, "maximumBufferedBytes", in: 1 << 16...1 << 40)
+        if let number = reader.integer("maximumBufferedBytesPerPeer", in: 0...1 << 40) {
+            limits.maximumBufferedBytesPerPeer = number == 0 ? nil : number
+        }
         reader.set(&limits.maximumPendingOutputBytes, "maximumPendingOutputBytes", in: 4096...1 << 24)
         let seconds = 1...3600
         reader.set(&limits.firstByteTimeout, "firstByteSeconds", in: seconds)

@@ -53,6 +53,12 @@ struct ServerFile {
                 "lets all requests together hold less than the body of one",
                 hint: "raise maximumBufferedBytes in \"http\", or lower maximumBodyBytes in \"limits\"")
         }
+        if let perPeer = http.maximumBufferedBytesPerPeer, perPeer < limits.maximumBodyBytes {
+            reader.problem(
+                "lets one peer hold less than the body of one message",
+                hint:
+                    "raise maximumBufferedBytesPerPeer in \"http\" or set it to 0, or lower maximumBodyBytes")
+        }
         problems += reader.problems
     }
 }

@@ -19,14 +19,14 @@ package enum WebhookRoute {
             maximumInflationRatio: limits.maximumInflationRatio)
         return HTTPRoute(
             .post, "/message", body: .collected(maximumBytes: limits.maximumBodyBytes),
-            endBurst: { store.beginWriting() }
-        ) { _ in
-            let pipeline = InboundPipeline(
-                authenticator: WebhookAuthenticator(
-                    secret: configuration.secret, mspID: configuration.mspID, window: limits.tokenAge),
-                limits: inboundLimits, isServed: isServed, store: store, observer: observer,
-                references: ReferenceSequence())
-            return { request, responder in pipeline.receive(request, responder) }
-        }
+            endBurst: { store.beginWriting() },
+            makeHandlers: { _ in
+                let pipeline = InboundPipeline(
+                    authenticator: WebhookAuthenticator(
+                        secret: configuration.secret, mspID: configuration.mspID, window: limits.tokenAge),
+                    limits: inboundLimits, isServed: isServed, store: store, observer: observer,
+                    references: ReferenceSequence())
+                return HTTPRoute.Handlers(admit: pipeline.admit, handle: pipeline.receive)
+            })
     }
 }

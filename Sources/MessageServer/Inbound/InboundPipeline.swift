@@ -5,7 +5,8 @@ import BalloonWire
 import BusinessMessages
 import MessageStore
 
-/// The way of a webhook from its last byte to the answer: stages 2 to 5, inline on the shard that it belongs to.
+/// The way of a webhook to its answer: stage 2 at its head, stages 3 to 5 from its last byte on, inline on the shard that
+/// it belongs to.
 final class InboundPipeline {
     private let authenticator: WebhookAuthenticator
     private let decompressor = GzipDecompressor()
@@ -33,13 +34,25 @@ final class InboundPipeline {
         self.references = references
     }
 
+    /// Stage 2 at the head of a request: without a valid token none of its body is kept.
+    func admit(_ head: HTTPRequest) -> HTTPVerdict {
+        var clock = StageClock()
+        do throws(InboundRefusal) {
+            try authenticate(head, &clock)
+            return .admitted
+        } catch {
+            return .refused(refuse(error, clock))
+        }
+    }
+
     /// Answers a refusal at once; what is accepted is answered 200 through `responder` when it is on disk.
     func receive(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
         var clock = StageClock()
         // What one large body needed is not kept for the small ones.
         defer { if inflated.capacity > Self.maximumKeptBytes { inflated = [] } }
         do throws(InboundRefusal) {
-            try authenticate(request, &clock)
+            // Stage 2 ran at the head, in ``admit(_:)``; a route without it would let everybody in.
+            guard request.isAdmitted else { throw .missingBearer }
             try inflate(request, &clock)
             let headers = request.envelopeHeaders
             let (envelope, document) = try readEnvelope(headers, &clock)
