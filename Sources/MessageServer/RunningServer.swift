@@ -42,7 +42,7 @@ package final class RunningServer: Sendable {
         var storeConfiguration = configuration.store.configuration(
             directory: configuration.dataDirectory)
         // Most of the descriptors are for connections.
-        storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 8), 4096)
+        storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
         making.unasked.open(store)
         let deliveries = try DeliveryPipeline.make(

@@ -55,7 +55,10 @@ package final class Store: Sendable {
         conversations = try ConversationPartitions(directory, configuration, logger: logger)
         states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
-            configuration.checkpointInterval, conversations: conversations, journal: journal,
+            configuration, conversations: conversations,
+            syncer: ConversationSyncer(conversations, directory: directory, configuration) { [journal] in
+                journal.lastRecord
+            }, journal: journal,
             recovery: ConversationRecovery(
                 files: files, reader: reader, journal: journal, accounts: accounts, scheduler: scheduler,
                 conversations: conversations), logger: logger)
@@ -168,9 +171,9 @@ package final class Store: Sendable {
                 for message in messages { entries.append(contentsOf: try message.entries(from: reader)) }
                 try conversations.partition(of: key).withPool { pool throws(StoreError) in
                     if recovered.isUnsynced {
-                        try pool.writeAnew(key, adding: entries)
+                        try pool.writeAnew(pool.name(of: key), adding: entries)
                     } else {
-                        try pool.restore(entries, of: key)
+                        try pool.restore(entries, of: pool.name(of: key))
                     }
                 }
                 checkpointer.noteWrite()

@@ -22,9 +22,15 @@ package struct StoreConfiguration: Sendable {
     /// How often the store looks whether a segment may go.
     package var retentionInterval = Duration.seconds(600)
     /// How many conversations' files stay open.
-    package var maximumOpenConversations = 128
-    /// How long written conversation lines may wait until they are synced and checkpointed.
+    package var maximumOpenConversations = 1024
+    /// Of how many conversations whose files are closed the store knows where they end; about 100 bytes each.
+    package var maximumKnownConversations = 65_536
+    /// How long after a line is written a round begins in which all written conversations are synced and checkpointed.
     package var checkpointInterval = Duration.seconds(5)
+    /// How long after a round the next begins at the earliest, so that no conversation is synced more often.
+    package var conversationSyncInterval = Duration.seconds(30)
+    /// How many conversations a round syncs in a second while messages come in.
+    package var maximumConversationSyncsPerSecond = 200
     /// How long a record that nobody waits for may wait for company before it is written.
     package var lazyDelay = Duration.milliseconds(10)
     /// How long after a failed sync the store tries by itself whether the disk is well again.

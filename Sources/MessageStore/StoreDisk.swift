@@ -16,6 +16,8 @@ package protocol StoreDisk: Sendable {
     func synchronize(_ file: File) throws(SystemError)
     /// Opens a file for appending, made if absent; its name is not waited for.
     func open(_ path: String) throws(SystemError) -> File
+    /// Opens a file that exists, to sync it.
+    func openExisting(_ path: String) throws(SystemError) -> File
     /// Reads a whole file.
     func read(_ path: String) throws(SystemError) -> [UInt8]
     /// Cuts a file.
@@ -33,6 +35,9 @@ package protocol StoreDisk: Sendable {
 extension StoreDisk {
     /// Opens with `open`.
     package func open(_ path: String) throws(SystemError) -> File { try File(path, for: .appending) }
+
+    /// Opens with `open`.
+    package func openExisting(_ path: String) throws(SystemError) -> File { try File(path, for: .reading) }
 
     /// Reads with `pread`.
     package func read(_ path: String) throws(SystemError) -> [UInt8] {

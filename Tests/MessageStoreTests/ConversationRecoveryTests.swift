@@ -236,7 +236,7 @@ struct ConversationRecoveryTests {
             conversation: delivery.conversation, record: delivery.record, at: .now(), id: MessageID("r"),
             kind: .text, message: Array("{}".utf8), result: .accepted(status: 200))
         try store.conversations.partition(of: delivery.conversation).withPool { pool throws(StoreError) in
-            try pool.writeAnew(delivery.conversation, adding: [reply])
+            try pool.writeAnew(pool.name(of: delivery.conversation), adding: [reply])
         }
         try store.conversations.append(reply, mightBeThere: false)
         #expect(try ids() == ["a", "r"])
@@ -353,6 +353,8 @@ private final class ForgetfulDisk: StoreDisk {
         conversations.withLock { $0[path] = (file, $0[path]?.syncedBytes ?? 0) }
         return file
     }
+
+    func openExisting(_ path: String) throws(SystemError) -> File { try open(path) }
 
     func read(_ path: String) throws(SystemError) -> [UInt8] {
         if let code = unreadable.withLock({ $0[path] }) { throw SystemError("pread", code: code) }

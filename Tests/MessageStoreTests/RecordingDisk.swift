@@ -67,6 +67,12 @@ final class RecordingDisk: StoreDisk {
         return file
     }
 
+    func openExisting(_ path: String) throws(SystemError) -> File {
+        let file = try disk.openExisting(path)
+        know(file, path)
+        return file
+    }
+
     func append(_ bytes: [UInt8], to file: File) throws(SystemError) {
         add(file) { .append($0, bytes) }
         try disk.append(bytes, to: file)

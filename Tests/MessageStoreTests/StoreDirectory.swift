@@ -19,6 +19,8 @@ final class StoreDirectory: Sendable {
         configuration.lazyDelay = .milliseconds(1)
         // A test compares files: nothing stands behind the records unless the test says so.
         configuration.preparedBytes = 0
+        // Nor does a round that a test makes wait for time to pass.
+        configuration.conversationSyncInterval = .zero
         return configuration
     }
 

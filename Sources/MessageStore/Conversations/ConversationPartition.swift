@@ -39,11 +39,11 @@ final class ConversationPartition: Sendable {
     func lines(
         of key: ConversationKey, maximum: Int, maximumBytes: Int
     ) throws(StoreError) -> [ConversationLine] {
-        let unread = try withPool { pool throws(StoreError) in
-            try pool.unread(of: key, maximum: maximum, maximumBytes: maximumBytes)
-        }
-        // Parsed outside of the lock, and once more within it only when that quarantines the conversation.
-        do throws(StoreError) { return try unread?.lines() ?? [] } catch {
+        let end = try withPool { pool throws(StoreError) in try pool.end(of: key) }
+        // Read outside of the lock, and once more within it only when that quarantines the conversation.
+        do throws(StoreError) {
+            return try end?.lines(maximum: maximum, maximumBytes: maximumBytes) ?? []
+        } catch {
             return try withPool { pool throws(StoreError) in try pool.lines(of: key, maximum: maximum) }
         }
     }
@@ -75,6 +75,11 @@ final class ConversationPartition: Sendable {
 
     /// Refuses every later call.
     func close() { pool.withLock { $0.close() } }
+
+    /// Runs `body` on what is not synced; for short steps that do not touch the disk.
+    func withUnsynced<Result: Sendable>(_ body: (inout ConversationPool) -> Result) -> Result {
+        pool.withLock { body(&$0) }
+    }
 
     /// Runs `body` at once, on the caller's thread, which may wait for the partition's files.
     func withPool<Result: Sendable>(

@@ -1,4 +1,3 @@
-import Dispatch
 import Logging
 import Synchronization
 
@@ -13,7 +12,6 @@ final class ConversationPartitions: Sendable {
 
     /// All of them, in their order.
     let all: [ConversationPartition]
-    private let syncs = DispatchQueue(label: "balloon.conversations.syncs")
 
     /// Finds the conversations that earlier lives quarantined.
     init(_ directory: DataDirectory, _ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
@@ -24,7 +22,8 @@ final class ConversationPartitions: Sendable {
                 directory, paths: Set(quarantined[place] ?? []), logger: logger)
             let pool = ConversationPool(
                 directory: directory.conversations, quarantine: quarantine, disk: configuration.disk,
-                maximumOpenFiles: configuration.maximumOpenConversations / Self.count)
+                maximumOpenFiles: configuration.maximumOpenConversations / Self.count,
+                maximumKnownEnds: configuration.maximumKnownConversations / Self.count)
             return ConversationPartition(pool, place: place)
         }
     }
@@ -32,6 +31,16 @@ final class ConversationPartitions: Sendable {
     /// The partition of a conversation; costs one hash of the customer's identifier.
     func partition(of key: ConversationKey) -> ConversationPartition {
         all[Int(ConversationPath.firstByte(of: key.customer)) % Self.count]
+    }
+
+    /// The partition of a conversation's file.
+    func partition(of name: ConversationName) -> ConversationPartition {
+        all[Int(name.firstByte) % Self.count]
+    }
+
+    /// The name of a conversation's file.
+    func name(of key: ConversationKey) -> ConversationName {
+        partition(of: key).withUnsynced { $0.name(of: key) }
     }
 
     /// The partition of the conversation whose file has this path below the folder of all conversations.
@@ -71,23 +80,8 @@ final class ConversationPartitions: Sendable {
     /// How many they are; never waits.
     var quarantinedCount: Int { all.reduce(0) { $0 + $1.quarantinedCount } }
 
-    /// Waits until every line is on disk; whether there was anything to wait for.
-    func synchronize() async throws -> Bool {
-        try await withCheckedThrowingContinuation { continuation in
-            syncs.async {
-                continuation.resume(
-                    with: Result {
-                        try self.all.reduce(false) { isDirty, partition in
-                            try partition.withPool { pool throws(StoreError) in
-                                guard pool.isDirty else { return isDirty }
-                                try pool.synchronize()
-                                return true
-                            }
-                        }
-                    })
-            }
-        }
-    }
+    /// Whether anything is not on disk.
+    var hasUnsynced: Bool { !all.allSatisfy { $0.withUnsynced { $0.unsynced.isEmpty } } }
 
     /// Refuses every later call.
     func close() { for partition in all { partition.close() } }

@@ -1,15 +1,18 @@
 import BalloonPOSIX
+import BusinessMessages
 
-/// The conversations that are open, a bounded number, and which of all need a sync.
+/// The files of one partition: a bounded number is open, and what is not on disk yet is known.
 struct ConversationPool: Sendable {
     private let directory: String
-    private var open: [ConversationKey: OpenConversation] = [:]
+    private var open: [ConversationName: OpenConversation] = [:]
+    private var ends: KnownEnds
     private var uses: UInt64 = 0
-    /// The conversations that were written since the last sync of all that did not fail.
-    private(set) var dirty: Set<ConversationKey> = []
+    /// What is not on disk yet.
+    private(set) var unsynced = UnsyncedConversations()
     /// The conversations that got lines from the journal in this life, which somebody may be about to write.
-    private var completed: Set<ConversationKey> = []
-    private var newDirectories: Set<String> = []
+    private var completed: Set<ConversationName> = []
+    /// The folders of businesses: none is computed twice, and all names of a business share one text.
+    private var businesses: [BusinessID: String] = [:]
     private var isClosed = false
     private(set) var quarantine: ConversationQuarantine
     /// What an earlier life may not have brought to disk.
@@ -17,20 +20,27 @@ struct ConversationPool: Sendable {
 
     private let disk: any StoreDisk
     private let maximumOpenFiles: Int
-    /// From this many dirty files on one sync of the whole file system is cheaper.
-    private static let maximumSingleSyncs = 64
+    private static let maximumBusinesses = 10_000
 
     init(
-        directory: String, quarantine: ConversationQuarantine, disk: any StoreDisk, maximumOpenFiles: Int
+        directory: String, quarantine: ConversationQuarantine, disk: any StoreDisk, maximumOpenFiles: Int,
+        maximumKnownEnds: Int
     ) {
         self.disk = disk
         self.directory = directory
         self.quarantine = quarantine
         self.maximumOpenFiles = max(1, maximumOpenFiles)
+        ends = KnownEnds(maximumCount: maximumKnownEnds)
     }
 
-    /// Whether any line was written since the last sync.
-    var isDirty: Bool { !dirty.isEmpty }
+    /// The name of a conversation's file.
+    mutating func name(of key: ConversationKey) -> ConversationName {
+        if let business = businesses[key.business] { return ConversationName(key, in: business) }
+        if businesses.count >= Self.maximumBusinesses { businesses = [:] }
+        let business = ConversationPath.business(key.business)
+        businesses[key.business] = business
+        return ConversationName(key, in: business)
+    }
 
     /// Appends a line to its conversation's file, unless it `mightBeThere` and is; whether it was appended.
     ///
@@ -39,12 +49,12 @@ struct ConversationPool: Sendable {
     mutating func append(
         _ entry: ConversationEntry, mightBeThere: Bool, keeps: Bool = true
     ) throws(StoreError) -> Bool {
-        let mightBeThere =
-            mightBeThere || (!completed.isEmpty && completed.contains(entry.conversation))
+        let name = name(of: entry.conversation)
+        let mightBeThere = mightBeThere || (!completed.isEmpty && completed.contains(name))
         do throws(StoreError) {
             let mended = mightBeThere ? [entry] : []
-            return try quarantining(entry.conversation, adding: mended) { pool throws(StoreError) in
-                try pool.write(entry, mightBeThere: mightBeThere)
+            return try quarantining(name, adding: mended) { pool throws(StoreError) in
+                try pool.write(entry, to: name, mightBeThere: mightBeThere)
             }
         } catch {
             guard case .quarantinedConversation = error else { throw error }
@@ -55,30 +65,30 @@ struct ConversationPool: Sendable {
 
     /// The last lines of a conversation, oldest first; none when there is no such conversation.
     mutating func lines(of key: ConversationKey, maximum: Int) throws(StoreError) -> [ConversationLine] {
-        try quarantining(key) { pool throws(StoreError) in
-            try pool.makeOpen(key, creates: false)
-            return try pool.open[key]?.lines(maximum: maximum) ?? []
+        let name = name(of: key)
+        return try quarantining(name) { pool throws(StoreError) in
+            try pool.makeOpen(name, creates: false)
+            return try pool.open[name]?.end.lines(maximum: maximum, maximumBytes: .max) ?? []
         }
     }
 
-    /// The same, no more than `maximumBytes` of them but the last in any case; nobody has looked yet whether they are lines.
-    mutating func unread(
-        of key: ConversationKey, maximum: Int, maximumBytes: Int
-    ) throws(StoreError) -> UnreadLines? {
-        try quarantining(key) { pool throws(StoreError) in
-            try pool.makeOpen(key, creates: false)
-            return try pool.open[key]?.unread(maximum: maximum, maximumBytes: maximumBytes)
+    /// The end of a conversation as it is now, to be read without the pool; nil when there is no such conversation.
+    mutating func end(of key: ConversationKey) throws(StoreError) -> ConversationEnd? {
+        let name = name(of: key)
+        return try quarantining(name) { pool throws(StoreError) in
+            try pool.makeOpen(name, creates: false)
+            return pool.open[name]?.end
         }
     }
 
-    /// Notes which lines an earlier life may not have brought to disk.
+    /// Records which lines an earlier life may not have brought to disk.
     mutating func begin(behind unsettled: UnsettledRecords) { self.unsettled = unsettled }
 
     /// Writes the lines of a conversation that a power cut may have taken, in their order, unless they are there.
-    mutating func restore(_ entries: [ConversationEntry], of key: ConversationKey) throws(StoreError) {
+    mutating func restore(_ entries: [ConversationEntry], of name: ConversationName) throws(StoreError) {
         do throws(StoreError) {
-            try quarantining(key, adding: entries) { pool throws(StoreError) in
-                for entry in entries { _ = try pool.write(entry, mightBeThere: true) }
+            try quarantining(name, adding: entries) { pool throws(StoreError) in
+                for entry in entries { _ = try pool.write(entry, to: name, mightBeThere: true) }
             }
         } catch {
             // The journal has them until it is rebuilt.
@@ -86,28 +96,37 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Sets conversations aside that a rebuild writes anew, because their files are not what was written; those that are not there stay so.
-    mutating func setAside(_ paths: Set<String>) throws(StoreError) {
-        if paths.isEmpty { return }
+    /// Quarantines a conversation that a rebuild writes anew, because its file is not what was written; one that is not there stays so.
+    mutating func setAside(path: String) throws(StoreError) {
         if isClosed { throw .closed }
-        for key in dirty.union(open.keys) where paths.contains(ConversationPath.file(key)) {
-            open[key] = nil
-            dirty.remove(key)
-        }
-        for path in paths.subtracting(quarantine.paths).sorted() {
-            let file = directory + "/" + path
-            if try holds(file) {
-                _ = try quarantine.add(
-                    path, from: directory, .damaged(file: file, line: 0), isBeingRebuilt: true)
-            }
+        if let name = ConversationName(path: path) { forget(name) }
+        let file = directory + "/" + path
+        if !quarantine.paths.contains(path), try holds(file) {
+            _ = try add(path, .damaged(file: file, line: 0), isBeingRebuilt: true)
         }
     }
 
-    /// Sets a conversation aside whose file may not be read or written.
-    mutating func setAside(_ key: ConversationKey, _ reason: StoreError) throws(StoreError) {
-        open[key] = nil
-        dirty.remove(key)
-        _ = try quarantine.add(ConversationPath.file(key), from: directory, reason)
+    /// Quarantines a conversation whose file may not be read or written.
+    mutating func setAside(_ name: ConversationName, _ reason: StoreError) throws(StoreError) {
+        forget(name)
+        _ = try add(name.path, reason)
+    }
+
+    /// Forgets what is known of a file that is moved or replaced.
+    private mutating func forget(_ name: ConversationName) {
+        open[name] = nil
+        ends.remove(name)
+        unsynced.remove(name)
+    }
+
+    /// Quarantines a file; its names are synced before the next checkpoint.
+    private mutating func add(
+        _ path: String, _ reason: StoreError, isBeingRebuilt: Bool = false
+    ) throws(StoreError) -> StoreError {
+        let (error, folders) = try quarantine.add(
+            path, from: directory, reason, isBeingRebuilt: isBeingRebuilt)
+        unsynced.insert(folders: folders)
+        return error
     }
 
     /// Writes a conversation that is quarantined anew, from what is good in its file and what is missing there.
@@ -127,88 +146,85 @@ struct ConversationPool: Sendable {
             folder = Directory.parent(of: folder)
             // One that has others in it stays.
             do throws(SystemError) { try Directory.removeEmpty(folder) } catch { return }
-            newDirectories.remove(folder)
+            unsynced.remove(folder: folder)
         }
     }
 
     /// Writes a conversation to a new file that takes the name of the old one when it is on disk, with those of the lines
     /// that the old one does not show.
     ///
-    /// One in which others are missing is set aside, and one whose file cannot be read.
+    /// One in which others are missing is quarantined, and one whose file cannot be read.
     mutating func writeAnew(
-        _ key: ConversationKey, adding entries: [ConversationEntry]
+        _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) {
         if isClosed { throw .closed }
-        let name = ConversationPath.file(key)
-        let path = directory + "/" + name
-        if quarantine.contains(key) {
-            dirty.remove(key)
+        let path = directory + "/" + name.path
+        if quarantine.contains(name) {
+            unsynced.remove(name)
             return
         }
-        completed.insert(key)
-        guard try holds(path) else { return try restore(entries, of: key) }
+        completed.insert(name)
+        guard try holds(path) else { return try restore(entries, of: name) }
         let shown: [UInt8]
         do throws(SystemError) { shown = try disk.read(path) } catch {
             guard error.isUnreadable else { throw .unavailable(path: path, error) }
-            open[key] = nil
-            dirty.remove(key)
-            throw try quarantine.add(name, from: directory, .unavailable(path: path, error))
+            forget(name)
+            throw try add(name.path, .unavailable(path: path, error))
         }
-        let repair = ConversationRepair(completing: shown, at: name, with: entries)
-        let isWhole = repair.lost == 0 && repair.count >= open[key]?.lastSequence ?? 0
-        open[key] = nil
+        let repair = ConversationRepair(completing: shown, at: name.path, with: entries)
+        let isWhole = repair.lost == 0 && repair.count >= open[name]?.end.lastSequence ?? 0
         guard isWhole else {
-            dirty.remove(key)
-            throw try quarantine.add(name, from: directory, .damaged(file: path, line: 0))
+            forget(name)
+            throw try add(name.path, .damaged(file: path, line: 0))
         }
+        open[name] = nil
+        ends.remove(name)
         do throws(SystemError) { try AtomicFile.write(repair.bytes, to: path) } catch {
             throw .unavailable(path: path, error)
         }
         // So that the folders above it are synced with the others.
-        dirty.insert(key)
+        unsynced.insert(name)
     }
 
-    private mutating func write(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
-        let key = entry.conversation
-        try makeOpen(key, creates: true)
-        guard let index = open.index(forKey: key) else { return false }
+    private mutating func write(
+        _ entry: ConversationEntry, to name: ConversationName, mightBeThere: Bool
+    ) throws(StoreError) -> Bool {
+        try makeOpen(name, creates: true)
+        guard let index = open.index(forKey: name) else { return false }
         do throws(StoreError) {
             let isNew = try open.values[index].append(entry, mightBeThere: mightBeThere)
             // A line that is there already may have been written by a life that did not sync it.
-            dirty.insert(key)
+            unsynced.insert(name)
             return isNew
         } catch {
-            open[key] = nil
+            open[name] = nil
             throw error
         }
     }
 
-    /// Sets a conversation aside that turns out to be damaged, so that nothing is read from it or written behind it;
+    /// Quarantines a conversation that turns out to be damaged, so that nothing is read from it or written behind it;
     /// mends it when the damage is what a power cut leaves.
     private mutating func quarantining<Result>(
-        _ key: ConversationKey, adding entries: [ConversationEntry] = [],
+        _ name: ConversationName, adding entries: [ConversationEntry] = [],
         _ body: (inout ConversationPool) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         do throws(StoreError) { return try body(&self) } catch {
             guard case .damaged = error else { throw error }
-            open[key] = nil
-            dirty.remove(key)
-            if try !mend(key, adding: entries) {
-                throw try quarantine.add(ConversationPath.file(key), from: directory, error)
-            }
+            forget(name)
+            if try !mend(name, adding: entries) { throw try add(name.path, error) }
         }
         return try body(&self)
     }
 
     /// Puts a conversation together again in which nothing is damaged but lines that were never synced; false when more
     /// is.
-    private func mend(_ key: ConversationKey, adding entries: [ConversationEntry]) throws(StoreError) -> Bool
-    {
-        let name = ConversationPath.file(key)
-        let path = directory + "/" + name
+    private func mend(
+        _ name: ConversationName, adding entries: [ConversationEntry]
+    ) throws(StoreError) -> Bool {
+        let path = directory + "/" + name.path
         do throws(SystemError) {
             let repair = ConversationRepair(
-                try File(path, for: .reading).readAll(), at: name, adding: entries)
+                try File(path, for: .reading).readAll(), at: name.path, adding: entries)
             guard unsettled.explain(repair) else { return false }
             try AtomicFile.write(repair.bytes, to: path)
             return true
@@ -217,57 +233,28 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Waits until every line is on disk, and the names of new files and folders.
-    mutating func synchronize() throws(StoreError) {
-        // Named, since one of them may be all that stops the checkpoints.
-        var path = directory
-        do throws(SystemError) {
-            if dirty.count > Self.maximumSingleSyncs {
-                try disk.synchronizeFileSystem(of: directory)
-            } else {
-                for key in dirty {
-                    path = directory + "/" + ConversationPath.file(key)
-                    try synchronize(key, at: path)
-                }
-                for folder in newDirectories {
-                    path = folder
-                    try disk.synchronizeDirectory(folder)
-                }
-            }
-        } catch {
-            throw .unavailable(path: path, error)
-        }
-        dirty.removeAll()
-        newDirectories.removeAll()
-    }
-
-    private func synchronize(_ key: ConversationKey, at path: String) throws(SystemError) {
-        if let conversation = open[key] { return try conversation.synchronize() }
-        try disk.synchronize(disk.open(path))
-    }
-
-    /// Takes nothing more: the directory is someone else's from now on.
+    /// Refuses every later call: the directory is another process's from now on.
     mutating func close() {
         isClosed = true
         open.removeAll()
     }
 
-    private mutating func makeOpen(_ key: ConversationKey, creates: Bool) throws(StoreError) {
+    private mutating func makeOpen(_ name: ConversationName, creates: Bool) throws(StoreError) {
         if isClosed { throw .closed }
         uses += 1
-        if let index = open.index(forKey: key) {
+        if let index = open.index(forKey: name) {
             open.values[index].lastUse = uses
             return
         }
-        let name = ConversationPath.file(key)
-        try quarantine.check(name)
-        let path = directory + "/" + name
+        let below = name.path
+        try quarantine.check(below)
+        let path = directory + "/" + below
         if !creates, try !holds(path) { return }
-        var conversation = try openFile(path)
-        if conversation.isNew { newDirectories.insert(Directory.parent(of: path)) }
+        var conversation = try openFile(path, ends.remove(name))
+        if conversation.isNew { unsynced.insert(folders: [Directory.parent(of: path)]) }
         conversation.lastUse = uses
         if open.count >= maximumOpenFiles { closeOldest() }
-        open[key] = conversation
+        open[name] = conversation
     }
 
     private func holds(_ path: String) throws(StoreError) -> Bool {
@@ -277,8 +264,10 @@ struct ConversationPool: Sendable {
     }
 
     /// Most conversations have a folder already, so it is made only when that turns out to be missing.
-    private mutating func openFile(_ path: String) throws(StoreError) -> OpenConversation {
-        do throws(StoreError) { return try OpenConversation(path, on: disk) } catch {
+    private mutating func openFile(
+        _ path: String, _ known: KnownEnds.End?
+    ) throws(StoreError) -> OpenConversation {
+        do throws(StoreError) { return try OpenConversation(path, on: disk, known) } catch {
             let folder = Directory.parent(of: path)
             if Directory.isDirectory(folder) { throw error }
             do throws(SystemError) {
@@ -286,8 +275,8 @@ struct ConversationPool: Sendable {
             } catch {
                 throw .unavailable(path: folder, error)
             }
-            newDirectories.formUnion([directory, Directory.parent(of: folder)])
-            return try OpenConversation(path, on: disk)
+            unsynced.insert(folders: [directory, Directory.parent(of: folder)])
+            return try OpenConversation(path, on: disk, nil)
         }
     }
 
@@ -295,6 +284,40 @@ struct ConversationPool: Sendable {
     private mutating func closeOldest() {
         let uses = open.values.map(\.lastUse).sorted()
         let limit = uses[uses.count / 4]
-        open = open.filter { $0.value.lastUse > limit }
+        open = open.filter { name, conversation in
+            if conversation.lastUse > limit { return true }
+            let end = conversation.end
+            ends.insert(KnownEnds.End(sizeBytes: end.sizeBytes, lastSequence: end.lastSequence), of: name)
+            return false
+        }
     }
+}
+
+/// How the files are synced: in rounds, a few at a time, and without the pool while a sync runs.
+extension ConversationPool {
+    /// Puts everything that was written until now into a round.
+    mutating func beginRound() { unsynced.beginRound() }
+
+    /// The next files of the round; those before them are on disk.
+    mutating func nextSyncs(maximum: Int) -> [ConversationSync] {
+        unsynced.takeFiles(maximum: maximum).map {
+            ConversationSync(path: directory + "/" + $0.path, file: open[$0]?.end.file)
+        }
+    }
+
+    /// Whether a file that was not found is still to be synced; it may have been quarantined meanwhile.
+    func awaitsSync(_ path: String) -> Bool {
+        unsynced.inFlight.contains { directory + "/" + $0.path == path }
+    }
+
+    /// The folders that have new names; all files of the round are on disk.
+    mutating func takeFolders() -> Set<String> { unsynced.takeFolders() }
+
+    /// Ends the round: everything in it is on disk.
+    mutating func endRound() {
+        unsynced.endRound()
+    }
+
+    /// Ends the round: everything in it is in the next.
+    mutating func cancelRound() { unsynced.cancelRound() }
 }

@@ -49,9 +49,7 @@ struct ConversationQuarantine: Sendable {
     }
 
     /// Whether the conversation is one of them.
-    func contains(_ key: ConversationKey) -> Bool {
-        !paths.isEmpty && paths.contains(ConversationPath.file(key))
-    }
+    func contains(_ name: ConversationName) -> Bool { !paths.isEmpty && paths.contains(name.path) }
 
     /// Keeps a line until its conversation is rebuilt.
     mutating func keep(_ entry: ConversationEntry) {
@@ -61,11 +59,12 @@ struct ConversationQuarantine: Sendable {
         waiting[path, default: []].append(entry)
     }
 
-    /// Moves a damaged conversation here, or one that may not be written, and says so; on disk before any checkpoint
-    /// speaks of lines behind the damage.
+    /// Moves a damaged conversation here, or one that may not be written, and logs it.
+    ///
+    /// Returns the error to throw, and the folders that must be synced before a checkpoint covers lines behind the damage.
     mutating func add(
         _ path: String, from conversations: String, _ reason: StoreError, isBeingRebuilt: Bool = false
-    ) throws(StoreError) -> StoreError {
+    ) throws(StoreError) -> (error: StoreError, folders: [String]) {
         let target = directory + "/" + path
         let facts: Logger.Metadata = ["file": "\(target)", "reason": "\(reason)"]
         if isBeingRebuilt {
@@ -85,14 +84,21 @@ struct ConversationQuarantine: Sendable {
             } catch {
                 guard error.isForbidden || error.isMissing else { throw error }
                 // It stays where it is, if it is there, and a rebuild takes it.
-                try AtomicFile.write([], to: target)
+                _ = try File(target, for: .overwriting)
             }
-            try Directory.synchronizeFileSystem(of: directory)
         } catch {
             throw .unavailable(path: target, error)
         }
         paths.insert(path)
-        return .quarantinedConversation(file: target)
+        let changed = Directory.parent(of: conversations + "/" + path)
+        return (.quarantinedConversation(file: target), folders(above: target) + [changed])
+    }
+
+    /// The folders that a new file may have made new names in, up to the data directory.
+    private func folders(above target: String) -> [String] {
+        let folder = Directory.parent(of: target)
+        let business = Directory.parent(of: folder)
+        return [folder, business, directory, Directory.parent(of: directory)]
     }
 
     /// Writes the conversation anew and takes it off the list; the damaged file stays beside it under another name.
@@ -125,7 +131,13 @@ struct ConversationQuarantine: Sendable {
                 if !base.isEmpty { try AtomicFile.write(base, to: source + ".before") }
                 try Directory.remove(source)
             }
-            try Directory.synchronizeFileSystem(of: conversations)
+            let folder = Directory.parent(of: target)
+            for changed in [
+                folder, Directory.parent(of: folder), conversations, Directory.parent(of: source),
+            ]
+            where Directory.isDirectory(changed) {
+                try Directory.synchronize(changed)
+            }
         } catch {
             throw .unavailable(path: source, error)
         }

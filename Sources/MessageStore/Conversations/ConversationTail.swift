@@ -14,11 +14,11 @@ enum ConversationTail {
     /// The last complete lines of a file, at most `maximum`, oldest first and without line feeds, and how
     /// many bytes the complete lines of the file have; what stands behind them is an unfinished line.
     ///
-    /// No more of them than have `maximumBytes` together, but always the last.
+    /// No more of them than have `maximumBytes` together, but always the last. A file that grows is read up to `endBytes`.
     static func lines(
-        of file: File, maximum: Int, maximumBytes: Int = .max
+        of file: File, endingAt endBytes: Int? = nil, maximum: Int, maximumBytes: Int = .max
     ) throws(SystemError) -> (lines: [[UInt8]], completeBytes: Int) {
-        var start = try file.sizeBytes()
+        var start = if let endBytes { endBytes } else { try file.sizeBytes() }
         var bytes: [UInt8] = []
         // Their places in the file, the last one first.
         var feeds: [Int] = []

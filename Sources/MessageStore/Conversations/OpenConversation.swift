@@ -2,96 +2,97 @@ import BalloonPOSIX
 
 /// A conversation's file that is open for appending.
 struct OpenConversation: Sendable {
-    let path: String
     /// Whether the file was made by this opening.
     let isNew: Bool
-    private let file: File
     private let disk: any StoreDisk
-    private var sizeBytes: Int
-    private(set) var lastSequence: Int
+    /// How far the file goes.
+    private(set) var end: ConversationEnd
     /// The lines in the file; read only when a line might be there already.
     private var known: Set<LineIdentity>?
     /// When it was last used, as a count of uses.
     var lastUse: UInt64 = 0
 
     /// Opens or makes the file; cuts an unfinished last line.
-    init(_ path: String, on disk: any StoreDisk) throws(StoreError) {
+    ///
+    /// Reads nothing of a file that is as long as when it was closed, if its end is `known`.
+    init(_ path: String, on disk: any StoreDisk, _ known: KnownEnds.End?) throws(StoreError) {
         self.disk = disk
         do throws(SystemError) {
-            file = try disk.open(path)
-            let (lines, completeBytes) = try ConversationTail.lines(of: file, maximum: 1)
+            let file = try disk.open(path)
             let foundBytes = try file.sizeBytes()
             isNew = foundBytes == 0
-            sizeBytes = completeBytes
-            lastSequence = try ConversationTail.isSound(file, behind: completeBytes) ? 0 : -1
+            if let known, known.sizeBytes == foundBytes {
+                end = ConversationEnd(
+                    file: file, path: path, sizeBytes: foundBytes, lastSequence: known.lastSequence)
+                return
+            }
+            end = ConversationEnd(file: file, path: path, sizeBytes: foundBytes, lastSequence: 0)
+            if isNew { return }
+            let (lines, completeBytes) = try ConversationTail.lines(
+                of: file, endingAt: foundBytes, maximum: 1)
+            var lastSequence = try ConversationTail.isSound(file, behind: completeBytes) ? 0 : -1
             if lastSequence == 0, completeBytes < foundBytes { try disk.truncate(file, to: completeBytes) }
             if lastSequence == 0, let last = lines.last {
                 lastSequence = ConversationLine(last)?.sequence ?? -1
             }
+            end.sizeBytes = completeBytes
+            end.lastSequence = lastSequence
         } catch {
             throw .unavailable(path: path, error)
         }
-        guard lastSequence >= 0 else { throw .damaged(file: path, line: 0) }
-        self.path = path
+        guard end.lastSequence >= 0 else { throw .damaged(file: path, line: 0) }
     }
 
     /// Appends a line with the next sequence number, unless it `mightBeThere` and is; whether it was
     /// appended.
     mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
         if mightBeThere, try identities().contains(entry.identity) { return false }
-        let line = entry.line(sequence: lastSequence + 1)
+        let line = entry.line(sequence: end.lastSequence + 1)
         do throws(SystemError) {
-            try disk.append(line, to: file)
+            try disk.append(line, to: end.file)
         } catch {
             // Without the cut the next opening makes it; until then the file must not be appended to.
-            try? disk.truncate(file, to: sizeBytes)
-            throw .unavailable(path: path, error)
+            try? disk.truncate(end.file, to: end.sizeBytes)
+            throw .unavailable(path: end.path, error)
         }
-        sizeBytes += line.count
-        lastSequence += 1
+        end.sizeBytes += line.count
+        end.lastSequence += 1
         known?.insert(entry.identity)
         return true
     }
 
-    /// The last lines, oldest first.
-    func lines(maximum: Int) throws(StoreError) -> [ConversationLine] {
-        try unread(maximum: maximum, maximumBytes: .max).lines()
-    }
-
-    /// The same, no more than `maximumBytes` of them but the last in any case, to be parsed elsewhere.
-    func unread(maximum: Int, maximumBytes: Int) throws(StoreError) -> UnreadLines {
-        do throws(SystemError) {
-            let (texts, _) = try ConversationTail.lines(
-                of: file, maximum: maximum, maximumBytes: maximumBytes)
-            return UnreadLines(texts: texts, lastSequence: lastSequence, path: path)
-        } catch {
-            throw .unavailable(path: path, error)
-        }
-    }
-
-    /// Waits until the lines are on disk.
-    func synchronize() throws(SystemError) { try disk.synchronize(file) }
-
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
         if let known { return known }
         var found: Set<LineIdentity> = []
-        for line in try lines(maximum: .max) {
-            found.insert(line.identity)
+        if end.lastSequence > 0 {
+            for line in try end.lines(maximum: .max, maximumBytes: .max) { found.insert(line.identity) }
         }
         known = found
         return found
     }
 }
 
-/// The last lines of a conversation as they stand in its file.
-struct UnreadLines: Sendable {
-    let texts: [[UInt8]]
-    let lastSequence: Int
+/// A conversation's file and how far it went at one moment; lines that are appended later do not change what is read.
+struct ConversationEnd: Sendable {
+    let file: File
     let path: String
+    /// The size of the complete lines.
+    fileprivate(set) var sizeBytes: Int
+    /// The number of the last of them.
+    fileprivate(set) var lastSequence: Int
 
-    /// Reads them; a line that is none is damage.
-    func lines() throws(StoreError) -> [ConversationLine] {
-        try parse(texts, lastSequence: lastSequence, path: path)
+    /// The last lines, oldest first; no more than have `maximumBytes` together, but always the last.
+    ///
+    /// A line that is none is damage.
+    func lines(maximum: Int, maximumBytes: Int) throws(StoreError) -> [ConversationLine] {
+        let texts: [[UInt8]]
+        do throws(SystemError) {
+            (texts, _) = try ConversationTail.lines(
+                of: file, endingAt: sizeBytes, maximum: maximum, maximumBytes: maximumBytes)
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        return try parse(texts, lastSequence: lastSequence, path: path)
     }
 }
 

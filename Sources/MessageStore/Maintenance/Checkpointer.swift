@@ -3,11 +3,15 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Syncs conversations behind the journal and notes in it how far they are on disk.
+/// Has conversations synced behind the journal, in rounds, and records in it how far they are on disk.
+///
+/// A round begins some seconds after a line was written, and no sooner than the sync interval after the last one: no file
+/// is synced more often.
 final class Checkpointer: Sendable {
     private struct State {
-        var isArmed = false
         var isClosed = false
+        /// When the last round ended that synced anything.
+        var lastRound: ContinuousClock.Instant?
         /// False once a sync failed, until all that was written since the last checkpoint is written anew.
         var isTrusted = true
         /// Why not, until there are checkpoints again.
@@ -25,35 +29,49 @@ final class Checkpointer: Sendable {
     private static let maximumPause = Duration.seconds(600)
     private let state: Mutex<State>
     private let timers = DispatchQueue(label: "balloon.checkpoints")
+    /// Whether a round is going to begin.
+    private let isArmed = Atomic(false)
     private let interval: Duration
+    private let syncInterval: Duration
     private let conversations: ConversationPartitions
+    private let syncer: ConversationSyncer
     private let journal: Journal
     private let recovery: ConversationRecovery
     private let logger: Logger
 
     init(
-        _ interval: Duration, conversations: ConversationPartitions, journal: Journal,
-        recovery: ConversationRecovery, logger: Logger
+        _ configuration: StoreConfiguration, conversations: ConversationPartitions,
+        syncer: ConversationSyncer, journal: Journal, recovery: ConversationRecovery, logger: Logger
     ) {
+        interval = configuration.checkpointInterval
+        syncInterval = configuration.conversationSyncInterval
         state = Mutex(State(recovery: (.now, interval)))
         self.recovery = recovery
-        self.interval = interval
         self.conversations = conversations
+        self.syncer = syncer
         self.journal = journal
         self.logger = logger
     }
 
-    /// Sees to it that what was just written is synced before long.
+    /// Has a round begin before long; quick while one is going to.
     func noteWrite() {
-        let arms = state.withLock { state in
-            defer { state.isArmed = true }
-            return !state.isArmed && !state.isClosed
+        // Relaxed: the round sees the write, which happened within its partition's lock.
+        if isArmed.load(ordering: .relaxed) || isArmed.exchange(true, ordering: .relaxed) { return }
+        let delay = state.withLock { state -> Duration? in
+            if state.isClosed { return nil }
+            return max(interval, remaining(state))
         }
-        guard arms else { return }
-        timers.asyncAfter(deadline: .now() + interval.dispatchInterval) { [weak self] in
+        guard let delay else { return }
+        timers.asyncAfter(deadline: .now() + delay.dispatchInterval) { [weak self] in
             guard let self else { return }
             Task { await self.run() }
         }
+    }
+
+    /// How long the next round must wait.
+    private func remaining(_ state: State) -> Duration {
+        guard let lastRound = state.lastRound else { return .zero }
+        return max(.zero, lastRound + syncInterval - .now)
     }
 
     /// Says that a line could not be written: once for all that fail together, and now and then again.
@@ -119,12 +137,14 @@ final class Checkpointer: Sendable {
     /// Syncs what was written, then notes it in the journal; one at a time, so that who closes waits for the one under way.
     ///
     /// `isDue` says that one is needed although no line was written since the last.
-    func run(isDue: Bool = false) async {
+    func run(isDue: Bool = false) async { await run(isDue: isDue, isLast: false) }
+
+    private func run(isDue: Bool, isLast: Bool) async {
         let checkpoint = state.withLock { state in
             let earlier = state.latest
             let checkpoint = Task {
                 await earlier?.value
-                await self.makeCheckpoint(isDue: isDue)
+                await self.makeCheckpoint(isDue: isDue, isLast: isLast)
             }
             state.latest = checkpoint
             return checkpoint
@@ -132,20 +152,27 @@ final class Checkpointer: Sendable {
         await checkpoint.value
     }
 
-    /// Makes the last checkpoint.
+    /// Ends a round that runs, and makes the last checkpoint.
     func close() async {
-        await run()
+        syncer.stop()
+        await run(isDue: false, isLast: true)
         state.withLock { $0.isClosed = true }
     }
 
-    private func makeCheckpoint(isDue: Bool) async {
-        state.withLock { $0.isArmed = false }
+    private func makeCheckpoint(isDue: Bool, isLast: Bool) async {
+        isArmed.store(false, ordering: .relaxed)
         guard await recover() else { return }
+        let isEarly = state.withLock { remaining($0) > .zero }
+        if isEarly, !isLast, conversations.hasUnsynced { return noteWrite() }
         // A delivery's lines are written before its finished record, so those of all records up to here are.
         let through = journal.lastRecord
         guard state.withLock({ $0.isTrusted }) else { return }
         do {
-            guard try await conversations.synchronize() || isDue else { return }
+            switch isLast ? try await syncer.finish() : try await syncer.run() {
+            case .empty: if !isDue { return }
+            case .done: state.withLock { $0.lastRound = .now }
+            case .stopped: return
+            }
             try journal.append(
                 JournalBody.checkpoint(through: through, at: .now()), for: .checkpoint(through: through))
             state.withLock { $0.recovery = (.now, interval) }

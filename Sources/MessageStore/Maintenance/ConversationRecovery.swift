@@ -33,29 +33,31 @@ struct ConversationRecovery: Sendable {
     }
 
     private func writeAnew(_ underWay: [Lease], finishedAfter checkpoint: UInt64) throws(StoreError) {
-        var journalled: [ConversationKey: [RecoveredJournal.Recovered]] = [:]
+        var journalled: [ConversationName: [RecoveredJournal.Recovered]] = [:]
         var messages = OpenMessages()
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let message = messages.apply(record, number: number, at: location), number > checkpoint
             else { return }
-            journalled[message.conversation, default: []].append(message)
+            journalled[conversations.name(of: message.conversation), default: []].append(message)
         }
         // An earlier life may have written their lines, or meant to.
-        for message in messages.decided { journalled[message.conversation, default: []].append(message) }
-        let open = Dictionary(grouping: underWay, by: \.conversation)
-        var dirty: Set<ConversationKey> = []
-        for partition in conversations.all {
-            try partition.withPool { pool throws(StoreError) in dirty.formUnion(pool.dirty) }
+        for message in messages.decided {
+            journalled[conversations.name(of: message.conversation), default: []].append(message)
+        }
+        let open = Dictionary(grouping: underWay) { conversations.name(of: $0.conversation) }
+        let dirty = conversations.all.reduce(into: Set()) {
+            $0.formUnion($1.withUnsynced { $0.unsynced.names })
         }
         var failure: StoreError?
-        for key in dirty.union(journalled.keys).union(open.keys) {
-            let partition = conversations.partition(of: key)
+        for name in dirty.union(journalled.keys).union(open.keys) {
+            let partition = conversations.partition(of: name)
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
-                for message in journalled[key] ?? [] { entries += try message.entries(from: reader) }
-                for lease in open[key] ?? [] { entries += try lease.entries(from: reader) }
-                if entries.isEmpty, !dirty.contains(key) { continue }
-                try partition.withPool { pool throws(StoreError) in try pool.writeAnew(key, adding: entries) }
+                for message in journalled[name] ?? [] { entries += try message.entries(from: reader) }
+                for lease in open[name] ?? [] { entries += try lease.entries(from: reader) }
+                if entries.isEmpty, !dirty.contains(name) { continue }
+                try partition.withPool { pool throws(StoreError) in try pool.writeAnew(name, adding: entries)
+                }
             } catch {
                 switch error {
                 case .quarantinedConversation: continue
@@ -64,7 +66,7 @@ struct ConversationRecovery: Sendable {
                 case .unavailable(_, let reason) where reason.isForbidden:
                     // One file's own trouble, until somebody sees to it: no checkpoint waits for that.
                     do throws(StoreError) {
-                        try partition.withPool { pool throws(StoreError) in try pool.setAside(key, error) }
+                        try partition.withPool { pool throws(StoreError) in try pool.setAside(name, error) }
                     } catch { failure = failure ?? error }
                 default: failure = failure ?? error
                 }

@@ -65,7 +65,7 @@ extension Store {
         for path in try StoreVerification.faultyConversations(in: directory).sorted() {
             let isAside: Void? = try leavingRefused { () throws(StoreError) in
                 try conversations.partition(ofPath: path).withPool { pool throws(StoreError) in
-                    try pool.setAside([path])
+                    try pool.setAside(path: path)
                 }
             }
             if isAside == nil { refused.insert(path) }
@@ -83,7 +83,8 @@ extension Store {
                 let result = try leavingRefused { () throws(StoreError) in
                     try conversations.partition(of: entry.conversation).withPool { pool throws(StoreError) in
                         let isNew = try pool.append(entry, mightBeThere: true, keeps: false)
-                        return (isNew: isNew, isAside: !isNew && pool.quarantine.contains(entry.conversation))
+                        let isAside = !isNew && pool.quarantine.paths.contains(path)
+                        return (isNew: isNew, isAside: isAside)
                     }
                 }
                 guard let result else {

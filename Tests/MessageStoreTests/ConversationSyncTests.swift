@@ -1,0 +1,307 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import MessageStore
+
+/// When conversations are synced, and what goes on meanwhile.
+struct ConversationSyncTests {
+    let directory = StoreDirectory()
+
+    private func open(
+        _ disk: SyncDisk, _ change: (inout StoreConfiguration) -> Void = { _ in }
+    ) throws -> Store {
+        try directory.open {
+            $0.disk = disk
+            $0.checkpointInterval = .seconds(3600)
+            change(&$0)
+        }
+    }
+
+    /// Stores, records and finishes a message.
+    private func handle(_ id: String, from customer: CustomerID = customer, in store: Store) async throws {
+        #expect(await store.append(message(id, from: customer)) == .stored)
+        let delivery = try await store.lease()
+        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+        try await store.finish(delivery, result: .handled)
+    }
+
+    private func path(_ customer: CustomerID) -> String {
+        directory.path + "/conversations/" + ConversationFixture.path(business, customer)
+    }
+
+    @Test func `a sync that hangs delays no line and no reading, of its conversation or of another`()
+        async throws
+    {
+        let disk = SyncDisk()
+        let store = try open(disk)
+        try await handle("1", in: store)
+        disk.hold(path(customer))
+        let round = Task { await store.checkpointer.run() }
+        await disk.waitForHeldSync()
+        try await handle("2", in: store)
+        // In the same partition as the other, and in all others.
+        for number in 1...64 {
+            try await handle("a\(number)", from: CustomerID("c\(number)"), in: store)
+            let lines = try store.recentLines(of: business, CustomerID("c\(number)"), maximum: 5)
+            #expect(lines.map(\.id.rawValue) == ["a\(number)"])
+        }
+        let lines = try store.recentLines(of: business, customer, maximum: 5)
+        #expect(lines.map(\.id.rawValue) == ["1", "2"])
+        #expect(store.statistics.quarantinedConversations == 0)
+        disk.release()
+        await round.value
+        await store.close()
+    }
+
+    @Test func `a line that is written while its file is synced waits for the next round`() async throws {
+        let disk = SyncDisk()
+        let store = try open(disk)
+        try await handle("1", in: store)
+        disk.hold(path(customer))
+        let round = Task { await store.checkpointer.run() }
+        await disk.waitForHeldSync()
+        try await handle("2", in: store)
+        disk.release()
+        await round.value
+        #expect(disk.syncs(of: path(customer)) == 1)
+        await store.checkpointer.run()
+        #expect(disk.syncs(of: path(customer)) == 2)
+        await store.checkpointer.run()
+        #expect(disk.syncs(of: path(customer)) == 2)
+        await store.close()
+    }
+
+    @Test func `a checkpoint comes when all files of its round are synced, and covers none that came later`()
+        async throws
+    {
+        let disk = SyncDisk()
+        let store = try open(disk)
+        for number in 1...8 { try await handle("a\(number)", from: CustomerID("c\(number)"), in: store) }
+        let last = store.journal.lastRecord
+        for number in 1...8 { disk.hold(path(CustomerID("c\(number)"))) }
+        let round = Task { await store.checkpointer.run() }
+        for number in 1...8 {
+            await disk.waitForHeldSync()
+            if number == 4 { try await handle("late", from: CustomerID("late"), in: store) }
+            await store.journal.flush()
+            #expect(try directory.records("checkpoint").isEmpty)
+            disk.release()
+        }
+        await round.value
+        await store.journal.flush()
+        #expect(try directory.records("checkpoint").map { $0["through"]?.int } == [Int(last)])
+        #expect(disk.syncs(of: path(CustomerID("late"))) == 0)
+        await store.close()
+    }
+
+    @Test func `no conversation is synced twice within the interval, however often it is written`()
+        async throws
+    {
+        let disk = SyncDisk()
+        let store = try open(disk) { $0.conversationSyncInterval = .seconds(3600) }
+        for number in 1...5 {
+            try await handle("\(number)", in: store)
+            await store.checkpointer.run()
+            #expect(disk.syncs(of: path(customer)) == 1)
+        }
+        await store.journal.flush()
+        #expect(try directory.records("checkpoint").count == 1)
+        await store.close()
+        #expect(disk.syncs(of: path(customer)) == 2)
+    }
+
+    @Test func `the file system is synced as a whole at the end only`() async throws {
+        let disk = SyncDisk()
+        let store = try open(disk) {
+            $0.maximumOpenConversations = 16
+            $0.maximumConversationSyncsPerSecond = 100_000
+        }
+        for number in 1...70 { try await handle("a\(number)", from: CustomerID("c\(number)"), in: store) }
+        await store.checkpointer.run()
+        #expect(disk.fileSystemSyncs == 0)
+        for number in 1...70 { #expect(disk.syncs(of: path(CustomerID("c\(number)"))) == 1) }
+        // The folder of each file, that of the business, and that of all.
+        #expect(
+            disk.folderSyncs.isSuperset(of: [
+                directory.path + "/conversations/b", directory.path + "/conversations",
+            ]))
+        for number in 1...70 {
+            #expect(disk.folderSyncs.contains(Directory.parent(of: path(CustomerID("c\(number)")))))
+        }
+        for number in 1...70 { try await handle("b\(number)", from: CustomerID("c\(number)"), in: store) }
+        await store.close()
+        #expect(disk.fileSystemSyncs == 1)
+        for number in 1...70 { #expect(disk.syncs(of: path(CustomerID("c\(number)"))) == 1) }
+        #expect(try directory.records("checkpoint").count == 2)
+    }
+
+    @Test func `closing ends a round that pauses, and misses nothing`() async throws {
+        let disk = SyncDisk()
+        let store = try open(disk) { $0.maximumConversationSyncsPerSecond = 1 }
+        for number in 1...20 { try await handle("a\(number)", from: CustomerID("c\(number)"), in: store) }
+        let round = Task { await store.checkpointer.run() }
+        await store.close()
+        await round.value
+        for number in 1...20 { #expect(disk.syncs(of: path(CustomerID("c\(number)"))) >= 1) }
+        #expect(try directory.records("checkpoint").count == 1)
+    }
+
+    @Test func `a conversation that is quarantined during a round is not made anew by its sync`() async throws
+    {
+        let disk = SyncDisk()
+        // One open file in each partition: the others are opened for their sync.
+        let store = try open(disk) { $0.maximumOpenConversations = 1 }
+        let others = (1...40).map { CustomerID("c\($0)") }
+        for other in others { try await handle("a-\(other)", from: other, in: store) }
+        for other in others { disk.hold(path(other)) }
+        let round = Task { await store.checkpointer.run() }
+        await disk.waitForHeldSync()
+        let waiting = try #require(others.last { disk.arrivedSyncs(of: path($0)) == 0 && $0 != others.last })
+        try File(path(waiting), for: .overwriting).write(Array("broken".utf8), at: 0)
+        #expect(throws: StoreError.self) { try store.recentLines(of: business, waiting, maximum: 5) }
+        #expect(store.statistics.quarantinedConversations == 1)
+        disk.releaseAll()
+        await round.value
+        #expect(!Directory.exists(path(waiting)))
+        #expect(store.statistics.checkpointFailure == nil)
+        let damaged = directory.path + "/damaged"
+        #expect(disk.folderSyncs.isSuperset(of: [damaged, damaged + "/b", directory.path]))
+        #expect(try await store.rebuild().lostLines == 0)
+        #expect(try store.recentLines(of: business, waiting, maximum: 5).count == 1)
+        await store.close()
+    }
+
+    @Test func `syncs keep their rate while messages come in, and do not wait while none do`() {
+        let start = ContinuousClock.now
+        var now = start
+        var pace = SyncPace(maximumPerSecond: 200, lastRecord: 1, at: now)
+        #expect(pace.batch == 20)
+        var synced: [(Duration, Int)] = []
+        for record in UInt64(2)..<100 {
+            synced.append((now - start, pace.batch))
+            // Each batch takes 3 ms.
+            now += .milliseconds(3)
+            now += pace.pause(behind: pace.batch, lastRecord: record, at: now)
+        }
+        for (begin, _) in synced {
+            let within = synced.filter { $0.0 >= begin && $0.0 < begin + .seconds(1) }
+            #expect(within.reduce(0) { $0 + $1.1 } <= 200)
+        }
+        // A disk that is slower than the rate is not waited for twice.
+        now += .seconds(5)
+        #expect(pace.pause(behind: 20, lastRecord: 100, at: now) == .zero)
+        now += .milliseconds(999)
+        #expect(pace.pause(behind: 400, lastRecord: 100, at: now) == .milliseconds(1001))
+        now += .milliseconds(1001)
+        #expect(pace.pause(behind: 400, lastRecord: 100, at: now) == .zero)
+    }
+
+    @Test func `what is known of closed files is bounded, and the last that were closed are known`() {
+        var ends = KnownEnds(maximumCount: 100)
+        let names = (0..<1000).map {
+            ConversationName(ConversationKey(business: business, customer: CustomerID("c\($0)")), in: "b")
+        }
+        for (number, name) in names.enumerated() {
+            ends.insert(KnownEnds.End(sizeBytes: number, lastSequence: number), of: name)
+        }
+        #expect(names.suffix(50).allSatisfy { ends.remove($0) != nil })
+        #expect(names.dropLast(100).allSatisfy { ends.remove($0) == nil })
+        #expect(names.suffix(50).allSatisfy { ends.remove($0) == nil })
+    }
+
+    @Test func `a closed file that somebody made longer is read again`() async throws {
+        let store = try open(SyncDisk()) { $0.maximumOpenConversations = 1 }
+        let others = (1...40).map { CustomerID("c\($0)") }
+        for other in others { try await handle("a-\(other)", from: other, in: store) }
+        try File(path(others[0]), for: .appending).append(Array("{\"seq\":2,\"at".utf8))
+        try await handle("b", from: others[0], in: store)
+        let lines = try store.recentLines(of: business, others[0], maximum: 5)
+        #expect(lines.map(\.id.rawValue) == ["a-c1", "b"])
+        await store.close()
+    }
+
+    @Test(arguments: ["a884eddf-0c47-4b3e-9c1f-3f2d7c1e5a60", "../x", "ü", "b"])
+    func `a file's name is the documented path, and is read from it`(_ id: String) {
+        let key = ConversationKey(business: BusinessID(id), customer: CustomerID("urn:mbid:AQ\(id)"))
+        let name = ConversationName(key, in: ConversationPath.business(key.business))
+        #expect(name.path == ConversationPath.file(key))
+        #expect(ConversationName(path: name.path) == name)
+        #expect(ConversationName(path: "b/" + name.path) == nil)
+        #expect(ConversationName(path: String(name.path.dropLast())) == nil)
+    }
+}
+
+/// A disk that counts the syncs of conversations, and lets those of some files not end until they are released.
+private final class SyncDisk: StoreDisk {
+    private struct State {
+        var paths: [ObjectIdentifier: (file: File, path: String)] = [:]
+        var held: Set<String> = []
+        var arrived: [String: Int] = [:]
+        var ended: [String: Int] = [:]
+        var folders: Set<String> = []
+        var fileSystems = 0
+        var releasesAll = false
+    }
+
+    private let state = Mutex(State())
+    private let gate = DispatchSemaphore(value: 0)
+    private let arrivals: AsyncStream<Void>
+    private let arrival: AsyncStream<Void>.Continuation
+    private let disk = SystemDisk()
+
+    init() { (arrivals, arrival) = AsyncStream.makeStream() }
+
+    /// Lets the next sync of a file not end until ``release()``.
+    func hold(_ path: String) { state.withLock { _ = $0.held.insert(path) } }
+    func release() { gate.signal() }
+    func releaseAll() {
+        state.withLock { $0.held = [] }
+        gate.signal()
+    }
+    func waitForHeldSync() async { for await _ in arrivals { return } }
+
+    func syncs(of path: String) -> Int { state.withLock { $0.ended[path] ?? 0 } }
+    func arrivedSyncs(of path: String) -> Int { state.withLock { $0.arrived[path] ?? 0 } }
+    var folderSyncs: Set<String> { state.withLock { $0.folders } }
+    var fileSystemSyncs: Int { state.withLock { $0.fileSystems } }
+
+    func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
+
+    func open(_ path: String) throws(SystemError) -> File { try known(disk.open(path), path) }
+
+    func openExisting(_ path: String) throws(SystemError) -> File { try known(disk.openExisting(path), path) }
+
+    private func known(_ file: File, _ path: String) -> File {
+        state.withLock { $0.paths[ObjectIdentifier(file)] = (file, path) }
+        return file
+    }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try disk.append(bytes, to: file) }
+
+    func synchronize(_ file: File) throws(SystemError) {
+        guard let path = state.withLock({ $0.paths[ObjectIdentifier(file)]?.path }) else {
+            return try disk.synchronize(file)
+        }
+        let isHeld = state.withLock { state in
+            state.arrived[path, default: 0] += 1
+            return state.held.remove(path) != nil
+        }
+        if isHeld {
+            arrival.yield()
+            gate.wait()
+        }
+        try disk.synchronize(file)
+        state.withLock { $0.ended[path, default: 0] += 1 }
+    }
+
+    func synchronizeDirectory(_ path: String) throws(SystemError) {
+        state.withLock { _ = $0.folders.insert(path) }
+    }
+
+    func synchronizeFileSystem(of path: String) throws(SystemError) {
+        state.withLock { $0.fileSystems += 1 }
+    }
+}
