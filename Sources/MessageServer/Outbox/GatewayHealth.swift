@@ -1,0 +1,405 @@
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// Decides from the gateway's answers whether replies are sent, and which one is tried to find out: a value, without effects.
+///
+/// ```
+///              401/403, also with a fresh token            neither is accepted
+///   sending ───────────────────────────────────> asking ─────────────────────────> paused
+///      ^                                          │  │                               │
+///      │   another conversation of the business   │  │  another business is accepted │
+///      ├── is accepted: the reply is refused ─────┘  └─ the business is paused       │
+///      └──────────────────────── a reply is accepted ────────────────────────────────┘
+/// ```
+///
+/// Twenty replies in a row that met an outage, over several conversations, lead from sending to paused too. While paused
+/// one reply is tried at a time, 1 to 60 seconds apart; each is the first of another conversation where there is one.
+struct GatewayHealth: Sendable {
+    /// A reply that is being tried.
+    struct Attempt: Sendable, Hashable {
+        let id: ReplyID
+        let business: BusinessID
+        let customer: CustomerID
+        let begunAt: Timestamp
+        /// Whether it is tried to find out something, in the order in which it was handed out.
+        var probe: Probe?
+    }
+
+    /// What an attempt is to find out.
+    enum Probe: Sendable, Hashable {
+        /// Whether the 401 or 403 was about another reply.
+        case question
+        /// Whether the gateway accepts replies again.
+        case pause
+        /// Whether it accepts those of this business again.
+        case business(BusinessID)
+    }
+
+    /// How an attempt ended.
+    enum Answer: Sendable, Equatable {
+        case accepted
+        /// 401 or 403, also with a fresh token.
+        case credentialRefused(status: Int, reason: String)
+        case outage(reason: String, retryAfter: Duration?)
+        /// The gateway refused this message for itself.
+        case messageRefused
+        /// Nothing is known of the gateway: it was not asked, or a file was the trouble.
+        case unsent
+    }
+
+    /// What is to be done about a reply whose attempt ended.
+    enum Action: Sendable, Equatable {
+        /// It keeps its lease until the question is answered.
+        case hold(ReplyID)
+        /// It goes back to its place and is tried again, without an attempt that counts.
+        case release(ReplyID)
+        /// It ends as refused.
+        case refuse(ReplyID, status: Int, reason: String)
+        /// Replies leave again: of the business, or of all.
+        case resumed(BusinessID?)
+    }
+
+    /// Which reply is to be leased now.
+    enum Next: Sendable, Equatable {
+        case lease(OutboxSelection, probe: Probe?)
+        /// None before this moment, or before an attempt has ended.
+        case wait(until: Timestamp?)
+    }
+
+    /// A 401 or 403 of which it is not known yet what it is about.
+    private struct Question: Sendable {
+        let suspect: Attempt
+        let status: Int
+        let reason: String
+        var asksOtherBusinesses = false
+        var isProbing = false
+        /// How many probes told nothing.
+        var inconclusive = 0
+    }
+
+    private enum Phase: Sendable {
+        case sending
+        case asking(Question)
+        case paused(OutboxPause)
+
+        var isSending: Bool { if case .sending = self { true } else { false } }
+    }
+
+    private struct Acceptance: Sendable {
+        let customer: CustomerID
+        let begunAt: Timestamp
+    }
+
+    static let maximumFailures = 20
+    private static let minimumFailingConversations = 2
+    /// So many probes may tell nothing before the question goes on without them.
+    private static let maximumInconclusive = 3
+    /// For how long an acceptance says that the credential was not the reason.
+    private static let evidenceLifetime = Duration.seconds(60)
+    /// Of so many replies it is remembered that they met a 401 or 403.
+    private static let maximumRefusals = 256
+
+    private var phase = Phase.sending
+    private var pausedBusinesses: [BusinessID: OutboxPause] = [:]
+    private var failures = 0
+    private var failingConversations: Set<Attempt.Conversation> = []
+    private var refusals: [ReplyID: Timestamp] = [:]
+    private var acceptances: [BusinessID: Acceptance] = [:]
+
+    /// What is to be leased now; to be asked before every lease.
+    mutating func next(at now: Timestamp) -> Next {
+        switch phase {
+        case .asking(let question):
+            guard !question.isProbing else { return .wait(until: nextReport) }
+            let suspect = question.suspect
+            let selection: OutboxSelection =
+                question.asksOtherBusinesses
+                ? .anotherBusiness(than: Set(pausedBusinesses.keys).union([suspect.business]))
+                : .anotherConversation(of: suspect.business, than: suspect.customer)
+            return .lease(selection, probe: .question)
+        case .paused(let pause):
+            guard !pause.isProbing else { return .wait(until: nextReport) }
+            guard pause.probeAt <= now else { return .wait(until: earliest(pause.probeAt, nextReport)) }
+            return .lease(.anotherBusiness(than: Set(pausedBusinesses.keys)), probe: .pause)
+        case .sending:
+            guard !pausedBusinesses.isEmpty else { return .lease(.any(), probe: nil) }
+            let due = pausedBusinesses.first { !$0.value.isProbing && $0.value.probeAt <= now }
+            if let due {
+                return .lease(.anotherConversation(of: due.key, than: nil), probe: .business(due.key))
+            }
+            return .lease(.any(excludingBusinesses: Set(pausedBusinesses.keys)), probe: nil)
+        }
+    }
+
+    /// When something must be looked at although no attempt ended and no reply came; nil when nothing.
+    var nextLook: Timestamp? {
+        var next = nextReport
+        if case .paused(let pause) = phase, !pause.isProbing { next = earliest(next, pause.probeAt) }
+        if case .sending = phase {
+            for pause in pausedBusinesses.values where !pause.isProbing {
+                next = earliest(next, pause.probeAt)
+            }
+        }
+        return next
+    }
+
+    /// A reply was leased for this probe.
+    mutating func begin(_ probe: Probe?) {
+        switch (probe, phase) {
+        case (nil, _): break
+        case (.question, .asking(var question)):
+            question.isProbing = true
+            phase = .asking(question)
+        case (.pause, .paused(var pause)):
+            pause.isProbing = true
+            phase = .paused(pause)
+        case (.business(let business), _): pausedBusinesses[business]?.isProbing = true
+        // The phase changed meanwhile: the attempt is as any other.
+        case (.question, _), (.pause, _): break
+        }
+    }
+
+    /// No reply was there to be leased for this probe.
+    mutating func foundNothing(for probe: Probe, at now: Timestamp) -> [Action] {
+        switch (probe, phase) {
+        case (.question, .asking(var question)):
+            guard question.asksOtherBusinesses else {
+                question.asksOtherBusinesses = true
+                phase = .asking(question)
+                return []
+            }
+            return pause(after: question, at: now)
+        case (.pause, .paused): return []
+        case (.business(let business), _): pausedBusinesses[business]?.backOff(at: now)
+        case (.question, _), (.pause, _): break
+        }
+        return []
+    }
+
+    /// Takes in how an attempt ended.
+    mutating func decide(_ attempt: Attempt, _ answer: Answer, at now: Timestamp) -> [Action] {
+        switch answer {
+        case .accepted, .messageRefused, .credentialRefused: (failures, failingConversations) = (0, [])
+        case .outage: countFailure(attempt)
+        case .unsent: break
+        }
+        if case .accepted = answer { remember(attempt) }
+        switch (attempt.probe, phase) {
+        case (.question, .asking(let question)) where question.isProbing:
+            return decide(question, attempt, answer, at: now)
+        case (.pause, .paused(let pause)) where pause.isProbing:
+            return decide(pause, attempt, answer, at: now)
+        case (.business(let business), _) where pausedBusinesses[business]?.isProbing == true:
+            return decide(business, attempt, answer, at: now)
+        default: return decide(attempt, answer, at: now, isSending: phase.isSending)
+        }
+    }
+
+    /// An attempt that was to find out nothing.
+    private mutating func decide(
+        _ attempt: Attempt, _ answer: Answer, at now: Timestamp, isSending: Bool
+    ) -> [Action] {
+        switch answer {
+        case .accepted, .messageRefused, .unsent: return []
+        case .outage(let reason, _):
+            let isOutage =
+                failures >= Self.maximumFailures
+                && failingConversations.count >= Self.minimumFailingConversations
+            if isSending, isOutage { phase = .paused(OutboxPause(.outage(reason: reason), at: now)) }
+            return []
+        case .credentialRefused(let status, let reason):
+            let isAboutMessage = isAboutMessage(attempt, at: now)
+            recordRefusal(of: attempt, at: now)
+            if isAboutMessage { return [forget(attempt, status, reason)] }
+            guard isSending, pausedBusinesses[attempt.business] == nil else { return [.release(attempt.id)] }
+            phase = .asking(Question(suspect: attempt, status: status, reason: reason))
+            return [.hold(attempt.id)]
+        }
+    }
+
+    private mutating func decide(
+        _ question: Question, _ attempt: Attempt, _ answer: Answer, at now: Timestamp
+    ) -> [Action] {
+        var question = question
+        question.isProbing = false
+        let suspect = question.suspect
+        switch answer {
+        case .accepted where question.asksOtherBusinesses:
+            phase = .sending
+            pausedBusinesses[suspect.business] = OutboxPause(
+                .refused(status: question.status, reason: question.reason), at: now)
+            return [.release(suspect.id)]
+        case .accepted:
+            phase = .sending
+            return [forget(suspect, question.status, question.reason)]
+        case .credentialRefused:
+            recordRefusal(of: attempt, at: now)
+            guard question.asksOtherBusinesses else {
+                question.asksOtherBusinesses = true
+                question.inconclusive = 0
+                phase = .asking(question)
+                return [.release(attempt.id)]
+            }
+            return [.release(attempt.id)] + pause(after: question, at: now)
+        case .outage, .messageRefused, .unsent:
+            question.inconclusive += 1
+            if question.inconclusive >= Self.maximumInconclusive {
+                if question.asksOtherBusinesses { return pause(after: question, at: now) }
+                question.asksOtherBusinesses = true
+                question.inconclusive = 0
+            }
+            phase = .asking(question)
+            return []
+        }
+    }
+
+    private mutating func decide(
+        _ pause: OutboxPause, _ attempt: Attempt, _ answer: Answer, at now: Timestamp
+    ) -> [Action] {
+        var pause = pause
+        defer { if case .paused = phase { phase = .paused(pause) } }
+        switch answer {
+        case .accepted:
+            phase = .sending
+            return [.resumed(nil)]
+        case .messageRefused:
+            // The gateway answers; whether it has looked at the credential is not known.
+            if case .outage = pause.cause {
+                phase = .sending
+                return [.resumed(nil)]
+            }
+            pause.backOff(at: now)
+        case .credentialRefused(let status, let reason):
+            recordRefusal(of: attempt, at: now)
+            pause.cause = .refused(status: status, reason: reason)
+            pause.backOff(at: now)
+            return [.release(attempt.id)]
+        case .outage(let reason, let retryAfter):
+            pause.cause = .outage(reason: reason)
+            pause.backOff(at: now, atLeast: retryAfter)
+        case .unsent: pause.probeAgain(at: now)
+        }
+        return []
+    }
+
+    private mutating func decide(
+        _ business: BusinessID, _ attempt: Attempt, _ answer: Answer, at now: Timestamp
+    ) -> [Action] {
+        switch answer {
+        case .accepted:
+            pausedBusinesses[business] = nil
+            return [.resumed(business)]
+        case .credentialRefused:
+            recordRefusal(of: attempt, at: now)
+            pausedBusinesses[business]?.backOff(at: now)
+            return [.release(attempt.id)]
+        case .outage(_, let retryAfter):
+            pausedBusinesses[business]?.backOff(at: now, atLeast: retryAfter)
+            return decide(attempt, answer, at: now, isSending: phase.isSending)
+        case .messageRefused: pausedBusinesses[business]?.backOff(at: now)
+        case .unsent: pausedBusinesses[business]?.probeAgain(at: now)
+        }
+        return []
+    }
+
+    /// Nothing was accepted: the credential, or whatever refuses in Apple's name, is the reason.
+    private mutating func pause(after question: Question, at now: Timestamp) -> [Action] {
+        phase = .paused(OutboxPause(.refused(status: question.status, reason: question.reason), at: now))
+        return [.release(question.suspect.id)]
+    }
+
+    /// Whether a reply was refused before and after another conversation's of the same business was accepted.
+    ///
+    /// So one reply that Apple refuses does not pause the others again and again when few are sent.
+    private func isAboutMessage(_ attempt: Attempt, at now: Timestamp) -> Bool {
+        guard let earlier = refusals[attempt.id], let acceptance = acceptances[attempt.business],
+            acceptance.customer != attempt.customer
+        else { return false }
+        return earlier <= acceptance.begunAt
+            && now <= acceptance.begunAt.advanced(by: Self.evidenceLifetime)
+    }
+
+    private mutating func forget(_ attempt: Attempt, _ status: Int, _ reason: String) -> Action {
+        refusals[attempt.id] = nil
+        return .refuse(attempt.id, status: status, reason: reason)
+    }
+
+    /// An acceptance is remembered only where a refusal may be compared with it.
+    private mutating func remember(_ attempt: Attempt) {
+        refusals[attempt.id] = nil
+        if refusals.isEmpty {
+            acceptances = [:]
+        } else {
+            acceptances[attempt.business] = Acceptance(customer: attempt.customer, begunAt: attempt.begunAt)
+        }
+    }
+
+    private mutating func recordRefusal(of attempt: Attempt, at now: Timestamp) {
+        // Those that are forgotten are asked about anew.
+        if refusals.count >= Self.maximumRefusals { refusals = [:] }
+        refusals[attempt.id] = now
+    }
+
+    private mutating func countFailure(_ attempt: Attempt) {
+        failures = min(failures + 1, Self.maximumFailures)
+        if failingConversations.count < Self.minimumFailingConversations {
+            failingConversations.insert(attempt.conversation)
+        }
+    }
+}
+
+extension GatewayHealth {
+    /// A pause that is in force.
+    struct Report: Sendable, Equatable {
+        /// Nil when no business's replies are sent.
+        let business: BusinessID?
+        let cause: OutboxPause.Cause
+        let since: Timestamp
+    }
+
+    /// All pauses, that of all businesses first.
+    var pauses: [Report] {
+        var reports: [Report] = []
+        if case .paused(let pause) = phase {
+            reports.append(Report(business: nil, cause: pause.cause, since: pause.since))
+        }
+        return reports
+            + pausedBusinesses.sorted { $0.key.rawValue < $1.key.rawValue }
+            .map { Report(business: $0.key, cause: $0.value.cause, since: $0.value.since) }
+    }
+
+    /// The pauses that are to be reported now, each once a minute.
+    mutating func reports(at now: Timestamp) -> [Report] {
+        var due: [Report] = []
+        if case .paused(var pause) = phase, pause.isReportDue(at: now) {
+            phase = .paused(pause)
+            due.append(Report(business: nil, cause: pause.cause, since: pause.since))
+        }
+        for (business, pause) in pausedBusinesses where pause.nextReport <= now {
+            guard pausedBusinesses[business]?.isReportDue(at: now) == true else { continue }
+            due.append(Report(business: business, cause: pause.cause, since: pause.since))
+        }
+        return due
+    }
+
+    private var nextReport: Timestamp? {
+        var next = pausedBusinesses.values.map(\.nextReport).min()
+        if case .paused(let pause) = phase { next = earliest(next, pause.nextReport) }
+        return next
+    }
+}
+
+extension GatewayHealth.Attempt {
+    struct Conversation: Sendable, Hashable {
+        let business: BusinessID
+        let customer: CustomerID
+    }
+
+    var conversation: Conversation { Conversation(business: business, customer: customer) }
+}
+
+private func earliest(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {
+    guard let one, let other else { return one ?? other }
+    return min(one, other)
+}

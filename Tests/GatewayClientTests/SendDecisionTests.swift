@@ -1,0 +1,78 @@
+import BalloonPOSIX
+import BalloonTransport
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct SendDecisionTests {
+    private func refused(_ call: GatewayCall, _ status: Int) -> SendDecision {
+        SendDecision(.refused(call, status: status, reason: GatewayReason(Array("why".utf8))))
+    }
+
+    @Test(arguments: [400, 404, 413, 405, 422])
+    func `a status about the message refuses the reply`(_ status: Int) {
+        #expect(refused(.message, status) == .refused(status: status, reason: "why"))
+    }
+
+    @Test(arguments: [GatewayCall.message, .authenticate, .preUpload, .encodePayload], [401, 403])
+    func `401 and 403 of the gateway are about the credential`(_ call: GatewayCall, _ status: Int) {
+        #expect(refused(call, status) == .credentialRefused(status: status, reason: "why"))
+    }
+
+    @Test(arguments: [401, 403])
+    func `401 and 403 of an upload host only back off`(_ status: Int) {
+        guard case .wait(_, nil, isOutage: false) = refused(.upload, status) else {
+            Issue.record("\(refused(.upload, status))")
+            return
+        }
+    }
+
+    @Test(arguments: [301, 302, 407])
+    func `an answer of something other than the gateway is an outage`(_ status: Int) {
+        guard case .wait(_, nil, isOutage: true) = refused(.message, status) else {
+            Issue.record("\(refused(.message, status))")
+            return
+        }
+    }
+
+    @Test(arguments: [408, 429, 500, 503])
+    func `a failure that passes backs off for as long as the gateway asks`(_ status: Int) {
+        let error = GatewayError.unavailable(.message, status: status, attempts: 1, retryAfter: .seconds(7))
+        #expect(
+            SendDecision(error) == .wait(reason: "\(error)", atLeast: .seconds(7), isOutage: true))
+        let upload = GatewayError.unavailable(.upload, status: status, attempts: 1)
+        #expect(SendDecision(upload) == .wait(reason: "\(upload)", atLeast: nil, isOutage: false))
+    }
+
+    @Test(arguments: [
+        TransportError.hostUnresolved, .connectionFailed, .tlsFailed(code: 1), .timedOut,
+        .interrupted(code: 1), .failed(code: 1), .certificateRefused, .schemeRefused, .addressRefused,
+    ])
+    func `a failure of the network is an outage`(_ failure: TransportError) {
+        let error = GatewayError.unreachable(.message, failure, attempts: 1)
+        #expect(SendDecision(error) == .wait(reason: "\(error)", atLeast: nil, isOutage: true))
+    }
+
+    @Test(arguments: [
+        GatewayError.payloadTooLarge(maximumBytes: 1), .referenceMalformed(field: "key"),
+        .unreachable(.message, .requestInvalid, attempts: 1),
+        .unreachable(.message, .responseTooLarge(maximumBytes: 1), attempts: 1),
+    ])
+    func `what only sending finds out refuses the reply`(_ error: GatewayError) {
+        #expect(SendDecision(error) == .refused(status: nil, reason: "\(error)"))
+    }
+
+    @Test(arguments: [
+        GatewayError.answerMalformed(.preUpload), .downloadRefused(.host, host: "a.example"),
+        .lengthMismatch(expectedBytes: 1, actualBytes: 2), .deadlineExceeded,
+        .unreachable(.upload, .contentFailed, attempts: 1), .notKept(SystemError("write", code: 5)),
+    ])
+    func `trouble with a file backs off and says nothing of the gateway`(_ error: GatewayError) {
+        #expect(SendDecision(error) == .wait(reason: "\(error)", atLeast: nil, isOutage: false))
+    }
+
+    @Test func `a cancelled attempt leaves the reply queued`() {
+        #expect(SendDecision(.cancelled) == .interrupted)
+        #expect(SendDecision(.unreachable(.message, .cancelled, attempts: 1)) == .interrupted)
+    }
+}
