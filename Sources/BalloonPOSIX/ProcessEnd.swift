@@ -11,6 +11,9 @@ package enum ProcessEnd {
     /// Something outside is not there now (`EX_TEMPFAIL`).
     package static let temporaryFailure: Int32 = 75
 
-    /// Ends the process at once.
+    /// Ends the process in order: what libraries registered for its end is run, and may wait.
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
+
+    /// Ends the process at once: nothing is run or written any more, so that nothing can hold it up.
+    package static func exitAtOnce(_ status: Int32) -> Never { Glibc._exit(status) }
 }

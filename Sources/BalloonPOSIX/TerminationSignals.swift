@@ -8,8 +8,8 @@ package final class TerminationSignals {
 
     /// Takes both signals over and calls `first` on the first of either; ignores SIGPIPE.
     ///
-    /// Returns when no signal can be lost any more. A second signal exits with 128 + its number, as a process that died
-    /// of it would.
+    /// Returns when no signal can be lost any more. A second signal ends the process at once, whatever `first` waits for,
+    /// with the status 128 + its number, as a process that died of it would have.
     package init(first: @escaping @Sendable () -> Void) {
         sources = Self.sources([SIGTERM, SIGINT]) { _ in first() }
     }
@@ -26,10 +26,13 @@ package final class TerminationSignals {
         // A peer that went away is an error of the call that wrote to it, not the end of the process.
         _ = signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "balloon.signals")
+        let ending = DispatchQueue(label: "balloon.ending")
         let seen = OnceFlag()
         return numbers.map { number in
             SignalSource(number, on: queue) {
-                if seen.take() { first(128 + number) } else { exit(128 + number) }
+                guard seen.take() else { ProcessEnd.exitAtOnce(128 + number) }
+                // On a queue of its own: the second signal must find this one free.
+                ending.async { first(128 + number) }
             }
         }
     }

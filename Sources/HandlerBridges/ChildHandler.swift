@@ -90,7 +90,8 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         }
     }
 
-    /// Ends the process: its input closes, then SIGTERM, then SIGKILL, each after its time.
+    /// Ends the process: its input closes, then SIGTERM, then SIGKILL, each after its time; SIGKILL at once when the task
+    /// is cancelled.
     package func shutdown() async {
         gate.closeForGood()
         let (session, supervisor, pause) = state.withLock { state in
@@ -98,8 +99,13 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
             return (state.session, state.supervisor, state.pause)
         }
         pause?.cancel()
-        await session?.stop()
-        await supervisor?.value
+        await withTaskCancellationHandler {
+            await session?.stop()
+            await supervisor?.value
+        } onCancel: {
+            // Nobody waits for it: the process has no say in its end.
+            Task { await session?.kill() }
+        }
     }
 
     /// Ends the process and starts it at once, even when the breaker is open.

@@ -62,15 +62,16 @@ package final class RunningServer: Sendable {
             logger: logger)
         let webhook = WebhookRoute.make(
             configuration, isServed: { registry.contains($0) }, store: store, observer: observer)
-        let health = HealthRoutes.make(store: store) { isDraining.isSet }
+        let health = { HealthRoutes.make(for: $0, store: store) { isDraining.isSet } }
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
-                    configuration.listen, routes: [webhook] + health, limits: configuration.http, tls: tls)
+                    configuration.listen, routes: [webhook] + health(.everybody), limits: configuration.http,
+                    tls: tls)
             ]
                 + ControlRoutes.listeners(
                     configuration.dataDirectory, store,
-                    others: health + HandlerRoutes.make(registry)
+                    others: health(.operators) + HandlerRoutes.make(registry)
                         + [SendRoute(deliveries: deliveries, registry: registry).route], logger),
             shards: configuration.limits.shards, logger: logger,
             describeRefusal: RefusedReads(observer).describe)
@@ -100,7 +101,7 @@ package final class RunningServer: Sendable {
             // The control socket is nobody's to connect to but the commands of this machine.
             return Array(try await http.start().prefix(1))
         } catch {
-            await stop(within: .zero)
+            await stop(within: configuration.shutdownTime, grace: .zero)
             throw error
         }
     }
@@ -115,6 +116,7 @@ package final class RunningServer: Sendable {
         do throws(ConfigurationError) {
             let wanted = try load()
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
+            if isDraining.isSet { return }
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
@@ -149,33 +151,74 @@ package final class RunningServer: Sendable {
         }
     }
 
-    /// Stops: no new connections, requests and deliveries under way may end within `grace`, then everything is synced.
-    package func stop(within grace: Duration) async {
+    /// What would be left if the process ended now.
+    package var leftover: Leftover {
+        Leftover(
+            connections: http.connectionCount, handlerCalls: registry.callCount,
+            pendingDeliveries: store.statistics.pendingDeliveries)
+    }
+
+    /// Stops within `limit`, whatever a handler, a download, a reload or the disk does; false when something was left.
+    ///
+    /// No new connections; requests and deliveries in flight may end within `grace`: unless said otherwise, until five
+    /// seconds before the limit, or until half of a limit below ten. Then deliveries are cancelled, handlers end, and the
+    /// store is synced and closed.
+    @discardableResult
+    package func stop(within limit: Duration, grace: Duration? = nil) async -> Bool {
+        let times = StopTimes(limit, grace: grace)
+        return await Task { await stop(times) }.value(within: limit) ?? false
+    }
+
+    private func stop(_ times: StopTimes) async -> Bool {
         isDraining.set()
         // What the disk holds up goes on after a restart: nobody waits for it.
         if store.isHeldUp { deliveries.outcomes.giveUp() }
-        await http.stop(within: grace)
+        await http.stop(within: times.grace)
         // Lanes end when the store leases no more; what they have leased may still be brought to an end.
         store.stopLeasing()
         registry.stopWaiting()
         sweeping.withLock { $0?.cancel() }
-        if let task = work.withLock({ $0 }) {
-            let deadline = Task {
-                // Cancelled when the deliveries have ended in time.
-                guard (try? await Task.sleep(for: grace)) != nil else { return }
-                task.cancel()
-            }
-            await task.value
-            deadline.cancel()
-        }
+        let haveEnded = await endDeliveries(times)
         let left = store.statistics.pendingDeliveries
         if left > 0 {
             logger.notice(
                 "deliveries that are not finished go on after a restart", metadata: ["count": "\(left)"])
         }
-        await registry.shutdown()
         await store.close()
+        return haveEnded
     }
+
+    /// Waits for the deliveries and ends the handlers; false when some delivery does not end even when it is cancelled.
+    private func endDeliveries(_ times: StopTimes) async -> Bool {
+        let task = work.withLock { $0 } ?? Task {}
+        let isInTime = await task.value(within: times.graceLeft) != nil
+        if !isInTime { task.cancel() }
+        // A handler that ends lets go of the deliveries that wait for it.
+        async let handlers: Void = registry.shutdown(within: times.handlers)
+        let haveEnded = isInTime ? true : await task.value(within: times.cancelled) != nil
+        await handlers
+        return haveEnded
+    }
+}
+
+/// How long the parts of a stop may take.
+private struct StopTimes: Sendable {
+    /// Requests and deliveries together, to end by themselves.
+    let grace: Duration
+    /// Handlers, until they are cancelled and child processes killed.
+    let handlers: Duration
+    /// Deliveries, from their cancellation on.
+    let cancelled: Duration
+    private let began = ContinuousClock.now
+
+    init(_ limit: Duration, grace: Duration?) {
+        let reserve = min(limit / 2, .seconds(5))
+        self.grace = grace ?? limit - reserve
+        handlers = reserve * 2 / 5
+        cancelled = reserve * 3 / 5
+    }
+
+    var graceLeft: Duration { max(.zero, grace - (.now - began)) }
 }
 
 /// Set once, when the server begins to drain.

@@ -11,12 +11,11 @@ import Synchronization
 /// await Server.run(configurationFile: "config/server.json", handlers: [MyHandlerFactory()])
 /// ```
 public enum Server {
-    /// How long requests and deliveries under way may take when the server stops.
-    static let grace = Duration.seconds(20)
-
     /// Serves what the configuration says until SIGTERM or SIGINT, or until the task is cancelled; then drains.
     ///
-    /// A second signal ends the process at once. SIGHUP, and any change of the `.json` files beside it and in
+    /// Stopping takes at most `shutdownSeconds`. When a signal asked for it and something has not ended then, the process
+    /// exits with 1; when the task was cancelled, the call returns and leaves it behind, which needs a thread of Swift's pool
+    /// that is not blocked. A second signal ends the process at once. SIGHUP, and any change of the `.json` files beside it and in
     /// `businesses`, reads the businesses, the certificate and its key again.
     ///
     /// What is wrong with the configuration goes to standard error, all of it, and the process ends with status 78; with 69
@@ -47,31 +46,41 @@ public enum Server {
         didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         let stop = StopSignal()
-        let signals = TerminationSignals { stop.send() }
+        let limit = ShutdownLimit(configuration.shutdownTime, logger: logger)
+        let signals = TerminationSignals {
+            limit.begin()
+            stop.send()
+        }
+        defer { limit.end() }
         // One that comes while another is worked on is kept, and stands for all that come with it.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
         let watch = source?.watch(logger) { hangup.yield() }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer)
+        limit.watch(server)
         let addresses = try await server.start()
         for address in addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
         do {
             try await didStart(addresses)
         } catch {
-            await server.stop(within: .zero)
+            await server.stop(within: configuration.shutdownTime, grace: .zero)
             throw error
         }
-        await withDiscardingTaskGroup { group in
-            if let source {
-                group.addTask { for await _ in hangups { await server.reload(source.load) } }
-            }
-            await stop.wait()
-            hangup.finish()
+        let reloads = source.map { source in
+            Task { for await _ in hangups { await server.reload(source.load) } }
         }
+        await stop.wait()
+        // Not waited for: a reload waits for handlers that end.
+        reloads?.cancel()
         logger.notice("draining")
-        await server.stop(within: grace)
-        logger.notice("stopped")
+        if await server.stop(within: configuration.shutdownTime) {
+            logger.notice("stopped")
+        } else if limit.hasBegun {
+            limit.expire()
+        } else {
+            limit.report()
+        }
         withExtendedLifetime((signals, hangupSource, watch)) {}
     }
 }

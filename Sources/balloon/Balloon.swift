@@ -20,7 +20,7 @@ import MessageServer
 
     static func main() async {
         // Whatever a command logged comes before what is said about its end.
-        defer { LogStream.standardError.flush() }
+        defer { LogStream.standardError.flush(within: .seconds(3)) }
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -33,7 +33,7 @@ import MessageServer
                 throw CommandFailure.unwritten(to: "standard output", failure)
             }
         } catch {
-            LogStream.standardError.flush()
+            LogStream.standardError.flush(within: .seconds(3))
             // What the parser threw, a call for help included, is its own to word.
             guard let report = FailureReport(error) else { exit(withError: error) }
             StandardStream.error.write(report.text)

@@ -17,7 +17,7 @@ struct CrashRig {
     let transport: CurlTransport
     let log = LogCollector()
 
-    init() async throws {
+    init(shutdownSeconds: Int = 25) async throws {
         transport = try CurlTransport()
         gateway = FakeGateway(
             mspID: ServerUnderTest.mspID, secret: secret, maximumMessages: 1_000_000, logger: log.logger)
@@ -28,7 +28,7 @@ struct CrashRig {
             "server.json",
             """
             {"mspID": "\(ServerUnderTest.mspID)", "secret": {"file": "secret"}, "listen": "127.0.0.1:0",
-             "dataDirectory": "\(data)",
+             "shutdownSeconds": \(shutdownSeconds), "dataDirectory": "\(data)",
              "gateway": {"url": "http://\(address)/v1", "downloadHosts": ["\(address)"]}}
             """)
         try write(
@@ -44,7 +44,12 @@ struct CrashRig {
     }
 
     func launch(blocked: Bool = false) throws -> ServerProcess {
-        try ServerProcess(arguments: [directory.file("server.json")] + (blocked ? ["block"] : []))
+        try blocked ? launch("block") : ServerProcess(arguments: [directory.file("server.json")])
+    }
+
+    /// Starts one whose handler behaves as `CrashTestServer` says of the word.
+    func launch(_ behaviour: String) throws -> ServerProcess {
+        try ServerProcess(arguments: [directory.file("server.json"), behaviour])
     }
 
     var data: String { directory.file("data") }

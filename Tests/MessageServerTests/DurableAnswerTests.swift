@@ -124,7 +124,7 @@ private struct Webhook {
             listeners: [
                 HTTPListener(
                     .tcp(host: "127.0.0.1", port: 0),
-                    routes: [route] + HealthRoutes.make(store: store) { false })
+                    routes: [route] + HealthRoutes.make(for: .everybody, store: store) { false })
             ], shards: 1,
             logger: LogCollector().logger)
         address = "http://\(try await http.start()[0])"

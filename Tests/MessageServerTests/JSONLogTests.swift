@@ -56,7 +56,7 @@ import Testing
         let log = JSONStageLog(level: .info, stream: stream)
         log.observe(StageEvent(stage: .decode, result: .done, nanoseconds: 0))
         log.observe(StageEvent(stage: .finish, result: .done, nanoseconds: 0))
-        stream.flush()
+        #expect(stream.flush(within: .seconds(60)))
         let text = String(decoding: written.withLock { $0 }, as: UTF8.self)
         #expect(text.contains(#""event":"delivery handled""#))
         #expect(text.count { $0 == "\n" } == 1)

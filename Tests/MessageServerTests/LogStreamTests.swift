@@ -9,9 +9,38 @@ import Testing
         let written = Mutex<[[UInt8]]>([])
         let stream = LogStream { bytes in written.withLock { $0.append(bytes) } }
         for number in 0..<1000 { stream.write(Array("\(number)\n".utf8)) { _ in [] } }
-        stream.flush()
+        #expect(stream.flush(within: .seconds(60)))
         let text = String(decoding: written.withLock { $0.flatMap(\.self) }, as: UTF8.self)
         #expect(text == (0..<1000).map { "\($0)\n" }.joined())
+    }
+
+    @Test func `an urgent line goes out at once with those before it, and the others are written together`()
+        async
+    {
+        let (writes, write) = AsyncStream.makeStream(of: String.self)
+        let stream = LogStream { write.yield(String(decoding: $0, as: UTF8.self)) }
+        for number in 0..<100 { stream.write(Array("\(number)\n".utf8)) { _ in [] } }
+        stream.write(Array("urgent\n".utf8), isUrgent: true) { _ in [] }
+        var texts: [String] = []
+        for await text in writes {
+            texts.append(text)
+            if text.hasSuffix("urgent\n") { break }
+        }
+        #expect(texts.joined() == (0..<100).map { "\($0)\n" }.joined() + "urgent\n")
+        #expect(texts.count < 20)
+        // Lines behind it need nobody's help to go out.
+        stream.write(Array("last\n".utf8)) { _ in [] }
+        for await text in writes { if text == "last\n" { break } }
+    }
+
+    @Test func `a flush waits no longer than it is told to for a reader that takes nothing`() {
+        let gate = DispatchSemaphore(value: 0)
+        let stream = LogStream { _ in gate.wait() }
+        stream.write(Array("line\n".utf8)) { _ in [] }
+        #expect(!stream.flush(within: .milliseconds(20)))
+        gate.signal()
+        gate.signal()
+        #expect(stream.flush(within: .seconds(60)))
     }
 
     @Test func `a reader that is too slow costs lines, which are counted, and never the writer's time`() {
@@ -36,7 +65,7 @@ import Testing
         gate.signal()
         hasBegun.wait()
         gate.signal()
-        stream.flush()
+        #expect(stream.flush(within: .seconds(60)))
         #expect(String(decoding: written.withLock { $0 }, as: UTF8.self) == "first\n12345678\nlost 2\nlast\n")
     }
 }

@@ -87,6 +87,13 @@ final class ServerUnderTest: Sendable {
         }
     }
 
+    /// Stops the server alone; false when it left something.
+    func stopServer(within limit: Duration) async -> Bool? {
+        await server.withLock { $0 }?.stop(within: limit)
+    }
+
+    var leftover: Leftover? { server.withLock { $0 }?.leftover }
+
     func conversation(of customer: SimulatedCustomer) throws -> [ConversationLine] {
         try ConversationFiles(dataDirectory: directory.file("data")).lines(of: customer.business, customer.id)
     }

@@ -13,6 +13,7 @@ package import BalloonWire
 ///   "tls": { "certificateFile": "/run/secrets/chain.pem", "keyFile": "/run/secrets/key.pem" },
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
+///   "shutdownSeconds": 25,
 ///   "attachments": { "retentionDays": 365 },
 ///   "store": { "deduplicationHours": 72 },
 ///   "limits": { "tokenAgeSeconds": 3600 },
@@ -46,6 +47,8 @@ package struct ServerConfiguration: Sendable {
     package var http = HTTPLimits()
     /// When a delivery that failed is tried again; no key of the file.
     var retrySchedule = RetrySchedule()
+    /// How long the server may take to stop.
+    package var shutdownTime = Duration.seconds(25)
     /// The businesses, sorted by slug; their slugs and identifiers are all different.
     package var businesses: [BusinessConfiguration]
 
@@ -61,7 +64,7 @@ package struct ServerConfiguration: Sendable {
                 gateway.url == other.gateway.url && gateway.downloadHosts == other.gateway.downloadHosts
             ),
             ("store", store == other.store), ("limits", handled == other.limits),
-            ("http", http == other.http),
+            ("http", http == other.http), ("shutdownSeconds", shutdownTime == other.shutdownTime),
         ]
         return same.filter { !$0.1 }.map(\.0)
     }

@@ -33,6 +33,7 @@ struct ServerDraft {
         result.store = file.store
         result.limits = file.limits
         result.http = file.http
+        result.shutdownTime = file.shutdownTime
         return result
     }
 

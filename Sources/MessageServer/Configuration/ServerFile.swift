@@ -13,12 +13,13 @@ struct ServerFile {
     private(set) var store = StoreSettings()
     private(set) var limits = ServerLimits()
     private(set) var http = HTTPLimits()
+    private(set) var shutdownTime = Duration.seconds(25)
     /// Keys that must be somewhere and are not here.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
 
     private static let keys =
         EnvironmentKey.allCases.compactMap(\.fileKey)
-        + ["secret", "tls", "gateway", "attachments", "store", "limits", "http"]
+        + ["secret", "tls", "gateway", "attachments", "store", "limits", "http", "shutdownSeconds"]
     private static let gatewayKeys = ["url", "downloadHosts"]
 
     /// A file that could not be read, of which nothing more is to be said.
@@ -48,6 +49,7 @@ struct ServerFile {
         store = reader.object("store", keys: StoreSettings.keys, StoreSettings.read) ?? store
         limits = reader.object("limits", keys: ServerLimits.keys, ServerLimits.read) ?? limits
         http = reader.object("http", keys: HTTPLimits.keys, HTTPLimits.read) ?? http
+        reader.set(&shutdownTime, "shutdownSeconds", in: 1...3600)
         if http.maximumBufferedBytes < limits.maximumBodyBytes {
             reader.problem(
                 "lets all requests together hold less than the body of one",

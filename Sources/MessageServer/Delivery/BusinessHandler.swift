@@ -173,10 +173,11 @@ final class BusinessHandler: Sendable {
         await shutdown()
     }
 
-    /// Ends what ``start()`` began.
-    func shutdown() async {
-        await life?.shutdown()
-        await fallback?.life.shutdown()
+    /// Ends what ``start()`` began, each handler within `time`.
+    func shutdown(within time: Duration = HandlerLifecycle.maximumShutdown) async {
+        async let fallback: Void? = fallback?.life.shutdown(within: time)
+        await life?.shutdown(within: time)
+        await fallback
     }
 
     /// Whether this is the first event of a kind that nobody handles.

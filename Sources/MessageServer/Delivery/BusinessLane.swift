@@ -13,6 +13,8 @@ final class BusinessLane: Sendable {
     /// Deliveries read and write conversations and wait for the disk, so that none of them belongs to the cooperative pool.
     let executor: BlockingTaskExecutor
     private let held: Mutex<BusinessHandler>
+    /// Those that were replaced and wait for their last events.
+    private let retiring = Mutex<[BusinessHandler]>([])
 
     init(_ handler: BusinessHandler) {
         business = handler.business
@@ -22,6 +24,8 @@ final class BusinessLane: Sendable {
 
     /// What answers now.
     var current: BusinessHandler { held.withLock { $0 } }
+    /// What answers now, and what has not ended yet.
+    var all: [BusinessHandler] { [current] + retiring.withLock { $0 } }
 
     /// Waits for somebody who takes an event of `kind`; the caller tells the business when the event has ended.
     ///
@@ -44,8 +48,10 @@ final class BusinessLane: Sendable {
             defer { held = new }
             return held
         }
+        retiring.withLock { $0.append(old) }
         // One after the other: a program may hold a port or a lock. Events wait meanwhile.
         await old.retire()
+        retiring.withLock { $0.removeAll { $0 === old } }
         new.start()
     }
 }

@@ -8,6 +8,8 @@ final class HandlerLifecycle: Sendable {
     private struct State {
         var provisioning: Task<Void, Never>?
         var isProvisioned = false
+        /// The shutdown has begun; it is not started any more.
+        var isEnding = false
         let made = ContinuousClock.now
     }
 
@@ -17,7 +19,7 @@ final class HandlerLifecycle: Sendable {
     private let state = Mutex(State())
 
     /// How long a handler may take to leave nothing behind; more than a child process is given before it is killed.
-    private static let maximumShutdown = Duration.seconds(15)
+    static let maximumShutdown = Duration.seconds(15)
     private static let maximumPause = Duration.seconds(30)
 
     init(_ handler: any Handler, host: HandlerHost) {
@@ -44,8 +46,11 @@ final class HandlerLifecycle: Sendable {
         guard let handler = handler as? any LifecycleHandler else { return ready() }
         // It may block, and then holds up nobody else.
         let executor = BlockingTaskExecutor()
-        let task = Task(executorPreference: executor) { await self.provision(handler) }
-        state.withLock { $0.provisioning = task }
+        state.withLock { state in
+            // A reload may start it while the server stops.
+            guard !state.isEnding else { return }
+            state.provisioning = Task(executorPreference: executor) { await self.provision(handler) }
+        }
     }
 
     /// Waits until it takes events; false when it never will again, or the task is cancelled.
@@ -75,13 +80,16 @@ final class HandlerLifecycle: Sendable {
         (handler as? any EventHandler)?.stopWaiting()
     }
 
-    /// Ends what ``start()`` began.
-    func shutdown() async {
+    /// Ends what ``start()`` began, once; cancels that when it takes longer than `time`.
+    func shutdown(within time: Duration = maximumShutdown) async {
         stopWaiting()
-        guard let handler = handler as? any LifecycleHandler else { return }
-        let task = state.withLock { $0.provisioning }
+        let (isEnding, task) = state.withLock { state in
+            defer { state.isEnding = true }
+            return (state.isEnding, state.provisioning)
+        }
+        guard !isEnding, let handler = handler as? any LifecycleHandler else { return }
         task?.cancel()
-        await run(atMost: Self.maximumShutdown) {
+        await run(atMost: min(time, Self.maximumShutdown)) {
             await task?.value
             if self.state.withLock({ $0.isProvisioned }) { await handler.shutdown() }
         }

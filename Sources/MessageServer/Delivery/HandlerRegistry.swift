@@ -17,6 +17,8 @@ final class HandlerRegistry: Sendable {
         var lanes: [BusinessID: BusinessLane] = [:]
         /// Businesses that messages are taken for; of others only what is in the journal is known.
         var served: Set<BusinessID> = []
+        /// The server stops: no handler is added or replaced any more.
+        var isStopping = false
     }
 
     private let state: Mutex<State>
@@ -52,6 +54,7 @@ final class HandlerRegistry: Sendable {
     /// nobody else. Events of a business that is gone wait in the journal for its return.
     func change(to wanted: Set<BusinessID>, replacing new: [BusinessHandler]) async -> Change {
         var change = Change()
+        if state.withLock({ $0.isStopping }) { return change }
         var replacements: [(BusinessLane, BusinessHandler)] = []
         for handler in new {
             if let lane = state.withLock({ $0.lanes[handler.business] }) {
@@ -80,20 +83,24 @@ final class HandlerRegistry: Sendable {
     /// Starts every handler.
     func start() { for handler in everyHandler { handler.start() } }
 
-    /// Lets nobody wait any more, and adds no more businesses.
+    /// How many events handlers have, also those that they no longer are waited for.
+    var callCount: Int { everyHandler.reduce(0) { $0 + $1.underWayCount } }
+
+    /// Lets nobody wait any more, and adds and replaces no more handlers.
     func stopWaiting() {
+        state.withLock { $0.isStopping = true }
         addLane.finish()
         for handler in everyHandler { handler.stopWaiting() }
     }
 
-    /// Ends every handler.
-    func shutdown() async {
+    /// Ends every handler, each within `time`.
+    func shutdown(within time: Duration) async {
         await withDiscardingTaskGroup { group in
-            for handler in everyHandler { group.addTask { await handler.shutdown() } }
+            for handler in everyHandler { group.addTask { await handler.shutdown(within: time) } }
         }
     }
 
-    private var everyHandler: [BusinessHandler] { state.withLock { $0.lanes.values.map(\.current) } }
+    private var everyHandler: [BusinessHandler] { state.withLock { $0.lanes.values.flatMap(\.all) } }
 
     private func add(_ handler: BusinessHandler) {
         let lane = BusinessLane(handler)

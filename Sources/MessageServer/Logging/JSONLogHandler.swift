@@ -25,7 +25,8 @@ package struct JSONLogHandler: LogHandler {
     package func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }
         LogStream.standardError.write(
-            Self.line(at: .now(), event.level, "\(event.message)", facts), describeDropped: Self.dropped)
+            Self.line(at: .now(), event.level, "\(event.message)", facts), isUrgent: event.level >= .warning,
+            describeDropped: Self.dropped)
     }
 
     static func dropped(_ count: Int) -> [UInt8] {

@@ -24,7 +24,8 @@ package struct JSONStageLog: StageObserver {
         guard self.level <= level else { return }
         let now = Timestamp.now()
         stream.write(
-            { Self.append(event, level, at: now, to: &$0) }, describeDropped: JSONLogHandler.dropped)
+            { Self.append(event, level, at: now, to: &$0) }, isUrgent: level >= .warning,
+            describeDropped: JSONLogHandler.dropped)
     }
 
     static func append(

@@ -2,20 +2,35 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Standard error for log lines: whoever logs never waits for whoever reads.
+/// Standard error for log lines: a caller that logs never waits for a reader that is slow.
 ///
-/// Lines collect in memory and go out together from a queue of their own. What a reader is too slow for is dropped
-/// and counted, and the count is said as soon as there is room.
+/// Lines collect in memory for up to five milliseconds, or until there are 16 KiB of them, and go out with one write from
+/// a queue of their own; urgent ones go out at once, with those before them. Lines that a slow reader leaves no room for
+/// are dropped and counted, and the count is logged as soon as there is room.
 package final class LogStream: Sendable {
     /// The process's one.
     package static let standardError = LogStream { StandardStream.error.write($0) }
 
-    private struct State {
+    /// What the queue does about the lines that are pending.
+    fileprivate enum Writer {
+        case idle
+        /// A timer is set; more lines may join.
+        case collecting
+        /// A job of the queue writes, or is about to.
+        case writing
+    }
+
+    fileprivate struct State {
         var pending: [UInt8] = []
         /// Storage for what collects while the rest is written.
         var spare: [UInt8] = []
-        var isWriting = false
+        var writer = Writer.idle
+        /// A pending line is urgent, or somebody waits for it.
+        var isUrgent = false
         var dropped = 0
+        var flushing: [DispatchSemaphore] = []
+
+        var isDue: Bool { isUrgent || !flushing.isEmpty || pending.count >= LogStream.batchBytes }
     }
 
     private let state = Mutex(State())
@@ -23,6 +38,8 @@ package final class LogStream: Sendable {
     private let maximumPendingBytes: Int
     private let output: @Sendable ([UInt8]) -> Void
 
+    private static let batchTime = DispatchTimeInterval.milliseconds(5)
+    fileprivate static let batchBytes = 16 << 10
     /// A burst may need more; it is not kept.
     private static let maximumKeptBytes = 256 << 10
 
@@ -34,15 +51,17 @@ package final class LogStream: Sendable {
     /// Takes a line with its line feed, on any thread, and never blocks.
     ///
     /// `describeDropped` words the count of lost lines.
-    package func write(_ line: [UInt8], describeDropped: (Int) -> [UInt8]) {
-        write({ $0 += line }, describeDropped: describeDropped)
+    package func write(_ line: [UInt8], isUrgent: Bool = false, describeDropped: (Int) -> [UInt8]) {
+        write({ $0 += line }, isUrgent: isUrgent, describeDropped: describeDropped)
     }
 
     /// Lets `append` put a line with its line feed behind those that wait, so that it needs no memory of its own.
     ///
     /// For short work: other threads' lines wait meanwhile.
-    package func write(_ append: (inout [UInt8]) -> Void, describeDropped: (Int) -> [UInt8]) {
-        let mustStart = state.withLock { state in
+    package func write(
+        _ append: (inout [UInt8]) -> Void, isUrgent: Bool = false, describeDropped: (Int) -> [UInt8]
+    ) {
+        let next = state.withLock { state -> Writer? in
             let count = state.pending.count
             if state.dropped > 0 { state.pending += describeDropped(state.dropped) }
             let start = state.pending.count
@@ -50,18 +69,36 @@ package final class LogStream: Sendable {
             guard count + state.pending.count - start <= maximumPendingBytes else {
                 state.pending.removeLast(state.pending.count - count)
                 state.dropped += 1
-                return false
+                return nil
             }
             state.dropped = 0
-            defer { state.isWriting = true }
-            return !state.isWriting
+            if isUrgent { state.isUrgent = true }
+            return state.advance()
         }
-        if mustStart { queue.async { self.drain() } }
+        begin(next)
     }
 
-    /// Returns when everything that was taken has been written; for the end of a command.
-    package func flush() { queue.sync {} }
+    /// Waits until every line that was taken has been written, at most for `time`; false when that was too short.
+    @discardableResult
+    package func flush(within time: Duration) -> Bool {
+        let done = DispatchSemaphore(value: 0)
+        let next = state.withLock { state in
+            state.flushing.append(done)
+            return state.advance()
+        }
+        begin(next)
+        return done.wait(timeout: .now() + time / .seconds(1)) == .success
+    }
 
+    private func begin(_ writer: Writer?) {
+        switch writer {
+        case .collecting: queue.asyncAfter(deadline: .now() + Self.batchTime) { self.drain() }
+        case .writing: queue.async { self.drain() }
+        case .idle, nil: break
+        }
+    }
+
+    /// Writes what is pending, and again while that is due.
     private func drain() {
         var lines = state.withLock { state in
             var lines: [UInt8] = []
@@ -69,16 +106,36 @@ package final class LogStream: Sendable {
             return lines
         }
         while true {
-            let isDone = state.withLock { state in
+            let flushing = state.withLock { state in
                 swap(&lines, &state.pending)
-                state.isWriting = !lines.isEmpty
-                if lines.isEmpty { swap(&lines, &state.spare) }
-                return !state.isWriting
+                state.writer = .writing
+                state.isUrgent = false
+                defer { state.flushing = [] }
+                return state.flushing
             }
-            if isDone { return }
-            output(lines)
+            if !lines.isEmpty { output(lines) }
+            for waiting in flushing { waiting.signal() }
             if lines.capacity > Self.maximumKeptBytes { lines = [] }
             lines.removeAll(keepingCapacity: true)
+            let next = state.withLock { state -> Writer? in
+                guard !state.isDue else { return nil }
+                swap(&lines, &state.spare)
+                state.writer = .idle
+                return state.pending.isEmpty ? .idle : state.advance()
+            }
+            if let next { return begin(next) }
         }
+    }
+}
+
+extension LogStream.State {
+    /// Decides what to do about the pending lines; nil when it is being done already.
+    fileprivate mutating func advance() -> LogStream.Writer? {
+        switch (writer, isDue) {
+        case (.writing, _), (.collecting, false): return nil
+        case (.idle, false): writer = .collecting
+        case (.idle, true), (.collecting, true): writer = .writing
+        }
+        return writer
     }
 }

@@ -11,7 +11,8 @@ struct HealthCheck: AsyncParsableCommand {
         discussion:
             """
             Without --listen and --url it asks through the control socket in the server's data directory, whatever the \
-            server listens on; where there is none, at BALLOON_LISTEN, else at port 8080.
+            server listens on; where there is none, at BALLOON_LISTEN, else at port 8080. With --verbose it asks through the \
+            control socket alone, and prints the state of everything that /readyz looks at.
             """)
 
     @Option(help: ArgumentHelp("Where the server listens.", valueName: "host:port"))
@@ -26,9 +27,15 @@ struct HealthCheck: AsyncParsableCommand {
             valueName: "dir"))
     var data: String?
 
+    @Flag(help: "Ask whether it may be sent messages, and print every check with its state and reason.")
+    var verbose = false
+
     func validate() throws {
         guard listen == nil || url == nil else {
             throw ValidationError("--listen and --url exclude each other.")
+        }
+        if verbose, listen != nil || url != nil {
+            throw ValidationError("--verbose asks through the control socket; leave --listen and --url out.")
         }
         if let listen, listen.localURL == nil { throw ValidationError("A unix socket cannot be asked.") }
     }
@@ -37,28 +44,38 @@ struct HealthCheck: AsyncParsableCommand {
         let environment = ProcessEnvironment.variables()
         let directory = data ?? environment["BALLOON_DATA_DIRECTORY"] ?? "data"
         let socket = directory + "/" + ControlRoutes.socketName
-        let place = try place(in: environment, socket)
-        let status: Int
+        let place = verbose ? .socket(path: socket) : try place(in: environment, socket)
+        let answer: TransportResponse
         do throws(TransportError) {
-            status = try await ask(place, socket)
+            answer = try await ask(place, socket)
         } catch {
             // 1 and not 69: to who asks for health, a server that cannot be reached is not well.
             StandardStream.error.write("error: \(place) does not answer: \(error.reason)\n")
             throw ExitCode(CommandStatus.failed.rawValue)
         }
-        guard status == 200 else { throw CommandFailure.refused(status: status, answer: "\(place)") }
+        if verbose {
+            for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n") {
+                StandardStream.output.write(terminalText(String(line)) + "\n")
+            }
+            if answer.status == 200 { return }
+            throw ExitCode(CommandStatus.failed.rawValue)
+        }
+        guard answer.status == 200 else {
+            throw CommandFailure.refused(status: answer.status, answer: "\(place)")
+        }
         StandardStream.output.write("ok\n")
     }
 
-    /// The status of `/livez`.
-    private func ask(_ place: Place, _ socket: String) async throws(TransportError) -> Int {
+    /// The answer of `/livez`, or of `/readyz` when every check is asked for.
+    private func ask(_ place: Place, _ socket: String) async throws(TransportError) -> TransportResponse {
         let transport = try CurlTransport()
+        let path = verbose ? "/readyz?verbose" : "/livez"
         do {
-            return try await transport.send(place.request).status
+            return try await transport.send(place.request(path))
         } catch {
             // Somebody accepts connections there and does not speak plain HTTP.
             guard error.isAboutTheAnswer, listen != nil, Directory.exists(socket) else { throw error }
-            return try await transport.send(Place.socket(path: socket).request).status
+            return try await transport.send(Place.socket(path: socket).request(path))
         }
     }
 
@@ -99,11 +116,11 @@ private enum Place: CustomStringConvertible {
         }
     }
 
-    var request: TransportRequest {
+    func request(_ path: String) -> TransportRequest {
         var base = "http://localhost"
         if case .address(let address) = self { base = address }
         var request = TransportRequest(
-            url: base + "/livez", timeout: .seconds(2), connectTimeout: .seconds(2), allowsPlainHTTP: true)
+            url: base + path, timeout: .seconds(2), connectTimeout: .seconds(2), allowsPlainHTTP: true)
         if case .socket(let path) = self { request.unixSocket = path }
         return request
     }

@@ -49,7 +49,7 @@ import MessageServer
         let webhook = WebhookRoute.make(
             configuration, isServed: { businesses.contains($0) }, store: store,
             observer: JSONStageLog(level: .info))
-        let health = HealthRoutes.make(store: store) { false }
+        let health = HealthRoutes.make(for: .everybody, store: store) { false }
         let server = try HTTPServer(
             listeners: [HTTPListener(configuration.listen, routes: [webhook] + health)],
             shards: configuration.limits.shards, logger: logger)

@@ -1,0 +1,131 @@
+import BalloonPOSIX
+import Glibc
+import TestSupport
+import Testing
+
+/// SIGTERM ends the real program within its limit, whatever it waits for.
+@Suite struct StopTests {
+    private static let introduction =
+        #"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\",\"events\":\"*\"}}"#
+    /// A child that takes an event, says so in the file `got`, and never answers, reads or ends by itself.
+    private static let hungChild =
+        #"{"exec":["sh","-c","read a; echo '\#(introduction)'; read b; echo >../got; trap '' TERM; while :; do sleep 1000; done"]}"#
+
+    private let directory = TemporaryDirectory()
+    private var shell: Shell { Shell(directory: directory.path) }
+
+    private func configure(handler: String, shutdownSeconds: Int) throws {
+        try Directory.make(directory.file("businesses"))
+        try write(
+            #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:0","shutdownSeconds":\#(shutdownSeconds)}"#,
+            to: "server.json")
+        try write("c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n", to: "secret")
+        try bind(handler)
+    }
+
+    private func bind(_ handler: String) throws {
+        try write(
+            #"{"businessID":"b-1","name":"Shop","deadlineSeconds":90,"handler":\#(handler)}"#,
+            to: "businesses/shop.json")
+    }
+
+    private func write(_ text: String, to name: String) throws {
+        try AtomicFile.write(Array(text.utf8), to: directory.file(name))
+    }
+
+    /// Starts the server and sends it a message that its child takes and never answers.
+    private func startWithHungChild(_ redirection: String = "2>log", shutdownSeconds: Int)
+        async throws -> RunningCommand
+    {
+        try configure(handler: Self.hungChild, shutdownSeconds: shutdownSeconds)
+        let running = try shell.start("\(redirection) exec balloon serve --config server.json")
+        let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let address = output.dropFirst("listening on ".count).dropLast()
+        let sent = try await shell.run("balloon simulate text --config server.json --to http://\(address)")
+        #expect(sent.status == 0, "\(sent.errors)")
+        #expect(await isSoon { Directory.exists(directory.file("got")) })
+        return running
+    }
+
+    private func isSoon(_ condition: () -> Bool) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !condition(), ContinuousClock.now < deadline { await Task.yield() }
+        return condition()
+    }
+
+    private var log: String {
+        // A log that is not there yet is empty.
+        String(decoding: (try? File(directory.file("log"), for: .reading).readAll()) ?? [], as: UTF8.self)
+    }
+
+    @Test func `a hung child process is ended, and its event goes on after a restart`() async throws {
+        let running = try await startWithHungChild(shutdownSeconds: 5)
+        let start = ContinuousClock.now
+        running.terminate()
+        #expect(await running.wait() == 0, "\(log)")
+        #expect(.now - start < .seconds(30))
+        #expect(
+            log.contains(#""event":"deliveries that are not finished go on after a restart","count":"1""#))
+        let pending = try await shell.run("balloon events list --status pending")
+        #expect(pending.lineCount == 1, "\(pending.output) \(pending.errors)")
+    }
+
+    @Test func `SIGTERM during a reload does not wait for the reload`() async throws {
+        let running = try await startWithHungChild(shutdownSeconds: 5)
+        // The reload waits for the event of the handler that it replaces.
+        try bind(#"{"exec":["sh","-c","exec sleep 1000"]}"#)
+        running.hangUp()
+        let replaced = try await shell.run(
+            "balloon handlers list", until: { !$0.output.hasPrefix("shop  ready") })
+        #expect(!replaced.output.hasPrefix("shop  ready"))
+        let start = ContinuousClock.now
+        running.terminate()
+        #expect(await running.wait() == 0, "\(log)")
+        #expect(.now - start < .seconds(30))
+    }
+
+    /// Standard error is a pipe that is full and that nobody reads.
+    private static let fullPipe =
+        "mkfifo full; exec 3<>full; head -c 65536 /dev/zero >&3; exec 2>&3 3>&-;"
+
+    @Test func `a full standard error pipe does not hold up a stop`() async throws {
+        try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)
+        let running = try shell.start("\(Self.fullPipe) exec balloon serve --config server.json")
+        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let start = ContinuousClock.now
+        running.terminate()
+        #expect(await running.wait() == 0)
+        #expect(.now - start < .seconds(25))
+    }
+
+    @Test func `a second signal ends the process at once, also while standard error is a full pipe`()
+        async throws
+    {
+        let running = try await startWithHungChild(Self.fullPipe, shutdownSeconds: 3600)
+        running.terminate()
+        // The first signal has been taken when the server accepts nobody any more.
+        let drained = try await shell.run("balloon healthcheck", until: { $0.status != 0 })
+        #expect(drained.status != 0)
+        let start = ContinuousClock.now
+        running.terminate()
+        #expect(await running.wait() == 128 + SIGTERM)
+        #expect(.now - start < .seconds(10))
+    }
+
+    @Test func `healthcheck --verbose lists every check, and the public listener none`() async throws {
+        try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)
+        let running = try shell.start("exec balloon serve --config server.json 2>log")
+        let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let address = output.dropFirst("listening on ".count).dropLast()
+        let checks = try await shell.run("balloon healthcheck --verbose")
+        #expect(checks.status == 0, "\(checks.errors)")
+        #expect(checks.output.hasPrefix("draining: ok\njournal: ok\n"), "\(checks.output)")
+        let open = try await shell.run("curl -sS 'http://\(address)/readyz?verbose'")
+        #expect(open.output == "ok\n", "\(open.errors)")
+        let called = try await shell.run("balloon healthcheck --verbose --listen \(address)")
+        #expect(called.status == 64)
+        running.terminate()
+        #expect(await running.wait() == 0)
+        #expect(try await shell.run("balloon healthcheck --verbose").status == 1)
+    }
+}
