@@ -1,7 +1,9 @@
 # Builds the server and puts it into a small image; tests run elsewhere.
 #
 #   docker build --tag balloon .
-#   docker run --publish 8080:8080 --volume balloon:/data --env BALLOON_MSP_ID --env BALLOON_SECRET balloon
+#   docker run --stop-timeout 30 --publish 8080:8080 --volume balloon:/data --env BALLOON_MSP_ID --env BALLOON_SECRET balloon
+#
+# A stop takes at most shutdownSeconds, 25 unless server.json says otherwise; give the container five seconds more.
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \

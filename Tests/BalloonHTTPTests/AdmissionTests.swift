@@ -115,7 +115,8 @@ import Testing
             let address = server.address
             try await onThread {
                 var stalled: [RawConnection] = []
-                for length in Array(repeating: 8 << 20, count: 4) + Array(repeating: 20_000, count: 30) {
+                // 32 MiB in all, but for a kilobyte.
+                for length in Array(repeating: 8_380_000, count: 4) + Array(repeating: 1000, count: 30) {
                     let connection = try RawConnection(address)
                     try connection.send(post(length: length, token: "wrong"))
                     // The server has refused it, perhaps, and takes no more.

@@ -45,7 +45,7 @@ import Testing
     @Test func `every key of the server's file is read`() throws {
         let server = """
             {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",
-             "listen":"[::1]:0","dataDirectory":"/data",
+             "listen":"[::1]:0","dataDirectory":"/data","shutdownSeconds":7,
              "gateway":{"url":"http://127.0.0.1:9000/v1/","downloadHosts":["Example.com","127.0.0.1:9000"]},
              "store":{"deduplicationHours":24,"maximumRememberedMessages":5000,"maximumPendingDeliveries":7},
              "limits":{"maximumBodyBytes":2048,"maximumInflatedBytes":4096,"maximumInflationRatio":20,
@@ -58,6 +58,7 @@ import Testing
         #expect(configuration.publicURL == "https://example.com/balloon")
         #expect(configuration.listen == .tcp(host: "::1", port: 0))
         #expect(configuration.dataDirectory == "/data")
+        #expect(configuration.shutdownTime == .seconds(7))
         #expect(configuration.gateway.url == "http://127.0.0.1:9000/v1")
         #expect(configuration.gateway.downloadHosts == ["example.com", "127.0.0.1:9000"])
         var limits = ServerLimits()

@@ -132,6 +132,14 @@ import Testing
             "server.json:1:1: lets all requests together hold less than the body of one"
         ),
         (
+            #"{"mspID":"m","secret":{"env":"S"},"http":{"maximumBufferedBytesPerPeer":1000000}}"#,
+            "server.json:1:1: lets one peer hold less than the body of one message"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"shutdownSeconds":0}"#,
+            "server.json:1:53: /shutdownSeconds: is not a whole number in its range (write a number from 1 to 3600)"
+        ),
+        (
             #"{"mspID":"m","secret":{"env":"S"},"http":{"idelSeconds":1}}"#,
             "server.json:1:57: /http/idelSeconds: is not a known key (did you mean idleSeconds?"
         ),
