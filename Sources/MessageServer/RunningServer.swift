@@ -194,31 +194,34 @@ package final class RunningServer: Sendable {
         let isInTime = await task.value(within: times.graceLeft) != nil
         if !isInTime { task.cancel() }
         // A handler that ends lets go of the deliveries that wait for it.
-        async let handlers: Void = registry.shutdown(within: times.handlers)
-        let haveEnded = isInTime ? true : await task.value(within: times.cancelled) != nil
+        async let handlers: Void = registry.shutdown(within: times.handlersLeft)
+        let haveEnded = isInTime ? true : await task.value(within: times.cancelledLeft) != nil
         await handlers
         return haveEnded
     }
 }
 
-/// How long the parts of a stop may take.
+/// How long the parts of a stop may take: what one leaves is the next one's, and the store's end has the last share.
 private struct StopTimes: Sendable {
     /// Requests and deliveries together, to end by themselves.
     let grace: Duration
-    /// Handlers, until they are cancelled and child processes killed.
-    let handlers: Duration
-    /// Deliveries, from their cancellation on.
-    let cancelled: Duration
+    private let limit: Duration
+    private let reserve: Duration
     private let began = ContinuousClock.now
 
     init(_ limit: Duration, grace: Duration?) {
-        let reserve = min(limit / 2, .seconds(5))
+        self.limit = limit
+        reserve = min(limit / 2, .seconds(5))
         self.grace = grace ?? limit - reserve
-        handlers = reserve * 2 / 5
-        cancelled = reserve * 3 / 5
     }
 
-    var graceLeft: Duration { max(.zero, grace - (.now - began)) }
+    var graceLeft: Duration { max(.zero, grace - elapsed) }
+    /// Handlers, until they are cancelled and child processes killed.
+    var handlersLeft: Duration { max(.zero, limit - elapsed - reserve * 2 / 5) }
+    /// Deliveries that were cancelled: a moment longer than the handlers that they wait for.
+    var cancelledLeft: Duration { handlersLeft + reserve / 5 }
+
+    private var elapsed: Duration { .now - began }
 }
 
 /// Set once, when the server begins to drain.
