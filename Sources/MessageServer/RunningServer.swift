@@ -55,11 +55,13 @@ package final class RunningServer: Sendable {
         self.store = store
         self.tls = tls
         resolver = PayloadResolver(
-            store: store, gateway: deliveries.gateway, observer: observer, logger: logger)
+            store: store, gateway: deliveries.gateway, observer: observer, logger: logger,
+            concurrency: configuration.limits.referenceConcurrency)
         self.deliveries = deliveries
         sweep = AttachmentSweep(
             files: deliveries.attachments.files, retention: configuration.attachments.retention,
             logger: logger)
+        Self.share(configuration, among: configuration.businesses.count, store, deliveries)
         let webhook = WebhookRoute.make(
             configuration, isServed: { registry.contains($0) }, store: store, observer: observer)
         let health = { HealthRoutes.make(for: $0, store: store) { isDraining.isSet } }
@@ -118,6 +120,7 @@ package final class RunningServer: Sendable {
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
             if isDraining.isSet { return }
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
+            Self.share(configuration, among: wanted.businesses.count, store, deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
             for problem in error.problems {
@@ -126,6 +129,18 @@ package final class RunningServer: Sendable {
             }
         }
         reloadCertificate()
+    }
+
+    /// Sets how many references and files one of so many businesses may fetch at once.
+    private static func share(
+        _ configuration: ServerConfiguration, among businesses: Int, _ store: Store,
+        _ deliveries: DeliveryPipeline
+    ) {
+        let (limits, attachments) = (configuration.limits, configuration.attachments)
+        store.limitReferences(
+            slots: limits.referenceConcurrency, share: limits.referenceShare(among: businesses))
+        deliveries.attachments.slots.resize(
+            to: attachments.concurrency, share: attachments.share(among: businesses))
     }
 
     private func log(_ change: HandlerRegistry.Change, _ needRestart: [String]) {

@@ -1,5 +1,6 @@
 import BusinessMessages
 import MessageStore
+import Synchronization
 import Testing
 
 struct ReferenceTests {
@@ -70,4 +71,37 @@ struct ReferenceTests {
         #expect(reopened.statistics.pendingReferences == 1)
         #expect(await reopened.nextReference()?.id == MessageID("m2"))
     }
+
+    @Test func `sixteen slow references of one business delay none of another`() async throws {
+        let store = try directory.open()
+        for number in 0..<16 { _ = await store.append(message("slow\(number)", reference: true)) }
+        // One task for each slot, of which none ends.
+        let out = References()
+        let tasks = (0..<16).map { _ in
+            Task {
+                guard let reference = await store.nextReference() else { return }
+                out.add(reference)
+            }
+        }
+        while out.all.count < 8 { await Task.yield() }
+        #expect(store.statistics.pendingReferences == 8)
+        let other = BusinessID("another")
+        _ = await store.append(message("quick", to: other, reference: true))
+        while out.all.count < 9 { await Task.yield() }
+        let reference = try #require(out.all.last)
+        #expect(reference.business == other)
+        // Its slot is kept for another business, too.
+        store.release(reference)
+        #expect(store.statistics.pendingReferences == 8)
+        store.stopLeasing()
+        for task in tasks { await task.value }
+    }
+}
+
+/// Those that are out.
+private final class References: Sendable {
+    private let references = Mutex<[PendingReference]>([])
+
+    var all: [PendingReference] { references.withLock { $0 } }
+    func add(_ reference: PendingReference) { references.withLock { $0.append(reference) } }
 }

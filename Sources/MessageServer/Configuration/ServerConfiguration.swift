@@ -63,8 +63,9 @@ package struct ServerConfiguration: Sendable {
                 "gateway",
                 gateway.url == other.gateway.url && gateway.downloadHosts == other.gateway.downloadHosts
             ),
-            ("store", store == other.store), ("limits", handled == other.limits),
-            ("http", http == other.http), ("shutdownSeconds", shutdownTime == other.shutdownTime),
+            ("attachments", attachments == other.attachments), ("store", store == other.store),
+            ("limits", handled == other.limits), ("http", http == other.http),
+            ("shutdownSeconds", shutdownTime == other.shutdownTime),
         ]
         return same.filter { !$0.1 }.map(\.0)
     }

@@ -1,7 +1,7 @@
 extension ServerLimits {
     static let keys = [
         "maximumBodyBytes", "maximumInflatedBytes", "maximumInflationRatio", "tokenAgeSeconds",
-        "handlerDeadlineSeconds", "handlerConcurrency", "shards",
+        "handlerDeadlineSeconds", "handlerConcurrency", "referenceConcurrency", "shards",
     ]
 
     /// Reads the limits that are given over the defaults.
@@ -16,6 +16,7 @@ extension ServerLimits {
         reader.set(&limits.tokenAge, "tokenAgeSeconds", in: 1...86_400)
         reader.set(&limits.handlerDeadline, "handlerDeadlineSeconds", in: 1...3600)
         reader.set(&limits.handlerConcurrency, "handlerConcurrency", in: 1...1024)
+        reader.set(&limits.referenceConcurrency, "referenceConcurrency", in: 1...1024)
         if let shards = reader.integer("shards", in: 0...256), shards > 0 { limits.shards = shards }
         return limits
     }

@@ -14,8 +14,16 @@ package struct ServerLimits: Sendable, Equatable {
     package var handlerDeadline = Duration.seconds(30)
     /// How many deliveries may be with handlers at once.
     package var handlerConcurrency = 16
+    /// How many payload references are fetched at once, of all businesses together; while several have some, each has at
+    /// most a quarter.
+    package var referenceConcurrency = 16
     /// How many shards serve HTTP; by default, and for 0 in JSON, one for every core that the process may use.
     package var shards = ProcessorCount.available()
+
+    /// How many of the references that are fetched at once each of so many businesses may have in any case.
+    func referenceShare(among businesses: Int) -> Int {
+        fairShare(of: referenceConcurrency, among: businesses)
+    }
 
     /// The same limits, but for those that a reload changes.
     func withHandlers(of other: ServerLimits) -> ServerLimits {

@@ -14,8 +14,8 @@ struct AttachmentFetcher: Sendable {
     let logger: Logger
     /// How long all files of one message may take.
     var deadline = AttachmentSettings().deadline
-    /// How many files are fetched at once, of all businesses together.
-    var permits = AsyncSemaphore(8)
+    /// Bounds how many files are fetched at once, of all businesses together and of each.
+    let slots: FairSlots
 
     /// What became of each attachment of a message, in their order.
     ///
@@ -40,8 +40,8 @@ struct AttachmentFetcher: Sendable {
             let reference = try StoredReference(attachment)
             let file = try await keepAsking(until: end) { _ async throws(GatewayError) in
                 // Not while it waits for another attempt.
-                guard await permits.take() else { throw .cancelled }
-                defer { permits.giveBack() }
+                guard await slots.acquire(for: business) else { throw .cancelled }
+                defer { slots.release(business) }
                 return try await gateway.download(
                     reference, for: business, into: files, within: end - .now)
             }

@@ -23,7 +23,10 @@ extension DeliveryPipeline {
         var pipeline = DeliveryPipeline(
             store: store, gateway: gateway,
             attachments: AttachmentFetcher(
-                gateway: gateway, files: files, logger: logger, deadline: configuration.attachments.deadline),
+                gateway: gateway, files: files, logger: logger, deadline: configuration.attachments.deadline,
+                slots: FairSlots(
+                    configuration.attachments.concurrency,
+                    share: configuration.attachments.share(among: configuration.businesses.count))),
             replyFiles: ReplyFiles(
                 gateway: gateway, files: files, maximumBytes: configuration.attachments.maximumBytes),
             observer: observer, logger: logger,

@@ -18,15 +18,18 @@ struct PayloadResolver: Sendable {
     let expired = Counter()
     /// How long one payload may take, with all its attempts.
     var deadline = Duration.seconds(20)
-    /// How many are fetched at once.
-    var concurrency = 16
+    /// How many are fetched at once, of all businesses together; the store sees to it that they share.
+    var concurrency = ServerLimits().referenceConcurrency
 
     /// Resolves until the store closes or the task is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for _ in 0..<concurrency {
                 group.addTask {
-                    while let reference = await store.nextReference() { await resolve(reference) }
+                    while let reference = await store.nextReference() {
+                        await resolve(reference)
+                        store.release(reference)
+                    }
                 }
             }
         }

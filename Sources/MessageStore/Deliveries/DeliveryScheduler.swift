@@ -6,7 +6,7 @@ import Synchronization
 /// Hands deliveries and references to the tasks that wait for them.
 final class DeliveryScheduler: Sendable {
     private let queues = Mutex(DeliveryQueues())
-    private let references = Mutex(ReferenceLane())
+    private let references = Mutex(ReferenceLane(slots: 16, share: 4))
     private let pending = Atomic<Int>(0)
     private let lastWaiter = Atomic<UInt64>(0)
     private let timers = DispatchQueue(label: "balloon.deliveries")
@@ -88,11 +88,19 @@ final class DeliveryScheduler: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waiter = LeaseWaiter(id: id, continuation: continuation)
-                resume(references.withLock { Task.isCancelled ? (waiter, nil) : $0.take(or: waiter) })
+                resume(references.withLock { Task.isCancelled ? [(waiter, nil)] : $0.wait(waiter) })
             }
         } onCancel: {
             resume(references.withLock { $0.cancel(id) })
         }
+    }
+
+    /// Takes back the slot of a reference that was handed out.
+    func releaseReference(of business: BusinessID) { resume(references.withLock { $0.release(business) }) }
+
+    /// Changes how many references may be out at once, and how many of them each business may have in any case.
+    func limitReferences(slots: Int, share: Int) {
+        resume(references.withLock { $0.resize(slots: slots, share: share) })
     }
 
     /// Runs `body` on the queues; for what hands nothing over.

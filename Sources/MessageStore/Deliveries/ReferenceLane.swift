@@ -1,41 +1,62 @@
 import BusinessMessages
 
-/// The payload references that nobody fetches yet, outside the order of conversations.
+/// The payload references that wait to be fetched, outside the order of conversations and fair between businesses.
 struct ReferenceLane: Sendable {
     typealias Handover = (waiter: LeaseWaiter, lease: Lease?)
 
-    private var ready = FIFO<Lease>()
+    private var queue: FairQueue<Lease>
     private var waiters = FIFO<LeaseWaiter>()
     private var isClosed = false
 
-    /// How many nobody fetches yet.
-    var count: Int { ready.count }
+    init(slots: Int, share: Int) { queue = FairQueue(slots: slots, share: share) }
+
+    /// How many references wait.
+    var count: Int { queue.waitingCount }
 
     /// Adds a message with a reference.
-    mutating func add(_ lease: Lease) -> Handover? {
-        if let waiter = waiters.popFirst() { return (waiter, lease) }
-        ready.append(lease)
-        return nil
+    mutating func add(_ lease: Lease) -> [Handover] {
+        queue.add(lease, of: lease.conversation.business)
+        return handOver()
     }
 
-    /// Takes the next one, or notes who waits for it.
-    mutating func take(or waiter: LeaseWaiter) -> Handover? {
-        if isClosed { return (waiter, nil) }
-        if let lease = ready.popFirst() { return (waiter, lease) }
+    /// Adds a task that waits for the next one.
+    mutating func wait(_ waiter: LeaseWaiter) -> [Handover] {
+        if isClosed { return [(waiter, nil)] }
         waiters.append(waiter)
-        return nil
+        return handOver()
     }
 
-    /// Takes back who waits.
+    /// Takes back the slot of a reference that was handed out.
+    mutating func release(_ business: BusinessID) -> [Handover] {
+        queue.release(business)
+        return handOver()
+    }
+
+    /// Changes how many references may be out at once.
+    mutating func resize(slots: Int, share: Int) -> [Handover] {
+        queue.resize(slots: slots, share: share)
+        return handOver()
+    }
+
+    /// Cancels a waiter.
     mutating func cancel(_ waiter: UInt64) -> Handover? {
         waiters.remove { $0.id == waiter }.map { ($0, nil) }
     }
 
-    /// Lets nobody wait any more.
+    /// Cancels all waiters, and every later one at once.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []
         while let waiter = waiters.popFirst() { handovers.append((waiter, nil)) }
+        return handovers
+    }
+
+    private mutating func handOver() -> [Handover] {
+        var handovers: [Handover] = []
+        while let waiter = waiters.first, let lease = queue.next() {
+            _ = waiters.popFirst()
+            handovers.append((waiter, lease))
+        }
         return handovers
     }
 }

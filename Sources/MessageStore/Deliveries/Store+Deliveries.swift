@@ -6,7 +6,8 @@ import Synchronization
 extension Store {
     /// Waits for a message whose payload must be fetched; nil when the store closes or the task is cancelled.
     ///
-    /// Outside the order of conversations, and each once in this life of the store; several may be out.
+    /// Outside the order of conversations, and each once in this life of the store; several may be out, of one business
+    /// no more than ``limitReferences(slots:share:)`` allows until ``release(_:)``.
     package func nextReference() async -> PendingReference? {
         while let lease = await scheduler.nextReference() {
             do {
@@ -16,6 +17,7 @@ extension Store {
                     customer: lease.conversation.customer, id: records.id, message: records.message,
                     receivedAt: records.receivedAt)
             } catch {
+                scheduler.releaseReference(of: lease.conversation.business)
                 if isPassing(error, lease) {
                     scheduler.giveBackReference(lease)
                 } else {
@@ -24,6 +26,17 @@ extension Store {
             }
         }
         return nil
+    }
+
+    /// Takes back the slot of a reference, resolved or not; to be called once for each that was handed out.
+    package func release(_ reference: PendingReference) {
+        scheduler.releaseReference(of: reference.business)
+    }
+
+    /// Changes how many references may be out at once, and how many of them each business may have in any case; without
+    /// it 16 and 4. See ``FairQueue``.
+    package func limitReferences(slots: Int, share: Int) {
+        scheduler.limitReferences(slots: slots, share: share)
     }
 
     /// Journals the end of a reference; the delivery can be leased from then on.

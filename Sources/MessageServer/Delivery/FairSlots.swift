@@ -1,0 +1,74 @@
+import BusinessMessages
+import MessageStore
+import Synchronization
+
+/// A bounded number of slots that tasks of several businesses acquire in the order of a ``FairQueue``.
+final class FairSlots: Sendable {
+    private struct State {
+        var queue: FairQueue<UInt64>
+        var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        var nextTicket: UInt64 = 0
+
+        /// Takes out the tasks whose turn it is.
+        mutating func ready() -> [CheckedContinuation<Bool, Never>] {
+            var ready: [CheckedContinuation<Bool, Never>] = []
+            while let ticket = queue.next() {
+                if let task = waiting.removeValue(forKey: ticket) { ready.append(task) }
+            }
+            return ready
+        }
+    }
+
+    private let state: Mutex<State>
+
+    init(_ count: Int, share: Int) { state = Mutex(State(queue: FairQueue(slots: count, share: share))) }
+
+    /// How many slots are held, and how many tasks wait for one.
+    var counts: (held: Int, waiting: Int) { state.withLock { ($0.queue.held, $0.queue.waitingCount) } }
+
+    /// Changes the number of slots; those that are held stay held.
+    func resize(to count: Int, share: Int) {
+        let ready = state.withLock { state in
+            state.queue.resize(slots: count, share: share)
+            return state.ready()
+        }
+        for task in ready { task.resume(returning: true) }
+    }
+
+    /// Acquires a slot for a business, waiting for its turn; false when the task is cancelled first.
+    func acquire(for business: BusinessID) async -> Bool {
+        let ticket = state.withLock { state in
+            state.nextTicket += 1
+            return state.nextTicket
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ready = state.withLock { state -> [CheckedContinuation<Bool, Never>]? in
+                    // Cancellation is visible before its handler runs, so that one of the two sees the other.
+                    if Task.isCancelled { return nil }
+                    state.queue.add(ticket, of: business)
+                    state.waiting[ticket] = continuation
+                    return state.ready()
+                }
+                guard let ready else { return continuation.resume(returning: false) }
+                for task in ready { task.resume(returning: true) }
+            }
+        } onCancel: {
+            let cancelled = state.withLock { state in
+                state.queue.remove(of: business) { $0 == ticket }.flatMap {
+                    state.waiting.removeValue(forKey: $0)
+                }
+            }
+            cancelled?.resume(returning: false)
+        }
+    }
+
+    /// Releases a slot of a business.
+    func release(_ business: BusinessID) {
+        let ready = state.withLock { state in
+            state.queue.release(business)
+            return state.ready()
+        }
+        for task in ready { task.resume(returning: true) }
+    }
+}

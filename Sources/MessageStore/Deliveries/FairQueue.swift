@@ -1,0 +1,97 @@
+package import BusinessMessages
+
+/// Work of several businesses that share a bounded number of slots: who is next, and who must wait.
+///
+/// A business gets a slot while it has fewer than its share, or fewer than are free. So a business alone never has the
+/// last slots: another one that comes later starts at once. While a business with less than its share waits, no other
+/// gets a slot beyond its own share. Of those that may go the one with the fewest slots is next, then the one that has
+/// waited longest; within a business it is first in, first out.
+///
+/// A value without effects; the time of a step is proportional to the number of businesses that wait or have slots.
+package struct FairQueue<Element: Sendable>: Sendable {
+    private struct Business {
+        var held = 0
+        var waiting = FIFO<(number: UInt64, element: Element)>()
+    }
+
+    private var businesses: [BusinessID: Business] = [:]
+    private var nextNumber: UInt64 = 0
+    /// How many slots there are.
+    package private(set) var slots: Int
+    /// How many of them a business may have whatever the others do.
+    package private(set) var share: Int
+    /// How many are held; more than there are for a while after their number was lowered.
+    package private(set) var held = 0
+    /// How many elements wait.
+    package private(set) var waitingCount = 0
+
+    /// Takes the number of slots and each business's share of them, both at least 1.
+    package init(slots: Int, share: Int) {
+        self.slots = max(1, slots)
+        self.share = max(1, share)
+    }
+
+    /// Changes how many slots there are; those that are held stay held.
+    package mutating func resize(slots: Int, share: Int) {
+        self.slots = max(1, slots)
+        self.share = max(1, share)
+    }
+
+    /// Adds an element behind those of its business.
+    package mutating func add(_ element: Element, of business: BusinessID) {
+        businesses[business, default: Business()].waiting.append((nextNumber, element))
+        nextNumber += 1
+        waitingCount += 1
+    }
+
+    /// Takes out the next element and gives its business a slot, until ``release(_:)``; nil when none may go.
+    package mutating func next() -> Element? {
+        let free = slots - held
+        guard free > 0, waitingCount > 0 else { return nil }
+        var best: (business: BusinessID, held: Int, number: UInt64)?
+        for (business, state) in businesses {
+            guard let first = state.waiting.first, state.held < share || state.held < free else { continue }
+            if let best, (best.held, best.number) < (state.held, first.number) { continue }
+            best = (business, state.held, first.number)
+        }
+        guard let best, let first = businesses[best.business]?.waiting.popFirst() else { return nil }
+        businesses[best.business]?.held += 1
+        held += 1
+        waitingCount -= 1
+        return first.element
+    }
+
+    /// Takes a slot of a business back.
+    package mutating func release(_ business: BusinessID) {
+        guard let state = businesses[business], state.held > 0 else { return }
+        held -= 1
+        if state.held == 1, state.waiting.isEmpty {
+            businesses[business] = nil
+        } else {
+            businesses[business]?.held -= 1
+        }
+    }
+
+    /// Takes out the first element of a business that satisfies `condition` before its turn has come; nil when none does.
+    package mutating func remove(of business: BusinessID, where condition: (Element) -> Bool) -> Element? {
+        guard let removed = businesses[business]?.waiting.remove(where: { condition($0.element) }) else {
+            return nil
+        }
+        waitingCount -= 1
+        if let state = businesses[business], state.held == 0, state.waiting.isEmpty {
+            businesses[business] = nil
+        }
+        return removed.element
+    }
+
+    /// Takes out all elements that wait.
+    package mutating func removeAll() -> [Element] {
+        var removed: [Element] = []
+        for business in Array(businesses.keys) {
+            while let (_, element) = businesses[business]?.waiting.popFirst() { removed.append(element) }
+            if businesses[business]?.held == 0 { businesses[business] = nil }
+        }
+        waitingCount = 0
+        return removed
+    }
+}

@@ -1,0 +1,139 @@
+import BusinessMessages
+import Testing
+
+@testable import MessageStore
+
+struct FairQueueTests {
+    private let a = BusinessID("a")
+    private let b = BusinessID("b")
+    private let c = BusinessID("c")
+
+    /// A queue in which businesses have elements that are named by them.
+    private func queue(
+        _ slots: Int, share: Int, _ waiting: (BusinessID, Int)...
+    ) -> FairQueue<BusinessID> {
+        var queue = FairQueue<BusinessID>(slots: slots, share: share)
+        for (business, count) in waiting { for _ in 0..<count { queue.add(business, of: business) } }
+        return queue
+    }
+
+    /// Takes everything that may go.
+    private func drain(_ queue: inout FairQueue<BusinessID>) -> [BusinessID] {
+        var taken: [BusinessID] = []
+        while let next = queue.next() { taken.append(next) }
+        return taken
+    }
+
+    @Test(arguments: [(16, 4, 8), (8, 2, 4), (2, 1, 1), (1, 1, 1), (4, 4, 4)])
+    func `a business alone leaves slots for one that comes later`(slots: Int, share: Int, expected: Int) {
+        var queue = queue(slots, share: share, (a, 100))
+        #expect(drain(&queue).count == expected)
+        queue.add(b, of: b)
+        #expect(queue.next() == (expected < slots ? b : nil))
+    }
+
+    @Test func `a business with less than its share goes before one with more`() {
+        var queue = queue(16, share: 4, (a, 100))
+        #expect(drain(&queue).count == 8)
+        for _ in 0..<10 { queue.add(b, of: b) }
+        for _ in 0..<10 { queue.add(c, of: c) }
+        #expect(drain(&queue) == [b, c, b, c, b, c, b, c])
+        #expect(queue.held == 16)
+        // What A releases goes to nobody who has a share already, until fewer are held than are free.
+        for _ in 0..<4 { queue.release(a) }
+        #expect(drain(&queue) == [])
+        queue.release(a)
+        #expect(drain(&queue) == [a])
+    }
+
+    @Test func `elements of a business leave in their order, and businesses by who waits longest`() {
+        var queue = FairQueue<String>(slots: 100, share: 25)
+        for (name, business) in [("a1", a), ("a2", a), ("b1", b), ("c1", c), ("b2", b)] {
+            queue.add(name, of: business)
+        }
+        var order: [String] = []
+        while let next = queue.next() { order.append(next) }
+        #expect(order == ["a1", "b1", "c1", "a2", "b2"])
+    }
+
+    @Test func `a slot that is released is taken again, and no more than there are`() {
+        var queue = queue(2, share: 2, (a, 3))
+        #expect(drain(&queue) == [a, a])
+        queue.release(a)
+        #expect(drain(&queue) == [a])
+        for _ in 0..<5 { queue.release(a) }
+        #expect(queue.held == 0)
+        queue.release(b)
+        #expect(queue.held == 0)
+    }
+
+    @Test func `what is removed leaves no slot and no place behind`() {
+        var queue = queue(1, share: 1, (a, 2), (b, 1))
+        #expect(queue.next() == a)
+        #expect(queue.remove(of: a) { $0 == a } == a)
+        #expect(queue.remove(of: a) { _ in true } == nil)
+        #expect(queue.remove(of: c) { _ in true } == nil)
+        queue.release(a)
+        #expect(drain(&queue) == [b])
+        queue.add(c, of: c)
+        #expect(queue.removeAll() == [c])
+        #expect((queue.held, queue.waitingCount) == (1, 0))
+    }
+
+    @Test func `fewer slots take none away, and more let waiting elements go`() {
+        var queue = queue(4, share: 4, (a, 6))
+        #expect(drain(&queue).count == 4)
+        queue.resize(slots: 2, share: 2)
+        queue.release(a)
+        queue.release(a)
+        #expect(drain(&queue) == [])
+        queue.resize(slots: 4, share: 4)
+        #expect(drain(&queue) == [a, a])
+    }
+
+    @Test func `whatever comes and goes, no slot too many is held and every element leaves`() {
+        var random = SystemRandomNumberGenerator()
+        let businesses = (0..<6).map { BusinessID("\($0)") }
+        for _ in 0..<50 {
+            let (slots, share) = (
+                Int.random(in: 1...16, using: &random), Int.random(in: 1...5, using: &random)
+            )
+            var queue = FairQueue<BusinessID>(slots: slots, share: share)
+            var held: [BusinessID: Int] = [:]
+            var waiting: [BusinessID: Int] = [:]
+            func take() {
+                while let next = queue.next() {
+                    // A business that waits with less than its share is passed over by none that has its share.
+                    let poorer = businesses.contains {
+                        waiting[$0, default: 0] > 0 && held[$0, default: 0] < share
+                    }
+                    #expect(held[next, default: 0] < share || !poorer)
+                    held[next, default: 0] += 1
+                    waiting[next, default: 0] -= 1
+                }
+            }
+            for _ in 0..<300 {
+                let business = businesses[Int.random(in: 0..<6, using: &random)]
+                if Bool.random(using: &random) {
+                    queue.add(business, of: business)
+                    waiting[business, default: 0] += 1
+                } else if held[business, default: 0] > 0 {
+                    queue.release(business)
+                    held[business, default: 0] -= 1
+                }
+                take()
+                #expect(queue.held == held.values.reduce(0, +) && queue.held <= slots)
+                #expect(queue.waitingCount == waiting.values.reduce(0, +))
+            }
+            while queue.waitingCount > 0 {
+                guard let business = held.first(where: { $0.value > 0 })?.key else {
+                    Issue.record("elements wait while no slot is held")
+                    break
+                }
+                queue.release(business)
+                held[business, default: 0] -= 1
+                take()
+            }
+        }
+    }
+}
