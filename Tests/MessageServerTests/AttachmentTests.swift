@@ -137,6 +137,19 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a download that never ends does not hold up a stop`() async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        let file = try await attachment([1, 2, 3], server)
+        server.gateway.misbehave(at: .blob, .silence)
+        try await post([file], customer)
+        while !server.stages.events.contains(where: { $0.stage == .decode }) { await Task.yield() }
+        let start = ContinuousClock.now
+        #expect(await server.stopServer(within: .seconds(2)) == true)
+        #expect(.now - start < .seconds(30))
+        await server.stop()
+    }
+
     @Test func `a file over the limit is not fetched`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler, attachments: { $0.maximumBytes = 2 })
