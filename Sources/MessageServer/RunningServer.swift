@@ -61,7 +61,7 @@ package final class RunningServer: Sendable {
         sweep = AttachmentSweep(
             files: deliveries.attachments.files, retention: configuration.attachments.retention,
             logger: logger)
-        Self.share(configuration, among: configuration.businesses.count, store, deliveries)
+        Self.share(configuration, among: configuration.businesses, store, deliveries)
         let webhook = WebhookRoute.make(
             configuration, isServed: { registry.contains($0) }, store: store, observer: observer)
         let health = { HealthRoutes.make(for: $0, store: store) { isDraining.isSet } }
@@ -120,7 +120,7 @@ package final class RunningServer: Sendable {
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
             if isDraining.isSet { return }
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
-            Self.share(configuration, among: wanted.businesses.count, store, deliveries)
+            Self.share(configuration, among: wanted.businesses, store, deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
             for problem in error.problems {
@@ -131,16 +131,23 @@ package final class RunningServer: Sendable {
         reloadCertificate()
     }
 
-    /// Sets how many references and files one of so many businesses may fetch at once.
+    /// Sets what each of these businesses may have of what all share: slots for references and files, and messages that
+    /// wait.
     private static func share(
-        _ configuration: ServerConfiguration, among businesses: Int, _ store: Store,
+        _ configuration: ServerConfiguration, among businesses: [BusinessConfiguration], _ store: Store,
         _ deliveries: DeliveryPipeline
     ) {
         let (limits, attachments) = (configuration.limits, configuration.attachments)
         store.limitReferences(
-            slots: limits.referenceConcurrency, share: limits.referenceShare(among: businesses))
+            slots: limits.referenceConcurrency, share: limits.referenceShare(among: businesses.count))
         deliveries.attachments.slots.resize(
-            to: attachments.concurrency, share: attachments.share(among: businesses))
+            to: attachments.concurrency, share: attachments.share(among: businesses.count))
+        let quotas = businesses.compactMap { business in
+            business.maximumPendingMessages.map { (business.businessID, $0) }
+        }
+        store.limitPending(
+            Dictionary(quotas) { first, _ in first },
+            others: max(1, configuration.store.maximumPendingDeliveries / 4))
     }
 
     private func log(_ change: HandlerRegistry.Change, _ needRestart: [String]) {

@@ -27,6 +27,9 @@ package enum StoreError: Error, Hashable, Sendable {
     /// As many messages wait for their handlers as ``StoreConfiguration/maximumPendingDeliveries`` allows; the caller
     /// answers 503, and the operator looks why nobody takes them.
     case tooManyPending(maximum: Int)
+    /// As many messages of this business wait for its handler as its quota allows; the caller answers 503, and other
+    /// businesses are not concerned.
+    case quotaReached(maximum: Int)
     /// The store is closed; the caller stops.
     case closed
     /// The delivery is not leased, or leased again since; a mistake of the caller.
@@ -65,6 +68,7 @@ extension StoreError: CustomStringConvertible {
         case .notDurable(let error): "not written to disk: \(error)"
         case .overloaded: "too much is waiting for the disk"
         case .tooManyPending(let maximum): "\(maximum) messages wait for their handlers already"
+        case .quotaReached(let maximum): "\(maximum) messages of this business wait for its handler already"
         case .closed: "the store is closed"
         case .notLeased(let record): "delivery \(record) is not leased"
         case .alreadyDecided(let record): "delivery \(record) was decided before"

@@ -113,7 +113,7 @@ struct FailureReport {
                 .usage, "\(error)", hint: "balloon events list and balloon deadletters list show the records")
         case .notFinished:
             self.init(.failed, "\(error)", hint: "wait for its end; balloon events show tells how far it is")
-        case .notDurable, .overloaded, .tooManyPending, .closed, .notLeased, .alreadyDecided, .unknownReply,
+        case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided, .unknownReply,
             .alreadyResolved:
             self.init(.failed, "\(error)", hint: nil)
         }

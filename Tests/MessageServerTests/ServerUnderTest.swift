@@ -35,7 +35,8 @@ final class ServerUnderTest: Sendable {
         _ handler: any Handler = RecordingHandler(), directory: TemporaryDirectory = TemporaryDirectory(),
         limits: ServerLimits = ServerLimits(), retries: RetrySchedule = RetrySchedule(),
         http: HTTPLimits = HTTPLimits(),
-        attachments: (inout AttachmentSettings) -> Void = { _ in }
+        attachments: (inout AttachmentSettings) -> Void = { _ in },
+        settings: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws {
         self.directory = directory
         secret = Secret.random(byteCount: 32)
@@ -58,6 +59,7 @@ final class ServerUnderTest: Sendable {
         configuration.retrySchedule = retries
         configuration.http = http
         attachments(&configuration.attachments)
+        settings(&configuration)
         let running = try RunningServer(
             configuration: configuration, handlers: [FixedFactory(handler: handler)], logger: log.logger,
             observer: stages.and(LogObserver(log.logger)))

@@ -106,6 +106,34 @@ struct DeduplicationTests {
         #expect(await reopened.append(message("m4")) == .failed(.tooManyPending(maximum: 2)))
     }
 
+    @Test func `a business over its quota is refused alone, until one of its messages is finished`()
+        async throws
+    {
+        let store = try directory.open()
+        store.limitPending([business: 2], others: 1)
+        let other = BusinessID("another")
+        for id in ["m1", "m2"] { #expect(await store.append(message(id)) == .stored) }
+        #expect(await store.append(message("m3")) == .failed(.quotaReached(maximum: 2)))
+        #expect(await store.append(message("m1")) == .duplicate)
+        #expect(await store.append(message("m1", to: other)) == .stored)
+        #expect(await store.append(message("m2", to: other)) == .failed(.quotaReached(maximum: 1)))
+        try await store.finish(try await store.lease(), result: .handled)
+        #expect(await store.append(message("m3")) == .stored)
+        #expect(await store.append(message("m4")) == .failed(.quotaReached(maximum: 2)))
+        store.limitPending([business: 3], others: 2)
+        #expect(await store.append(message("m4")) == .stored)
+        #expect(await store.append(message("m2", to: other)) == .stored)
+        store.limitPending([business: 1], others: 9)
+        #expect(await store.append(message("m5")) == .failed(.quotaReached(maximum: 1)))
+        #expect(await store.append(message("m3", to: other)) == .stored)
+        await store.close()
+        let reopened = try directory.open()
+        reopened.limitPending([business: 3], others: 4)
+        #expect(await reopened.append(message("m5")) == .failed(.quotaReached(maximum: 3)))
+        #expect(await reopened.append(message("m4", to: other)) == .stored)
+        await reopened.close()
+    }
+
     @Test func `too much waiting is refused at once, and there is room again after the sync`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open {

@@ -7,7 +7,7 @@ package import Logging
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// All three must be there; `fallback`, `concurrency`, `deadlineSeconds` and `logLevel` may be. The slug is the file's name.
+/// All three must be there; `fallback`, `concurrency`, `deadlineSeconds`, `logLevel` and `quota` may be. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -27,6 +27,10 @@ package struct BusinessConfiguration: Sendable {
     package var concurrency: Int?
     /// How long its handler may take for one delivery, JSON: `deadlineSeconds`; the server's limit when nil.
     package var deadline: Duration?
+
+    /// How many of its messages may wait to be finished, JSON: `quota.pendingMessages`; a quarter of
+    /// ``StoreSettings/maximumPendingDeliveries`` when nil.
+    package var maximumPendingMessages: Int?
 
     /// Takes values that were checked.
     package init(slug: String, businessID: BusinessID, name: String, handler: HandlerBinding) {

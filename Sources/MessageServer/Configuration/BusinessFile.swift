@@ -7,7 +7,7 @@ import Logging
 /// One file of the folder `businesses`.
 enum BusinessFile {
     private static let keys = [
-        "businessID", "name", "handler", "fallback", "concurrency", "deadlineSeconds", "logLevel",
+        "businessID", "name", "handler", "fallback", "concurrency", "deadlineSeconds", "logLevel", "quota",
     ]
     private static let fallbackKeys = ["text", "handler", "afterSeconds"]
     /// The ways of binding a handler that is not compiled in, and what may stand beside them.
@@ -41,6 +41,9 @@ enum BusinessFile {
         let logLevel = level(&reader)
         let concurrency = reader.integer("concurrency", in: 1...1024)
         let deadline = reader.integer("deadlineSeconds", in: 1...300)
+        let quota = reader.object("quota", keys: ["pendingMessages"]) {
+            $0.integer("pendingMessages", in: 1...1_000_000_000)
+        }
         problems += reader.problems
         guard let businessID = id?.parsed(SettingFormat.businessID, noting: &problems),
             let name = name?.parsed(SettingFormat.name, noting: &problems), let handler, let id
@@ -50,6 +53,7 @@ enum BusinessFile {
         business.fallback = fallback
         business.logLevel = logLevel
         business.concurrency = concurrency
+        business.maximumPendingMessages = quota
         business.deadline = deadline.map { .seconds($0) }
         return (business, id.place)
     }

@@ -129,7 +129,7 @@ extension StoreError {
     /// this delivery.
     var isTransient: Bool {
         switch self {
-        case .notDurable, .overloaded, .tooManyPending: true
+        case .notDurable, .overloaded, .tooManyPending, .quotaReached: true
         case .unavailable(_, let error): error.isDiskWide
         case .inUse, .unknownVersion, .noData, .damaged, .quarantined, .quarantinedConversation, .closed,
             .notLeased,

@@ -126,9 +126,10 @@ final class InboundPipeline {
                 business: envelope.business, message: envelope.id)
             switch result {
             case .stored, .duplicate: responder.respond(accepted)
-            case .failed:
+            case .failed(let error):
                 event.reference = reference.text
-                responder.respond(refusal(.serviceUnavailable, reference))
+                responder.respond(
+                    refusal(.serviceUnavailable, reference, retryAfter: error.retryAfterSeconds))
             }
             observer.observe(event)
         }
@@ -161,12 +162,19 @@ struct InboundLimits: Sendable {
 private let accepted = HTTPResponse(.ok)
 
 /// A short constant and the reference that the log repeats; nothing that the client sent.
-func refusal(_ status: HTTPStatus, _ reference: ReferenceSequence.Reference) -> HTTPResponse {
+func refusal(
+    _ status: HTTPStatus, _ reference: ReferenceSequence.Reference, retryAfter seconds: Int = 1
+) -> HTTPResponse {
     var fields: [(name: String, value: String)] = []
     if status == .unauthorized { fields.append(("WWW-Authenticate", "Bearer")) }
-    if status == .serviceUnavailable { fields.append(("Retry-After", "1")) }
+    if status == .serviceUnavailable { fields.append(("Retry-After", "\(seconds)")) }
     return HTTPResponse(
         status, body: Array("\(status.reason) (reference \(reference.text))\n".utf8), fields: fields)
+}
+
+extension StoreError {
+    /// When a sender may try again: the handler of one business takes longer than a disk.
+    fileprivate var retryAfterSeconds: Int { if case .quotaReached = self { 5 } else { 1 } }
 }
 
 extension StageEvent.Result {

@@ -8,6 +8,8 @@ final class DeliveryScheduler: Sendable {
     private let queues = Mutex(DeliveryQueues())
     private let references = Mutex(ReferenceLane(slots: 16, share: 4))
     private let pending = Atomic<Int>(0)
+    /// The same for each business.
+    let quotas = PendingQuotas()
     private let lastWaiter = Atomic<UInt64>(0)
     private let timers = DispatchQueue(label: "balloon.deliveries")
 
@@ -26,6 +28,7 @@ final class DeliveryScheduler: Sendable {
     @discardableResult
     func add(_ deliveries: [Lease]) -> [Int] {
         pending.add(deliveries.count, ordering: .relaxed)
+        quotas.add(deliveries)
         let now = SystemClock.nanoseconds()
         let (handovers, backlogs) = queues.withLock { queues in
             (
@@ -164,7 +167,10 @@ final class DeliveryScheduler: Sendable {
     func finish(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
         let now = SystemClock.nanoseconds()
         let result = queues.withLock { $0.finish(record, of: key, at: now) }
-        if result != nil { pending.subtract(1, ordering: .relaxed) }
+        if result != nil {
+            pending.subtract(1, ordering: .relaxed)
+            quotas.finish(key.business)
+        }
         resume(result?.next)
         return result?.finished
     }

@@ -39,6 +39,12 @@ extension Store {
         scheduler.limitReferences(slots: slots, share: share)
     }
 
+    /// Changes how many messages of each business may wait to be finished, and how many of every other business; over it
+    /// ``StoreError/quotaReached(maximum:)``. Without it there is no such bound.
+    package func limitPending(_ quotas: [BusinessID: Int], others: Int) {
+        scheduler.quotas.set(quotas, others: others)
+    }
+
     /// Journals the end of a reference; the delivery can be leased from then on.
     package func resolve(_ reference: PendingReference, _ resolution: Resolution) async throws {
         let key = ConversationKey(business: reference.business, customer: reference.customer)

@@ -43,6 +43,10 @@ final class Deduplicator: Sendable {
                     if scheduler.pendingCount >= maximumPendingDeliveries {
                         throw .tooManyPending(maximum: maximumPendingDeliveries)
                     }
+                    if message.outboundKind == nil, let quota = scheduler.quotas.reached(by: message.business)
+                    {
+                        throw .quotaReached(maximum: quota)
+                    }
                     try journal.append(body, for: .sender(accepted, completion), isPrompt: isPrompt)
                     return nil
                 } catch {

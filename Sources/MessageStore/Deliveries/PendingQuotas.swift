@@ -1,0 +1,57 @@
+import BusinessMessages
+import Synchronization
+
+/// How many messages of each business wait to be finished, and how many may.
+///
+/// Asked for every message that comes in: a lock is taken for the answer only while some business has reached its quota.
+final class PendingQuotas: Sendable {
+    private struct State {
+        var quotas: [BusinessID: Int] = [:]
+        var regular = Int.max
+        var pending: [BusinessID: Int] = [:]
+
+        func quota(of business: BusinessID) -> Int { quotas[business] ?? regular }
+
+        func isFull(_ business: BusinessID) -> Bool { pending[business, default: 0] >= quota(of: business) }
+    }
+
+    private let state = Mutex(State())
+    /// How many businesses have reached their quotas.
+    private let full = Atomic<Int>(0)
+
+    /// The quota that a business has reached; nil while it has not.
+    func reached(by business: BusinessID) -> Int? {
+        guard full.load(ordering: .relaxed) > 0 else { return nil }
+        return state.withLock { $0.isFull(business) ? $0.quota(of: business) : nil }
+    }
+
+    /// Sets the quotas of businesses, and that of every other one; each is at least 1.
+    func set(_ quotas: [BusinessID: Int], others regular: Int) {
+        state.withLock { state in
+            state.quotas = quotas
+            state.regular = regular
+            full.store(state.pending.keys.count { state.isFull($0) }, ordering: .relaxed)
+        }
+    }
+
+    /// Counts messages that wait from now on.
+    func add(_ leases: [Lease]) {
+        state.withLock { state in
+            for lease in leases {
+                let business = lease.conversation.business
+                let count = state.pending[business, default: 0] + 1
+                state.pending[business] = count
+                if count == state.quota(of: business) { full.add(1, ordering: .relaxed) }
+            }
+        }
+    }
+
+    /// Counts a message of a business as finished.
+    func finish(_ business: BusinessID) {
+        state.withLock { state in
+            guard let count = state.pending[business] else { return }
+            if count == state.quota(of: business) { full.subtract(1, ordering: .relaxed) }
+            state.pending[business] = count > 1 ? count - 1 : nil
+        }
+    }
+}
