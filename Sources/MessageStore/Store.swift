@@ -169,13 +169,8 @@ package final class Store: Sendable {
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
                 for message in messages { entries.append(contentsOf: try message.entries(from: reader)) }
-                try conversations.partition(of: key).withPool { pool throws(StoreError) in
-                    if recovered.isUnsynced {
-                        try pool.writeAnew(pool.name(of: key), adding: entries)
-                    } else {
-                        try pool.restore(entries, of: pool.name(of: key))
-                    }
-                }
+                try conversations.partition(of: key).reconcile(
+                    key, with: entries, isSynced: !recovered.isUnsynced)
                 checkpointer.noteWrite()
             } catch {
                 // The other conversations are served; this one is tried again before the next checkpoint.

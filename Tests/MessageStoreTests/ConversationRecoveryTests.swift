@@ -235,9 +235,8 @@ struct ConversationRecoveryTests {
         let reply = ConversationEntry(
             conversation: delivery.conversation, record: delivery.record, at: .now(), id: MessageID("r"),
             kind: .text, message: Array("{}".utf8), result: .accepted(status: 200))
-        try store.conversations.partition(of: delivery.conversation).withPool { pool throws(StoreError) in
-            try pool.writeAnew(pool.name(of: delivery.conversation), adding: [reply])
-        }
+        try store.conversations.partition(of: delivery.conversation).reconcile(
+            delivery.conversation, with: [reply], isSynced: false)
         try store.conversations.append(reply, mightBeThere: false)
         #expect(try ids() == ["a", "r"])
         await store.close()

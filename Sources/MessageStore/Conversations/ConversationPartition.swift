@@ -48,6 +48,49 @@ final class ConversationPartition: Sendable {
         }
     }
 
+    /// Gives a conversation the lines that it must have and may not show.
+    ///
+    /// After a failed sync (`isSynced` is false) it gets a new file, since what the old one shows need not be on disk; callers
+    /// that append or read meanwhile do not wait for the new file's sync. Throws
+    /// ``StoreError/quarantinedConversation(file:)`` when more is missing then, or the file cannot be read.
+    func reconcile(
+        _ key: ConversationKey, with entries: [ConversationEntry], isSynced: Bool
+    ) throws(StoreError) {
+        try reconcile(withUnsynced { $0.name(of: key) }, with: entries, isSynced: isSynced)
+    }
+
+    /// The same, by the name of its file.
+    func reconcile(
+        _ name: ConversationName, with entries: [ConversationEntry], isSynced: Bool
+    ) throws(StoreError) {
+        if isSynced {
+            return try withPool { pool throws(StoreError) in try pool.complete(name, with: entries) }
+        }
+        let replacement = try withPool { pool throws(StoreError) in
+            try pool.beginReplacing(name, adding: entries)
+        }
+        guard let replacement else { return }
+        let file: AtomicFile.Replacement
+        do throws(SystemError) {
+            file = try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
+        } catch {
+            throw .unavailable(path: replacement.path, error)
+        }
+        try withPool { pool throws(StoreError) in try pool.install(file, of: replacement) }
+    }
+
+    /// Writes a conversation that is quarantined anew, from what is good in its file and what is missing there.
+    func rebuild(
+        _ path: String, in directory: String, adding entries: [ConversationEntry]
+    ) throws(StoreError) -> ConversationRepair {
+        let (quarantine, waiting) = try withPool { pool throws(StoreError) in
+            (pool.quarantine, try pool.waitingEntries(of: path))
+        }
+        let repair = try quarantine.rebuild(path, in: directory, adding: entries + waiting)
+        try withPool { pool throws(StoreError) in try pool.endQuarantine(of: path, repair) }
+        return repair
+    }
+
     /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation waits to be rebuilt.
     func checkIntact(_ key: ConversationKey) throws(StoreError) {
         if quarantinedCount == 0 { return }

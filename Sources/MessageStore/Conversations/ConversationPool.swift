@@ -84,14 +84,16 @@ struct ConversationPool: Sendable {
     /// Records which lines an earlier life may not have brought to disk.
     mutating func begin(behind unsettled: UnsettledRecords) { self.unsettled = unsettled }
 
-    /// Writes the lines of a conversation that a power cut may have taken, in their order, unless they are there.
-    mutating func restore(_ entries: [ConversationEntry], of name: ConversationName) throws(StoreError) {
+    /// Appends those of the lines that the file does not have, in their order; all of them, so that a power cut that took some
+    /// explains what is damaged.
+    ///
+    /// The journal has those of a conversation that is quarantined until it is rebuilt.
+    mutating func complete(_ name: ConversationName, with entries: [ConversationEntry]) throws(StoreError) {
         do throws(StoreError) {
             try quarantining(name, adding: entries) { pool throws(StoreError) in
                 for entry in entries { _ = try pool.write(entry, to: name, mightBeThere: true) }
             }
         } catch {
-            // The journal has them until it is rebuilt.
             guard case .quarantinedConversation = error else { throw error }
         }
     }
@@ -129,14 +131,19 @@ struct ConversationPool: Sendable {
         return error
     }
 
-    /// Writes a conversation that is quarantined anew, from what is good in its file and what is missing there.
-    mutating func repair(
-        _ path: String, adding entries: [ConversationEntry]
-    ) throws(StoreError) -> ConversationRepair {
+    /// The lines that wait for a conversation that is quarantined.
+    func waitingEntries(of path: String) throws(StoreError) -> [ConversationEntry] {
         if isClosed { throw .closed }
-        let repair = try quarantine.repair(path, in: directory, adding: entries)
-        if repair.count == 0 { removeEmptyFolders(above: directory + "/" + path) }
-        return repair
+        return quarantine.waitingEntries(of: path)
+    }
+
+    /// Ends the quarantine of a conversation that was rebuilt, with the lines that came for it meanwhile.
+    mutating func endQuarantine(of path: String, _ repair: ConversationRepair) throws(StoreError) {
+        if isClosed { throw .closed }
+        let waiting = quarantine.waitingEntries(of: path).filter { !repair.identities.contains($0.identity) }
+        try quarantine.remove(path)
+        if repair.count == 0, waiting.isEmpty { removeEmptyFolders(above: directory + "/" + path) }
+        for entry in waiting { try append(entry, mightBeThere: true) }
     }
 
     /// Removes the folders of a conversation that is not there any more, as far as nothing else is in them.
@@ -150,40 +157,60 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Writes a conversation to a new file that takes the name of the old one when it is on disk, with those of the lines
-    /// that the old one does not show.
+    /// Decides what a conversation whose sync failed must hold; nil when nothing is to be put in its place.
     ///
-    /// One in which others are missing is quarantined, and one whose file cannot be read.
-    mutating func writeAnew(
+    /// Whoever is about to write one of the lines finds it there, from now on. A conversation that lost lines is quarantined,
+    /// and one whose file cannot be read.
+    mutating func beginReplacing(
         _ name: ConversationName, adding entries: [ConversationEntry]
-    ) throws(StoreError) {
+    ) throws(StoreError) -> ConversationReplacement? {
         if isClosed { throw .closed }
-        let path = directory + "/" + name.path
+        let below = name.path
+        let path = directory + "/" + below
         if quarantine.contains(name) {
             unsynced.remove(name)
-            return
+            return nil
         }
         completed.insert(name)
-        guard try holds(path) else { return try restore(entries, of: name) }
+        guard try holds(path) else {
+            try complete(name, with: entries)
+            return nil
+        }
         let shown: [UInt8]
         do throws(SystemError) { shown = try disk.read(path) } catch {
             guard error.isUnreadable else { throw .unavailable(path: path, error) }
             forget(name)
-            throw try add(name.path, .unavailable(path: path, error))
+            throw try add(below, .unavailable(path: path, error))
         }
-        let repair = ConversationRepair(completing: shown, at: name.path, with: entries)
-        let isWhole = repair.lost == 0 && repair.count >= open[name]?.end.lastSequence ?? 0
-        guard isWhole else {
+        let (repair, action) = Reconciler.decide(
+            shown, at: below, with: entries,
+            after: .failedSync(writtenLines: open[name]?.end.lastSequence ?? 0))
+        if case .quarantine = action {
             forget(name)
-            throw try add(name.path, .damaged(file: path, line: 0))
+            throw try add(below, .damaged(file: path, line: 0))
         }
-        open[name] = nil
-        ends.remove(name)
-        do throws(SystemError) { try AtomicFile.write(repair.bytes, to: path) } catch {
+        return ConversationReplacement(name: name, path: path, readBytes: shown.count, repair: repair)
+    }
+
+    /// Puts the new file in the place of the old one, with the lines that were appended to that one meanwhile.
+    mutating func install(
+        _ file: AtomicFile.Replacement, of replacement: ConversationReplacement
+    ) throws(StoreError) {
+        if isClosed || quarantine.contains(replacement.name) { return file.discard() }
+        let path = replacement.path
+        do throws(SystemError) {
+            let old = try File(path, for: .reading)
+            let later = try old.read(
+                at: replacement.readBytes, count: max(0, old.sizeBytes() - replacement.readBytes))
+            try file.install(adding: replacement.repair.continuation(later))
+        } catch {
+            file.discard()
             throw .unavailable(path: path, error)
         }
-        // So that the folders above it are synced with the others.
-        unsynced.insert(name)
+        open[replacement.name] = nil
+        ends.remove(replacement.name)
+        unsynced.insert(replacement.name)
+        unsynced.insert(folders: [Directory.parent(of: path)])
     }
 
     private mutating func write(
@@ -218,19 +245,26 @@ struct ConversationPool: Sendable {
 
     /// Puts a conversation together again in which nothing is damaged but lines that were never synced; false when more
     /// is.
-    private func mend(
+    ///
+    /// In place and without a sync: everything that is written here is in the journal.
+    private mutating func mend(
         _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) -> Bool {
-        let path = directory + "/" + name.path
+        let below = name.path
+        let path = directory + "/" + below
         do throws(SystemError) {
-            let repair = ConversationRepair(
-                try File(path, for: .reading).readAll(), at: name.path, adding: entries)
-            guard unsettled.explain(repair) else { return false }
-            try AtomicFile.write(repair.bytes, to: path)
-            return true
+            let shown = try disk.read(path)
+            let (repair, action) = Reconciler.decide(
+                shown, at: below, with: entries, after: .damage(unsettled))
+            guard case .complete(let keptBytes) = action else { return false }
+            let file = try disk.open(path)
+            try disk.truncate(file, to: keptBytes)
+            try disk.append(Array(repair.bytes[keptBytes...]), to: file)
         } catch {
             throw .unavailable(path: path, error)
         }
+        unsynced.insert(name)
+        return true
     }
 
     /// Refuses every later call: the directory is another process's from now on.
@@ -293,6 +327,15 @@ struct ConversationPool: Sendable {
     }
 }
 
+/// A conversation's new content; its file is written and synced without the pool.
+struct ConversationReplacement: Sendable {
+    let name: ConversationName
+    let path: String
+    /// How much of the old file was read.
+    let readBytes: Int
+    let repair: ConversationRepair
+}
+
 /// How the files are synced: in rounds, a few at a time, and without the pool while a sync runs.
 extension ConversationPool {
     /// Puts everything that was written until now into a round.
@@ -314,9 +357,7 @@ extension ConversationPool {
     mutating func takeFolders() -> Set<String> { unsynced.takeFolders() }
 
     /// Ends the round: everything in it is on disk.
-    mutating func endRound() {
-        unsynced.endRound()
-    }
+    mutating func endRound() { unsynced.endRound() }
 
     /// Ends the round: everything in it is in the next.
     mutating func cancelRound() { unsynced.cancelRound() }

@@ -101,49 +101,61 @@ struct ConversationQuarantine: Sendable {
         return [folder, business, directory, Directory.parent(of: directory)]
     }
 
-    /// Writes the conversation anew and takes it off the list; the damaged file stays beside it under another name.
-    mutating func repair(
+    /// The lines that waited in this life for a conversation.
+    func waitingEntries(of path: String) -> [ConversationEntry] { waiting[path] ?? [] }
+
+    /// Writes a conversation anew, on disk when it returns, from the file that was put in its place, else from the damaged one;
+    /// it stays one of them.
+    ///
+    /// Returns what was written; nothing is in its place if that has no line.
+    func rebuild(
         _ path: String, in conversations: String, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationRepair {
         let source = directory + "/" + path
-        let repair: ConversationRepair
+        let target = conversations + "/" + path
         do throws(SystemError) {
-            // Who puts a file from a backup where the damaged one was wants that one.
-            let target = conversations + "/" + path
             let isThere = try Directory.holds(target)
             let base = try File(isThere ? target : source, for: .reading).readAll()
             var shown: [CustomerID: Set<LineIdentity>] = [:]
-            repair = ConversationRepair(base, at: path, adding: entries + (waiting[path] ?? [])) { line in
+            let (repair, _) = Reconciler.decide(base, at: path, with: entries, after: .rebuild) { line in
                 if shown[line.customer] == nil {
                     shown[line.customer] = Self.lines(of: line.customer, in: conversations)
                 }
                 return shown[line.customer]?.contains(line.identity) == true
             }
+            // The file that was put in place of an empty one is kept beside it as well.
+            if isThere, try File(source, for: .reading).sizeBytes() == 0, !base.isEmpty {
+                try AtomicFile.write(base, to: source)
+            }
             if repair.count > 0 {
-                try Directory.make(Directory.parent(of: target))
+                let folder = Directory.parent(of: target)
+                try Directory.make(folder)
                 try AtomicFile.write(repair.bytes, to: target)
+                try Directory.synchronize(Directory.parent(of: folder))
+                try Directory.synchronize(conversations)
             } else if isThere {
                 try Directory.remove(target)
             }
+            return repair
+        } catch {
+            throw .unavailable(path: source, error)
+        }
+    }
+
+    /// Removes a conversation that was written anew; the damaged file stays beside it under another name.
+    mutating func remove(_ path: String) throws(StoreError) {
+        let source = directory + "/" + path
+        do throws(SystemError) {
             if try File(source, for: .reading).sizeBytes() > 0 {
                 try Directory.rename(source, to: source + ".before")
             } else {
-                if !base.isEmpty { try AtomicFile.write(base, to: source + ".before") }
                 try Directory.remove(source)
-            }
-            let folder = Directory.parent(of: target)
-            for changed in [
-                folder, Directory.parent(of: folder), conversations, Directory.parent(of: source),
-            ]
-            where Directory.isDirectory(changed) {
-                try Directory.synchronize(changed)
             }
         } catch {
             throw .unavailable(path: source, error)
         }
         paths.remove(path)
         waiting[path] = nil
-        return repair
     }
 
     /// What the customer's conversations with all businesses show; what cannot be read shows nothing.

@@ -20,6 +20,8 @@ struct ConversationRepair: Sendable {
     private(set) var broken = 0
     /// The records of the good lines behind the first that is damaged or missing.
     private(set) var behindDamage: [UInt64] = []
+    /// What is known of the file's lines.
+    private(set) var identities: Set<LineIdentity> = []
 
     /// A line that is to be written.
     private struct Part {
@@ -30,9 +32,11 @@ struct ConversationRepair: Sendable {
 
     /// Takes a file, its path below the folder of all conversations, and what the journal has of its lines.
     ///
-    /// A line of another conversation that shows it too is left out, and not lost.
+    /// A missing line is put behind all that the journal had before it, and behind the last that `isSettled`. A line of another
+    /// conversation that shows it too is left out, and not lost.
     init(
         _ damaged: [UInt8], at path: String, adding entries: [ConversationEntry],
+        behind isSettled: (UInt64) -> Bool = { _ in false },
         isElsewhere: (ConversationLine) -> Bool = { _ in false }
     ) {
         var parts: [Part] = []
@@ -63,19 +67,19 @@ struct ConversationRepair: Sendable {
             if said != kept { corrected += 1 }
             parts.append(Part(record: line.record, text: said))
         }
+        let settledCount = parts.lastIndex { isSettled($0.record) }.map { $0 + 1 } ?? 0
         for entry in entries where known.insert(entry.identity).inserted {
             let part = Part(record: entry.record, text: Self.text(entry))
-            // Behind all that the journal had before it; what was parked stands where it was.
+            // What was parked stands where it was.
             let place = parts.lastIndex { $0.record <= part.record }.map { $0 + 1 } ?? 0
-            parts.insert(part, at: place)
+            parts.insert(part, at: max(place, settledCount))
             restored += 1
         }
+        identities = known
         lost = max(0, max(broken, lastSequence - found) - restored)
         count = parts.count
         for (index, part) in parts.enumerated() {
-            bytes.append(contentsOf: Array("{\"seq\":\(index + 1)".utf8))
-            bytes.append(contentsOf: part.text)
-            bytes.append(UInt8(ascii: "\n"))
+            Self.append(part.text[...], sequence: index + 1, to: &bytes)
         }
     }
 
@@ -89,6 +93,27 @@ struct ConversationRepair: Sendable {
         let there = Set(
             bytes.split(separator: UInt8(ascii: "\n")).compactMap { ConversationLine(Array($0))?.identity })
         self.init(bytes, at: path, adding: entries.filter { !there.contains($0.identity) })
+    }
+
+    /// The lines in `text` that the file does not have, numbered behind those that it has.
+    func continuation(_ text: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var count = count
+        for piece in text.split(separator: UInt8(ascii: "\n")) {
+            let text = Array(piece)
+            guard let line = ConversationLine(text), !identities.contains(line.identity),
+                let comma = text.firstIndex(of: UInt8(ascii: ","))
+            else { continue }
+            count += 1
+            Self.append(text[comma...], sequence: count, to: &bytes)
+        }
+        return bytes
+    }
+
+    private static func append(_ text: ArraySlice<UInt8>, sequence: Int, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: "{\"seq\":\(sequence)".utf8)
+        bytes.append(contentsOf: text)
+        bytes.append(UInt8(ascii: "\n"))
     }
 
     /// The entry's line without its number, from the comma behind it.

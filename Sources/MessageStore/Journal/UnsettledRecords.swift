@@ -9,10 +9,9 @@ struct UnsettledRecords: Sendable {
     /// Takes the messages, and the last record of that life.
     init(_ records: Set<UInt64>, last: UInt64) { (self.records, self.last) = (records, last) }
 
-    /// Whether a power cut explains what is damaged: behind it are only lines that were not synced, or are new, and no
-    /// more is broken than is written again now, or was on its way.
-    func explain(_ repair: ConversationRepair) -> Bool {
-        !records.isEmpty && repair.broken <= repair.restored + 1
-            && repair.behindDamage.allSatisfy { $0 > last || records.contains($0) }
-    }
+    /// Whether there are none.
+    var isEmpty: Bool { records.isEmpty }
+
+    /// Whether the message is one of them, or of this life.
+    func contains(_ record: UInt64) -> Bool { record > last || records.contains(record) }
 }

@@ -56,8 +56,7 @@ struct ConversationRecovery: Sendable {
                 for message in journalled[name] ?? [] { entries += try message.entries(from: reader) }
                 for lease in open[name] ?? [] { entries += try lease.entries(from: reader) }
                 if entries.isEmpty, !dirty.contains(name) { continue }
-                try partition.withPool { pool throws(StoreError) in try pool.writeAnew(name, adding: entries)
-                }
+                try partition.reconcile(name, with: entries, isSynced: false)
             } catch {
                 switch error {
                 case .quarantinedConversation: continue

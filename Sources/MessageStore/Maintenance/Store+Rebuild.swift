@@ -100,9 +100,8 @@ extension Store {
         }
         for path in conversations.quarantined.sorted() {
             let repair = try leavingRefused { () throws(StoreError) in
-                try conversations.partition(ofPath: path).withPool { pool throws(StoreError) in
-                    try pool.repair(path, adding: damaged[path] ?? [])
-                }
+                try conversations.partition(ofPath: path).rebuild(
+                    path, in: DataDirectory(path: directory).conversations, adding: damaged[path] ?? [])
             }
             guard let repair else {
                 refused.insert(path)

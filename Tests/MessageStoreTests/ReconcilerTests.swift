@@ -1,0 +1,111 @@
+import BalloonPOSIX
+import BusinessMessages
+import Testing
+
+@testable import MessageStore
+
+/// What a conversation's file must hold, decided from its content, the journal and what may be missing.
+struct ReconcilerTests {
+    private let key = ConversationKey(business: business, customer: customer)
+    private var path: String { ConversationFixture.path(business, customer) }
+
+    private func entry(_ record: UInt64) -> ConversationEntry {
+        ConversationEntry(
+            conversation: key, record: record, at: Timestamp(milliseconds: 1_795_255_200_123),
+            id: MessageID("m\(record)"), kind: .text, message: Array("{\"n\":\(record)}".utf8))
+    }
+
+    private func file(_ records: [UInt64]) -> [UInt8] {
+        records.enumerated().flatMap { entry($1).line(sequence: $0 + 1) }
+    }
+
+    private func records(_ bytes: [UInt8]) -> [UInt64] {
+        bytes.split(separator: UInt8(ascii: "\n")).compactMap { ConversationLine(Array($0))?.record }
+    }
+
+    @Test func `damage behind settled lines is completed in place, and no settled line is written again`() {
+        let settled = file([1, 9, 3])
+        // A block that never reached the disk, and a line behind it that did.
+        let zeros = [UInt8](repeating: 0, count: 80) + [UInt8(ascii: "\n")]
+        let shown = settled + zeros + entry(6).line(sequence: 5)
+        let unsettled = UnsettledRecords([2, 6], last: 9)
+        let (repair, action) = Reconciler.decide(
+            shown, at: path, with: [entry(2), entry(6)], after: .damage(unsettled))
+        guard case .complete(let keptBytes) = action else { return #expect(Bool(false), "\(action)") }
+        #expect(keptBytes == settled.count)
+        #expect(records(repair.bytes) == [1, 9, 3, 2, 6])
+    }
+
+    @Test func `damage before a settled line, or of more than the journal has, quarantines the file`() {
+        let unsettled = UnsettledRecords([5], last: 9)
+        for shown in [
+            Array("broken\n".utf8) + file([1]), file([1]) + Array("broken\nbroken\nbroken\n".utf8),
+        ] {
+            let (_, action) = Reconciler.decide(shown, at: path, with: [entry(5)], after: .damage(unsettled))
+            guard case .quarantine = action else { return #expect(Bool(false), "\(action)") }
+        }
+        let (_, action) = Reconciler.decide(
+            file([1]) + Array("broken\n".utf8), at: path, with: [], after: .damage(UnsettledRecords()))
+        guard case .quarantine = action else { return #expect(Bool(false), "\(action)") }
+    }
+
+    @Test func `after a failed sync the file is replaced, unless it lost lines that the journal does not have`() {
+        let (repair, action) = Reconciler.decide(
+            file([1, 2]), at: path, with: [entry(2), entry(3)], after: .failedSync(writtenLines: 3))
+        guard case .replace = action else { return #expect(Bool(false), "\(action)") }
+        #expect(records(repair.bytes) == [1, 2, 3])
+        let (_, lost) = Reconciler.decide(
+            file([1, 2]), at: path, with: [entry(3)], after: .failedSync(writtenLines: 4))
+        guard case .quarantine = lost else { return #expect(Bool(false), "\(lost)") }
+    }
+
+    @Test func `a rebuild keeps whatever can be had, and counts what is lost`() {
+        let (repair, action) = Reconciler.decide(
+            Array("broken\nbroken\n".utf8) + file([1]), at: path, with: [entry(2)], after: .rebuild)
+        guard case .replace = action else { return #expect(Bool(false), "\(action)") }
+        #expect(records(repair.bytes) == [1, 2])
+        #expect((repair.lost, repair.restored) == (1, 1))
+    }
+
+    @Test func `a line that is appended while its conversation gets a new file is there once, and in its order`()
+        async throws
+    {
+        let directory = StoreDirectory()
+        let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
+        let partition = store.conversations.partition(of: key)
+        try partition.append(entry(1), mightBeThere: false)
+        let name = partition.withUnsynced { $0.name(of: key) }
+        let replacement = try #require(
+            try partition.withPool { pool throws(StoreError) in
+                try pool.beginReplacing(name, adding: [entry(2)])
+            })
+        let new = try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
+        // The journal's line by the delivery that is about to write it, and one that is new.
+        try partition.append(entry(2), mightBeThere: false)
+        try partition.append(entry(3), mightBeThere: false)
+        try partition.withPool { pool throws(StoreError) in try pool.install(new, of: replacement) }
+        try partition.append(entry(4), mightBeThere: false)
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        #expect(lines.map(\.record) == [1, 2, 3, 4])
+        #expect(lines.map(\.sequence) == [1, 2, 3, 4])
+        await store.close()
+    }
+
+    @Test func `a line that comes for a conversation while it is rebuilt is there afterwards`() async throws {
+        let directory = StoreDirectory()
+        let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
+        let partition = store.conversations.partition(of: key)
+        try partition.append(entry(1), mightBeThere: false)
+        try partition.withPool { pool throws(StoreError) in try pool.setAside(path: path) }
+        try partition.append(entry(2), mightBeThere: false)
+        let quarantine = try partition.withPool { pool throws(StoreError) in pool.quarantine }
+        let repair = try quarantine.rebuild(
+            path, in: directory.path + "/conversations", adding: [entry(2)])
+        try partition.append(entry(3), mightBeThere: false)
+        try partition.withPool { pool throws(StoreError) in try pool.endQuarantine(of: path, repair) }
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        #expect(lines.map(\.record) == [1, 2, 3])
+        #expect(store.statistics.quarantinedConversations == 0)
+        await store.close()
+    }
+}
