@@ -165,16 +165,15 @@ package final class Store: Sendable {
         if recovered.isUnsynced {
             for delivery in recovered.deliveries { lines[delivery.conversation, default: []] += [] }
         }
-        for (key, messages) in lines {
+        conversations.forEachInParallel(of: lines.keys) { [lines] partition, key in
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
-                for message in messages { entries.append(contentsOf: try message.entries(from: reader)) }
-                try conversations.partition(of: key).reconcile(
-                    key, with: entries, isSynced: !recovered.isUnsynced)
+                for message in lines[key] ?? [] { entries += try message.entries(from: reader) }
+                try partition.reconcile(key, with: entries, isSynced: !recovered.isUnsynced)
                 checkpointer.noteWrite()
             } catch {
                 // The other conversations are served; this one is tried again before the next checkpoint.
-                if case .quarantinedConversation = error { continue }
+                if case .quarantinedConversation = error { return }
                 checkpointer.distrust(error)
             }
         }

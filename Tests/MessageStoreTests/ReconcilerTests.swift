@@ -49,7 +49,8 @@ struct ReconcilerTests {
         guard case .quarantine = action else { return #expect(Bool(false), "\(action)") }
     }
 
-    @Test func `after a failed sync the file is replaced, unless it lost lines that the journal does not have`() {
+    @Test
+    func `after a failed sync the file is replaced, unless it lost lines that the journal does not have`() {
         let (repair, action) = Reconciler.decide(
             file([1, 2]), at: path, with: [entry(2), entry(3)], after: .failedSync(writtenLines: 3))
         guard case .replace = action else { return #expect(Bool(false), "\(action)") }
@@ -67,7 +68,8 @@ struct ReconcilerTests {
         #expect((repair.lost, repair.restored) == (1, 1))
     }
 
-    @Test func `a line that is appended while its conversation gets a new file is there once, and in its order`()
+    @Test
+    func `a line that is appended while its conversation gets a new file is there once, and in its order`()
         async throws
     {
         let directory = StoreDirectory()
@@ -107,5 +109,54 @@ struct ReconcilerTests {
         #expect(lines.map(\.record) == [1, 2, 3])
         #expect(store.statistics.quarantinedConversations == 0)
         await store.close()
+    }
+}
+
+/// Which lines a file has.
+struct LineScanTests {
+    private let key = ConversationKey(business: business, customer: CustomerID("urn:mbid:\"quoted\""))
+
+    private func lines() -> [[UInt8]] {
+        let at = Timestamp(milliseconds: 1_795_255_200_123)
+        let entries = [
+            ConversationEntry(
+                conversation: key, record: 2, at: at, id: MessageID("m"), kind: .text,
+                message: Array("{\"a\":1}".utf8)),
+            ConversationEntry(
+                conversation: ConversationKey(business: business, customer: customer), record: 2, at: at,
+                id: MessageID("r"), kind: .text, message: Array("{}".utf8), result: .accepted(status: 200)),
+            ConversationEntry(
+                conversation: ConversationKey(business: business, customer: customer), record: 5, at: at,
+                id: MessageID("m2"), kind: .text, message: Array("{}".utf8), repeats: MessageID("m"),
+                files: [.failed(reason: "gone")]),
+        ]
+        return entries.enumerated().map { $1.line(sequence: $0 + 1) }
+    }
+
+    @Test func `the lines that are found are those that a reader finds`() throws {
+        let text = lines().flatMap { $0 }
+        let found = try LineScan.identities(in: text, lastSequence: 3, path: "p")
+        #expect(found == Set(lines().compactMap { ConversationLine(Array($0.dropLast()))?.identity }))
+        #expect(found.count == 3)
+        #expect(try LineScan.identities(in: [], lastSequence: 0, path: "p").isEmpty)
+    }
+
+    @Test func `zeros, a line without an end, and a number that is missing are damage`() {
+        let text = lines().flatMap { $0 }
+        let feed = lines()[0].count
+        var zeros = text
+        for place in feed + 100..<feed + 104 { zeros[place] = 0 }
+        #expect(throws: StoreError.damaged(file: "p", line: 2)) {
+            try LineScan.identities(in: zeros, lastSequence: 3, path: "p")
+        }
+        #expect(throws: StoreError.damaged(file: "p", line: 3)) {
+            try LineScan.identities(in: Array(text.dropLast()), lastSequence: 3, path: "p")
+        }
+        #expect(throws: StoreError.damaged(file: "p", line: 1)) {
+            try LineScan.identities(in: Array(text[feed...]), lastSequence: 2, path: "p")
+        }
+        #expect(throws: StoreError.damaged(file: "p", line: 3)) {
+            try LineScan.identities(in: text, lastSequence: 4, path: "p")
+        }
     }
 }

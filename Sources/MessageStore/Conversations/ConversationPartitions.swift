@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 import Synchronization
 
@@ -31,6 +32,18 @@ final class ConversationPartitions: Sendable {
     /// The partition of a conversation; costs one hash of the customer's identifier.
     func partition(of key: ConversationKey) -> ConversationPartition {
         all[Int(ConversationPath.firstByte(of: key.customer)) % Self.count]
+    }
+
+    /// Runs `body` for each of the conversations, those of different partitions at the same time; returns behind the last.
+    func forEachInParallel(
+        of keys: some Sequence<ConversationKey>,
+        _ body: @Sendable (ConversationPartition, ConversationKey) -> Void
+    ) {
+        var places: [[ConversationKey]] = Array(repeating: [], count: Self.count)
+        for key in keys { places[Int(ConversationPath.firstByte(of: key.customer)) % Self.count].append(key) }
+        DispatchQueue.concurrentPerform(iterations: Self.count) { [places] place in
+            for key in places[place] { body(all[place], key) }
+        }
     }
 
     /// The partition of a conversation's file.

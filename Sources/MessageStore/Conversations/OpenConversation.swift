@@ -63,10 +63,11 @@ struct OpenConversation: Sendable {
 
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
         if let known { return known }
-        var found: Set<LineIdentity> = []
-        if end.lastSequence > 0 {
-            for line in try end.lines(maximum: .max, maximumBytes: .max) { found.insert(line.identity) }
+        let text: [UInt8]
+        do throws(SystemError) { text = try end.file.read(at: 0, count: end.sizeBytes) } catch {
+            throw .unavailable(path: end.path, error)
         }
+        let found = try LineScan.identities(in: text, lastSequence: end.lastSequence, path: end.path)
         known = found
         return found
     }

@@ -24,6 +24,12 @@ struct RecordScanner {
         position = header.type.upperBound + 1
     }
 
+    /// Begins at a comma between two members.
+    init(_ line: ArraySlice<UInt8>, from position: Int) {
+        self.line = line
+        self.position = position
+    }
+
     func text(_ range: Range<Int>) -> String { String(decoding: line[range], as: UTF8.self) }
 
     /// Whether a name is `wanted`.

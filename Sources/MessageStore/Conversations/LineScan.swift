@@ -1,0 +1,78 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// Finds out which lines a conversation has, without an index of each: what a start does for every conversation that a power
+/// cut may have taken lines of.
+enum LineScan {
+    /// The identities of the lines in a file's content, which must have the numbers 1 to `lastSequence`.
+    ///
+    /// What a power cut left of a line shows zeros, or no end. Throws ``StoreError/damaged(file:line:)``.
+    static func identities(
+        in text: [UInt8], lastSequence: Int, path: String
+    ) throws(StoreError) -> Set<LineIdentity> {
+        var found: Set<LineIdentity> = []
+        found.reserveCapacity(lastSequence)
+        let isWhole = text.firstPosition(of: 0, from: 0) == nil
+        var start = 0
+        var sequence = 0
+        while start < text.count {
+            sequence += 1
+            guard let end = text.firstPosition(of: UInt8(ascii: "\n"), from: start),
+                let identity = (isWhole ? identity(of: text[start..<end], sequence) : nil)
+                    ?? parsedIdentity(of: Array(text[start..<end]), sequence)
+            else { throw .damaged(file: path, line: sequence) }
+            found.insert(identity)
+            start = end + 1
+        }
+        guard sequence == lastSequence else { throw .damaged(file: path, line: sequence) }
+        return found
+    }
+
+    private static func parsedIdentity(of text: [UInt8], _ sequence: Int) -> LineIdentity? {
+        guard let line = ConversationLine(text), line.sequence == sequence else { return nil }
+        return line.identity
+    }
+
+    /// The identity of a line whose members are in the order in which the store writes them; nil for any other.
+    private static func identity(of line: ArraySlice<UInt8>, _ sequence: Int) -> LineIdentity? {
+        let start = Array("{\"seq\":\(sequence)".utf8)
+        guard line.starts(with: start), line.last == UInt8(ascii: "}") else { return nil }
+        var scanner = RecordScanner(line, from: line.startIndex + start.count)
+        guard scanner.string(named: Name.at) != nil, let direction = scanner.string(named: Name.direction),
+            let id = scanner.string(named: Name.id), scanner.string(named: Name.kind) != nil,
+            scanner.string(named: Name.customer) != nil, let name = scanner.nextName(),
+            scanner.name(name, is: Name.record), case .number(let record) = scanner.value(),
+            let next = scanner.nextName()
+        else { return nil }
+        if scanner.name(direction, is: Name.outbound) {
+            return LineIdentity(record: record, reply: MessageID(scanner.text(id)))
+        }
+        // What else an inbound line can say stands between its record and its message.
+        guard scanner.name(direction, is: Name.inbound), scanner.name(next, is: Name.message) else {
+            return nil
+        }
+        return LineIdentity(record: record, reply: nil)
+    }
+
+    private enum Name {
+        static let at = Array("at".utf8)
+        static let direction = Array("direction".utf8)
+        static let inbound = Array("inbound".utf8)
+        static let outbound = Array("outbound".utf8)
+        static let id = Array("id".utf8)
+        static let kind = Array("kind".utf8)
+        static let customer = Array("customer".utf8)
+        static let record = Array("record".utf8)
+        static let message = Array("message".utf8)
+    }
+}
+
+extension RecordScanner {
+    /// The place of the next member's value, if it has this name and is a string without escapes.
+    fileprivate mutating func string(named wanted: [UInt8]) -> Range<Int>? {
+        guard let name = nextName(), self.name(name, is: wanted), case .string(let place) = value() else {
+            return nil
+        }
+        return place
+    }
+}
