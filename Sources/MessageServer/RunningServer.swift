@@ -89,11 +89,14 @@ package final class RunningServer: Sendable {
             throw error
         }
         let (resolver, deliveries, registry) = (resolver, deliveries, registry)
+        let removed = RemovedBusinesses(
+            store: store, registry: registry, age: configuration.removedBusinessAge, logger: logger)
         sweep.removeUnfinished()
         registry.start()
         let task = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await resolver.run() }
+                group.addTask { await removed.run() }
                 for await lane in registry.lanes { group.addTask { await deliveries.run(lane) } }
             }
         }

@@ -46,6 +46,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case notFinished(record: UInt64)
     /// The message is no dead letter; the operator looks it up in the list.
     case notDead(record: UInt64)
+    /// The message has ended; the operator looks it up in the list.
+    case notPending(record: UInt64)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -76,6 +78,7 @@ extension StoreError: CustomStringConvertible {
         case .unknownRecord(let record): "no message has the record \(record)"
         case .notFinished(let record): "message \(record) is still being dealt with"
         case .notDead(let record): "message \(record) is no dead letter"
+        case .notPending(let record): "message \(record) has ended"
         case .alreadyResolved(let record): "the reference of message \(record) was resolved before"
         }
     }

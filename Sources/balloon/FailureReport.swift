@@ -108,12 +108,13 @@ struct FailureReport {
             self.init(.badData, "\(error)", hint: "balloon conversations rebuild")
         case .unavailable:
             self.init(.unavailable, "\(error)", hint: "check the path, its mode and the disk")
-        case .unknownRecord, .notDead:
+        case .unknownRecord, .notDead, .notPending:
             self.init(
                 .usage, "\(error)", hint: "balloon events list and balloon deadletters list show the records")
         case .notFinished:
             self.init(.failed, "\(error)", hint: "wait for its end; balloon events show tells how far it is")
-        case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided, .unknownReply,
+        case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided,
+            .unknownReply,
             .alreadyResolved:
             self.init(.failed, "\(error)", hint: nil)
         }

@@ -22,6 +22,14 @@ enum StoreChange {
         }
     }
 
+    /// Ends messages that no handler has ended; returns those that were dropped before.
+    static func dropPending(_ records: [UInt64], data: String) async throws -> Set<UInt64> {
+        Set(
+            try await change(data, "events/drop", body(records), ControlRoutes.records(in:)) { store in
+                Array(try await store.dropPending(records, reason: Store.droppedByOperator))
+            })
+    }
+
     /// Writes what is missing in the conversations.
     static func rebuild(data: String) async throws -> Store.Rebuilt {
         try await change(data, "rebuild", [], ControlRoutes.rebuilt(in:)) { store in

@@ -37,6 +37,28 @@ import Testing
         try await store.finish(delivery, result: result)
     }
 
+    @Test func `a pending message is dropped once, and an ended one is not`() async throws {
+        let directory = try await directory()
+        let store = try Store.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        let message = ReceivedMessage(
+            business: BusinessID("gone"), customer: CustomerID("c"), id: MessageID("p"),
+            message: Array(#"{"id":"p","v":1,"type":"text","body":"hello"}"#.utf8))
+        await withCheckedContinuation { stored in store.append(message) { _ in stored.resume() } }
+        await store.close()
+        let shell = Shell(directory: directory.path)
+        let pending = try await shell.run("balloon events list --status pending")
+        let record = try #require(pending.output.split(separator: " ").first)
+        #expect(try await shell.run("balloon events drop \(record)").output == "\(record) is dropped\n")
+        #expect(
+            try await shell.run("balloon events drop \(record)").output == "\(record) is already dropped\n")
+        let shown = try await shell.run("balloon events show \(record)")
+        #expect(shown.output.contains(#""status":"dropped""#))
+        #expect(shown.output.contains(#""reason":"dropped by an operator""#))
+        #expect(try await shell.run("balloon events drop 2").status == 64)
+        #expect(try await shell.run("balloon deadletters list").output.hasPrefix("2  "))
+    }
+
     @Test func `a dead letter is listed, shown, retried and dropped without a server`() async throws {
         let directory = try await directory()
         let shell = Shell(directory: directory.path)

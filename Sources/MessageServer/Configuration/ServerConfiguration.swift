@@ -14,6 +14,7 @@ package import BalloonWire
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
 ///   "shutdownSeconds": 25,
+///   "removedBusinessDays": 7,
 ///   "attachments": { "retentionDays": 365 },
 ///   "store": { "deduplicationHours": 72 },
 ///   "limits": { "tokenAgeSeconds": 3600 },
@@ -49,6 +50,9 @@ package struct ServerConfiguration: Sendable {
     var retrySchedule = RetrySchedule()
     /// How long the server may take to stop.
     package var shutdownTime = Duration.seconds(25)
+    /// How old the latest message of a removed business is when its unfinished messages become dead letters; JSON:
+    /// `removedBusinessDays`.
+    package var removedBusinessAge = Duration.seconds(7 * 86_400)
     /// The businesses, sorted by slug; their slugs and identifiers are all different.
     package var businesses: [BusinessConfiguration]
 
@@ -66,6 +70,7 @@ package struct ServerConfiguration: Sendable {
             ("attachments", attachments == other.attachments), ("store", store == other.store),
             ("limits", handled == other.limits), ("http", http == other.http),
             ("shutdownSeconds", shutdownTime == other.shutdownTime),
+            ("removedBusinessDays", removedBusinessAge == other.removedBusinessAge),
         ]
         return same.filter { !$0.1 }.map(\.0)
     }

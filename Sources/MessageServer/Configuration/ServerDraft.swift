@@ -34,6 +34,7 @@ struct ServerDraft {
         result.limits = file.limits
         result.http = file.http
         result.shutdownTime = file.shutdownTime
+        result.removedBusinessAge = file.removedBusinessAge
         return result
     }
 

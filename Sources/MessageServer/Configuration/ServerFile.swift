@@ -14,12 +14,16 @@ struct ServerFile {
     private(set) var limits = ServerLimits()
     private(set) var http = HTTPLimits()
     private(set) var shutdownTime = Duration.seconds(25)
+    private(set) var removedBusinessAge = Duration.seconds(7 * 86_400)
     /// Keys that must be somewhere and are not here.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
 
     private static let keys =
         EnvironmentKey.allCases.compactMap(\.fileKey)
-        + ["secret", "tls", "gateway", "attachments", "store", "limits", "http", "shutdownSeconds"]
+        + [
+            "secret", "tls", "gateway", "attachments", "store", "limits", "http", "shutdownSeconds",
+            "removedBusinessDays",
+        ]
     private static let gatewayKeys = ["url", "downloadHosts"]
 
     /// A file that could not be read, of which nothing more is to be said.
@@ -50,6 +54,9 @@ struct ServerFile {
         limits = reader.object("limits", keys: ServerLimits.keys, ServerLimits.read) ?? limits
         http = reader.object("http", keys: HTTPLimits.keys, HTTPLimits.read) ?? http
         reader.set(&shutdownTime, "shutdownSeconds", in: 1...3600)
+        if let days = reader.integer("removedBusinessDays", in: 1...3650) {
+            removedBusinessAge = .seconds(days * 86_400)
+        }
         if http.maximumBufferedBytes < limits.maximumBodyBytes {
             reader.problem(
                 "lets all requests together hold less than the body of one",

@@ -42,6 +42,7 @@ extension StageEvent.Result {
         case .rejected: self = .ended("rejected")
         case .handedOff: self = .ended("handedOff")
         case .repeated: self = .ended("repeated")
+        case .dropped: self = .ended("dropped")
         case .failed(let reason): self = .failed(reason: reason)
         }
     }

@@ -33,6 +33,9 @@ package enum ControlRoutes {
                 try await store.drop(records)
                 return []
             },
+            route("/events/drop") { records in
+                Array(try await store.dropPending(records, reason: Store.droppedByOperator))
+            },
             HTTPRoute(.get, "/statistics") { _, _ in HTTPResponse(.ok, json: store.statistics.json) },
             HTTPRoute(.post, "/rebuild") { _, responder in
                 // The journal is read and conversations are written, which no shard waits for.

@@ -105,9 +105,13 @@ package enum DeliveryResult: Hashable, Sendable {
     /// It said once more what another message had said moments before, and was not handed over.
     case repeated(of: MessageID)
 
+    /// An operator ended it, or its handler will not come back.
+    case dropped(reason: String)
+
     /// The spelling in the journal.
     var name: String {
         switch self {
+        case .dropped: "dropped"
         case .handled: "handled"
         case .unhandled: "unhandled"
         case .rejected: "rejected"
@@ -121,7 +125,7 @@ package enum DeliveryResult: Hashable, Sendable {
     var isDeadLetter: Bool {
         switch self {
         case .rejected, .failed: true
-        case .handled, .unhandled, .handedOff, .repeated: false
+        case .handled, .unhandled, .handedOff, .repeated, .dropped: false
         }
     }
 
@@ -133,7 +137,7 @@ package enum DeliveryResult: Hashable, Sendable {
     var reason: String? {
         switch self {
         case .handled, .unhandled, .repeated: nil
-        case .rejected(let reason), .handedOff(let reason), .failed(let reason): reason
+        case .rejected(let reason), .handedOff(let reason), .failed(let reason), .dropped(let reason): reason
         }
     }
 }

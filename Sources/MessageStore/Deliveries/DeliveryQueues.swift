@@ -293,6 +293,35 @@ struct DeliveryQueues: Sendable {
         return (finished, advance(key))
     }
 
+    /// Finds a delivery, and whether it is leased; reads all conversations.
+    func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? {
+        for (key, conversation) in conversations {
+            guard let delivery = conversation.delivery(record) else { continue }
+            return (Lease(conversation: key, pending: delivery), leased(record, of: key) != nil)
+        }
+        return nil
+    }
+
+    /// Removes a delivery in any state but leased; nil when it is leased or absent.
+    mutating func remove(_ record: UInt64, of key: ConversationKey) -> (
+        removed: PendingDelivery, next: Handover?
+    )? {
+        guard let conversation = conversations[key], leased(record, of: key) == nil,
+            let removed = conversation.delivery(record)
+        else { return nil }
+        let wasReady = conversation.head == .ready && conversation.pending.first?.record == record
+        if wasReady { _ = lanes[conversation.lane].ready.remove { $0 == key } }
+        if conversation.head == .unreadable, conversation.pending.first?.record == record { unreadable -= 1 }
+        withConversation(key) { $0.remove(record) }
+        count -= 1
+        if removed.isParked { parked -= 1 } else { lanes[conversation.lane].backlog -= 1 }
+        guard let rest = conversations[key], !rest.isEmpty else {
+            conversations[key] = nil
+            return (removed, nil)
+        }
+        return (removed, advance(key))
+    }
+
     /// Makes the first delivery of an idle conversation ready when nothing is in its way, and hands it over
     /// when somebody waits.
     mutating func advance(_ key: ConversationKey) -> Handover? {
@@ -342,6 +371,20 @@ struct DeliveryQueues: Sendable {
 extension DeliveryQueues.Conversation {
     /// Whether nothing is left, so that nobody needs to remember a gap either.
     fileprivate var isEmpty: Bool { pending.isEmpty && parked.isEmpty && due.isEmpty }
+
+    fileprivate func delivery(_ record: UInt64) -> PendingDelivery? {
+        parked.first { $0.record == record }
+            ?? pending.indices.first { pending[$0].record == record }.map { pending[$0] }
+            ?? due.indices.first { due[$0].record == record }.map { due[$0] }
+    }
+
+    /// Removes a delivery that is not leased; those behind it come after a gap.
+    fileprivate mutating func remove(_ record: UInt64) {
+        if pending.first?.record == record { head = .idle }
+        parked.removeAll { $0.record == record }
+        _ = due.remove { $0.record == record }
+        if pending.remove(where: { $0.record == record }) != nil { hasGap = true }
+    }
 
     /// Takes a delivery in, behind the others or outside their order.
     fileprivate mutating func add(_ delivery: PendingDelivery) {

@@ -175,6 +175,20 @@ final class DeliveryScheduler: Sendable {
         return result?.finished
     }
 
+    /// Finds an unfinished delivery, and whether it is leased; reads all of them.
+    func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? { queues.withLock { $0.find(record) } }
+
+    /// Removes an unfinished delivery, and the next of its conversation can be leased; false when it is leased and not
+    /// `evenLeased`, or absent.
+    func remove(_ record: UInt64, of key: ConversationKey, evenLeased: Bool) -> Bool {
+        if evenLeased, finish(record, of: key) != nil { return true }
+        guard let result = queues.withLock({ $0.remove(record, of: key) }) else { return false }
+        pending.subtract(1, ordering: .relaxed)
+        quotas.finish(key.business)
+        resume(result.next)
+        return true
+    }
+
     /// Lets nobody wait any more.
     func close() {
         resume(queues.withLock { $0.close() })

@@ -34,6 +34,9 @@ final class PendingQuotas: Sendable {
         }
     }
 
+    /// The businesses that have messages that wait.
+    var businesses: [BusinessID] { state.withLock { Array($0.pending.keys) } }
+
     /// Counts messages that wait from now on.
     func add(_ leases: [Lease]) {
         state.withLock { state in

@@ -5,8 +5,8 @@ import MessageStore
 /// `balloon events …`: what came in and what became of it, from the journal.
 struct Events: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List, show and replay the messages in the journal.",
-        subcommands: [List.self, Show.self, Replay.self])
+        abstract: "List, show, replay and drop the messages in the journal.",
+        subcommands: [List.self, Show.self, Replay.self, Drop.self])
 
     /// `balloon events list`.
     struct List: AsyncParsableCommand {
@@ -76,6 +76,33 @@ struct Events: AsyncParsableCommand {
             let replays = try await StoreChange.replay(chosen.map(\.record), data: options.data)
             StandardStream.error.write(
                 "handed over again as \(replays.map(String.init).joined(separator: ", "))\n")
+        }
+    }
+}
+
+extension Events {
+    /// `balloon events drop`.
+    struct Drop: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End pending messages for good, without their handlers.",
+            discussion: """
+                For messages that cannot end: their business is gone, or their record cannot be read. A message that a \
+                handler has at the moment is not dropped.
+                """)
+
+        @Argument(help: "The messages' records, as the list shows them.")
+        var records: [UInt64]
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let repeated = try await StoreChange.dropPending(records, data: options.data)
+            for record in records {
+                StandardStream.output.write(
+                    options.json
+                        ? EventRendering.json(record, .dropped)
+                        : "\(record) is \(repeated.contains(record) ? "already " : "")dropped\n")
+            }
         }
     }
 }

@@ -1,0 +1,91 @@
+import BalloonPOSIX
+package import BusinessMessages
+import Dispatch
+import Synchronization
+
+/// Ends of messages that no handler ends.
+extension Store {
+    /// The reason of a message that an operator drops.
+    package static let droppedByOperator = "dropped by an operator"
+
+    /// Ends unfinished messages as dropped, though their records cannot be read; durable when it returns. Returns those that
+    /// were dropped before.
+    ///
+    /// All of them or none, unless a handler gets one of them meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message that
+    /// a handler has at the moment, and ``StoreError/notPending(record:)`` for one that has ended otherwise.
+    package func dropPending(_ records: [UInt64], reason: String) async throws -> Set<UInt64> {
+        var repeated: Set<UInt64> = []
+        var found: [Lease] = []
+        for record in Set(records).sorted() {
+            guard let (lease, isLeased) = scheduler.find(record) else {
+                try await checkDropped(record)
+                repeated.insert(record)
+                continue
+            }
+            if isLeased { throw StoreError.notFinished(record: record) }
+            found.append(lease)
+        }
+        try await end(found, as: .dropped(reason: reason), evenLeased: false)
+        return repeated
+    }
+
+    /// Ends the unfinished messages of businesses that are not served, as dead letters, when the latest of them is older
+    /// than `age`; returns how many.
+    ///
+    /// A business that is not served gets no new messages, so it has been removed for no longer than that.
+    package func endPending(
+        ofAllBut served: (BusinessID) -> Bool, olderThan age: Duration, reason: String
+    ) async throws -> Int {
+        let removed = Set(scheduler.quotas.businesses.filter { !served($0) })
+        if removed.isEmpty { return 0 }
+        let limit = accounts.now.advanced(by: .zero - age)
+        await journal.flush()
+        let pending = try await files.eventsOnQueue { !$0.isFinished && removed.contains($0.business) }
+        var latest: [BusinessID: Timestamp] = [:]
+        for event in pending { latest[event.business] = max(latest[event.business] ?? event.at, event.at) }
+        let old = pending.filter { latest[$0.business].map { $0 < limit } ?? false }
+        let leases = old.compactMap { scheduler.find($0.record)?.lease }
+        try await end(leases, as: .failed(reason: reason), evenLeased: true)
+        return leases.count
+    }
+
+    private func end(_ leases: [Lease], as result: DeliveryResult, evenLeased: Bool) async throws {
+        for lease in leases {
+            let pending = lease.pending
+            // Out of the queues first: whoever leased it in the meantime keeps it, and it is not ended twice.
+            guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: evenLeased) else {
+                throw StoreError.notFinished(record: pending.record)
+            }
+            decided.withLock { $0[pending.record] = nil }
+            calls.end(pending.record)
+            let ended = EndedDelivery(
+                record: pending.record, segment: pending.location.segment, isDeadLetter: result.isDeadLetter)
+            try journal.append(
+                JournalBody.finished(of: pending.record, kind: pending.recordedKind, result, at: .now()),
+                for: .ended(ended))
+        }
+        // Behind them in the journal: durable when it returns.
+        await journal.flush()
+        if !leases.isEmpty, let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
+    }
+
+    private func checkDropped(_ record: UInt64) async throws {
+        await journal.flush()
+        for event in try await files.eventsOnQueue([record]) where event.status != .dropped {
+            throw StoreError.notPending(record: record)
+        }
+    }
+}
+
+extension JournalFiles {
+    /// The same for a task: the whole journal is read on a queue, so that no other task waits for it.
+    fileprivate func eventsOnQueue(where wanted: @escaping @Sendable (JournalEvent) -> Bool) async throws
+        -> [JournalEvent]
+    {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "balloon.events").async {
+                continuation.resume(with: Result { try events(where: wanted) })
+            }
+        }
+    }
+}
