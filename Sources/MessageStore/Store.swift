@@ -20,6 +20,8 @@ package final class Store: Sendable {
     let states: HandlerStates
     let accounts: SegmentAccounts
     let retention: Retention
+    /// The operator's changes, one at a time: each reads the journal and then writes what follows from that.
+    let changes = TaskChain()
     private let pauses = CancellableSleep()
     let logger: Logger
     let directory: String

@@ -44,6 +44,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case unknownRecord(UInt64)
     /// The message is still being dealt with, so that it cannot be handed over again; the operator waits.
     case notFinished(record: UInt64)
+    /// The message is in another state than the one that the operator named; the operator looks at it again.
+    case changed(record: UInt64, now: JournalEvent.Status)
     /// The message is no dead letter; the operator looks it up in the list.
     case notDead(record: UInt64)
     /// The message has ended; the operator looks it up in the list.
@@ -77,6 +79,7 @@ extension StoreError: CustomStringConvertible {
         case .unknownReply(let record, let index): "delivery \(record) has no reply \(index)"
         case .unknownRecord(let record): "no message has the record \(record)"
         case .notFinished(let record): "message \(record) is still being dealt with"
+        case .changed(let record, let status): "message \(record) is \(status.rawValue) by now"
         case .notDead(let record): "message \(record) is no dead letter"
         case .notPending(let record): "message \(record) has ended"
         case .alreadyResolved(let record): "the reference of message \(record) was resolved before"

@@ -23,6 +23,10 @@ enum CommandFailure: Error, Equatable {
     case noAnswer(url: String)
     /// The server answered with something else than 200: its log says why.
     case refused(status: Int, answer: String)
+    /// The server has not answered about a job, which may run still: the caller waits for it with `--resume`.
+    case jobUnanswered(String)
+    /// The server knows no such job, since it was restarted or has forgotten it: the caller repeats the command.
+    case unknownJob(String)
     /// A message cannot be sent: its author corrects it.
     case unsendable(SendRefusal)
     /// No attachment, or more than one, has this hash: the caller writes more of it.

@@ -59,6 +59,14 @@ struct FailureReport {
         case .refused(let status, let answer):
             self.init(
                 .failed, "the server answered \(status): \(answer)", hint: "the server's log has the reason")
+        case .jobUnanswered(let job):
+            self.init(
+                .unavailable, "the server has not answered about job \(job), which may run still",
+                hint: "repeat the command: what is done already is not done twice")
+        case .unknownJob(let job):
+            self.init(
+                .usage, "the server knows no job \(job): it was restarted, or that is long ago",
+                hint: "repeat the command: what is done already is not done twice")
         case .noReply(let seconds):
             self.init(
                 .failed, "the business has not answered within \(seconds) seconds",
@@ -111,6 +119,8 @@ struct FailureReport {
         case .unknownRecord, .notDead, .notPending:
             self.init(
                 .usage, "\(error)", hint: "balloon events list and balloon deadletters list show the records")
+        case .changed:
+            self.init(.failed, "\(error)", hint: "balloon events show tells how far it is")
         case .notFinished:
             self.init(.failed, "\(error)", hint: "wait for its end; balloon events show tells how far it is")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided,

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import MessageServer
@@ -5,48 +6,65 @@ import MessageStore
 
 /// Changes of a data directory: by the server that owns it, or on the directory itself when none does.
 ///
-/// Each returns when the change is on disk.
+/// Each returns when the change is on disk. A server makes it as a job, which runs to its end whatever becomes of the command.
 enum StoreChange {
-    /// Hands messages over again; returns their new records.
-    static func replay(_ records: [UInt64], data: String) async throws -> [UInt64] {
-        try await change(data, "replay", body(records), ControlRoutes.records(in:)) { store in
-            try await store.replay(records)
+    /// Hands messages over again that are in the states that are named.
+    static func replay(_ messages: [NamedState], data: String) async throws -> [ReplayResult] {
+        try await change(
+            data, "replay", { ReplayRequest(messages: messages).json(job: $0) }, { ReplayAnswer($0)?.results }
+        ) { store in
+            try await store.replay(messages)
         }
     }
 
-    /// Takes messages off the dead letters.
-    static func drop(_ records: [UInt64], data: String) async throws {
-        _ = try await change(data, "drop", body(records), ControlRoutes.records(in:)) { store in
-            try await store.drop(records)
-            return []
+    /// Takes messages off the dead letters; returns those that were dropped before.
+    static func drop(_ records: [UInt64], data: String) async throws -> Set<UInt64> {
+        try await change(
+            data, "drop", { DropRequest(records: records).json(job: $0) },
+            { DropRequest($0).map { Set($0.records) } }
+        ) { store in
+            try await store.dropDead(records)
         }
     }
 
     /// Ends messages that no handler has ended; returns those that were dropped before.
     static func dropPending(_ records: [UInt64], data: String) async throws -> Set<UInt64> {
-        Set(
-            try await change(data, "events/drop", body(records), ControlRoutes.records(in:)) { store in
-                Array(try await store.dropPending(records, reason: Store.droppedByOperator))
-            })
+        try await change(
+            data, "events/drop", { DropRequest(records: records).json(job: $0) },
+            { DropRequest($0).map { Set($0.records) } }
+        ) { store in
+            try await store.dropPending(records, reason: Store.droppedByOperator)
+        }
     }
 
-    /// Writes what is missing in the conversations.
-    static func rebuild(data: String) async throws -> Store.Rebuilt {
-        try await change(data, "rebuild", [], ControlRoutes.rebuilt(in:)) { store in
+    /// Writes what is missing in the conversations; says which job does it, or waits for the one that is named.
+    static func rebuild(data: String, resuming job: String?) async throws -> Store.Rebuilt {
+        if let job {
+            return try await wait(for: job, data, ControlRoutes.rebuilt(in:))
+        }
+        return try await change(
+            data, "rebuild", body(job:), ControlRoutes.rebuilt(in:),
+            resumedBy: "balloon conversations rebuild"
+        ) { store in
             try await store.rebuild()
         }
     }
 
     private static func change<Result>(
-        _ data: String, _ name: String, _ body: [UInt8], _ read: ([UInt8]) -> Result?,
-        alone: (Store) async throws -> Result
+        _ data: String, _ name: String, _ body: (String) -> [UInt8], _ read: ([UInt8]) -> Result?,
+        resumedBy command: String? = nil, alone: (Store) async throws -> Result
     ) async throws -> Result {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))
         }
         // What a mistyped path names is not made a data directory.
         try Store.check(data)
-        if let answer = try await askServer(data, name, body, read) { return answer }
+        let job = ControlRoutes.newJob()
+        if let answer = try await ControlSocket.run(
+            job, "/" + name, body(job), data: data, resumedBy: command)
+        {
+            return try result(answer, read)
+        }
         // Takes the lock, so that no server can begin meanwhile; the next one delivers.
         let store = try Store.open(
             StoreConfiguration(directory: data), logger: LogOptions.start())
@@ -60,18 +78,22 @@ enum StoreChange {
         }
     }
 
-    /// Nil when no server listens.
-    private static func askServer<Result>(
-        _ data: String, _ name: String, _ body: [UInt8], _ read: ([UInt8]) -> Result?
-    ) async throws -> Result? {
-        // A rebuild reads the whole journal.
-        guard let answer = try await ControlSocket.post("/" + name, body, data: data, timeout: .seconds(3600))
-        else { return nil }
+    private static func wait<Result>(
+        for job: String, _ data: String, _ read: ([UInt8]) -> Result?
+    ) async throws -> Result {
+        try result(try await ControlSocket(data: data).wait(for: job), read)
+    }
+
+    private static func result<Result>(_ answer: [UInt8], _ read: ([UInt8]) -> Result?) throws -> Result {
         guard let result = read(answer) else {
             throw CommandFailure.refused(status: 200, answer: "something that this program does not know")
         }
         return result
     }
 
-    private static func body(_ records: [UInt64]) -> [UInt8] { Array("{\"records\":\(records)}".utf8) }
+    private static func body(job: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { $0.field("job", job) }
+        return writer.finish()
+    }
 }

@@ -186,7 +186,8 @@ import Testing
         let record = try #require(handler.seen.first?.deliveryID.rawValue)
         server.gateway.misbehave(MisbehaviourRule(.preDownload, .answer(.notFound)))
         var replay = TransportRequest(
-            method: "POST", url: "http://localhost/replay", body: Array(#"{"records":[\#(record)]}"#.utf8),
+            method: "POST", url: "http://localhost/replay",
+            body: Array(#"{"messages":[{"record":\#(record),"as":"handled"}]}"#.utf8),
             allowsPlainHTTP: true)
         replay.unixSocket = server.directory.file("data/control.sock")
         // The end of the delivery is behind its reply.

@@ -89,6 +89,51 @@ struct ReplayTests {
         try await store.drop([dead])
         #expect(try status(of: dead) == .dropped)
         await #expect(throws: StoreError.notDead(record: dead)) { try await store.drop([dead]) }
+        #expect(try await store.dropDead([dead]) == [dead])
+        #expect(try directory.records("dropped").count == 1)
+    }
+
+    @Test func `a replay that is repeated in the state that it named is not made again`() async throws {
+        let store = try directory.open()
+        let dead = try await fail("1", in: store)
+        let named = NamedState(record: dead, status: .failed, replay: nil)
+        let first = try await store.replay([named])
+        let replay = try #require(first.first?.replay)
+        #expect(first == [ReplayResult(record: dead, replay: replay, isRepetition: false)])
+        #expect(
+            try await store.replay([named]) == [
+                ReplayResult(record: dead, replay: replay, isRepetition: true)
+            ])
+        #expect(store.statistics.pendingDeliveries == 1)
+        // Named as what it is now, it is handed over once more.
+        let again = try await store.replay([NamedState(record: dead, status: .retried, replay: replay)])
+        #expect(again.first?.isRepetition == false)
+        #expect(store.statistics.pendingDeliveries == 2)
+        await #expect(throws: StoreError.changed(record: dead, now: .retried)) {
+            _ = try await store.dropDead([dead])
+        }
+    }
+
+    @Test func `of two that retry a dead letter at the same time one does it`() async throws {
+        let store = try directory.open()
+        let dead = try await fail("1", in: store)
+        let named = NamedState(record: dead, status: .failed, replay: nil)
+        async let left = store.replay([named])
+        async let right = store.replay([named])
+        let results = try await left + right
+        #expect(results.filter(\.isRepetition).count == 1)
+        #expect(Set(results.map(\.replay)).count == 1)
+        #expect(store.statistics.pendingDeliveries == 1)
+    }
+
+    @Test func `a dead letter that was dropped since is not retried`() async throws {
+        let store = try directory.open()
+        let dead = try await fail("1", in: store)
+        try await store.drop([dead])
+        await #expect(throws: StoreError.changed(record: dead, now: .dropped)) {
+            try await store.replay([NamedState(record: dead, status: .failed, replay: nil)])
+        }
+        #expect(store.statistics.pendingDeliveries == 0)
     }
 
     @Test func `what is named twice is handed over again once`() async throws {

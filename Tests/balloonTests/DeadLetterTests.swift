@@ -73,7 +73,7 @@ import Testing
         let shown = try await shell.run("balloon deadletters show 2")
         #expect(shown.output.contains(#""reason":"the handler threw Oops","message":{"id":"m""#))
         let retried = try await shell.run("balloon deadletters retry 2 2")
-        #expect(retried.output.hasPrefix("2 is handed over again as "), "\(retried.errors)")
+        #expect(retried.output.hasPrefix("2 is retried as "), "\(retried.errors)")
         #expect(retried.output.split(separator: "\n").count == 1)
         #expect(try await shell.run("balloon deadletters list").output == "")
         let again = try await shell.run("balloon deadletters drop 2")
@@ -122,11 +122,19 @@ import Testing
         let dropped = try await shell.run("balloon deadletters drop \(records[0])")
         #expect(dropped.output == "\(records[0]) is dropped\n", "\(dropped.errors)")
         let retried = try await shell.run("balloon deadletters retry \(records[1])")
-        #expect(retried.output.hasPrefix("\(records[1]) is handed over again as "), "\(retried.errors)")
+        #expect(retried.output.hasPrefix("\(records[1]) is retried as "), "\(retried.errors)")
+        let again = try await shell.run("balloon deadletters retry \(records[1])")
+        #expect(
+            again.output == retried.output.replacing("is retried", with: "already retried"), "\(again.errors)"
+        )
+        #expect(again.status == 0)
         let replayed = try await shell.run("balloon events replay \(records[2]) --send")
         #expect(replayed.errors.hasPrefix("handed over again as "), "\(replayed.errors)")
         #expect(try await shell.run("balloon deadletters list").output == "")
-        #expect(try await shell.run("balloon deadletters drop \(records[0])").status == 64)
+        let droppedAgain = try await shell.run("balloon deadletters drop \(records[0])")
+        #expect(droppedAgain.output == "\(records[0]) already dropped\n")
+        #expect(droppedAgain.status == 0)
+        #expect(try await shell.run("balloon deadletters drop \(records[1])").status == 64)
         let status = runs ? "unhandled" : "pending"
         // What is handed over again ends in the server's own time.
         _ = try await shell.run("balloon events list --status \(status)") { $0.lineCount == 2 }

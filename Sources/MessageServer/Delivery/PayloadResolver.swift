@@ -135,7 +135,7 @@ extension StoreError {
             .notLeased,
             .alreadyDecided,
             .unknownReply,
-            .alreadyResolved, .unknownRecord, .notFinished, .notDead, .notPending:
+            .alreadyResolved, .unknownRecord, .notFinished, .notDead, .notPending, .changed:
             false
         }
     }

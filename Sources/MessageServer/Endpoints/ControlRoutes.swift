@@ -6,9 +6,13 @@ package import MessageStore
 
 /// `POST /replay`, `/drop` and `/rebuild` on `DATA/control.sock`: what changes a data directory that a server owns.
 ///
-/// The body is `{"records":[12,13]}`. The answer is 200 with `{"records":[57,58]}`, the new records of a replay, or 400
-/// with `{"error":"…"}`, and then nothing was changed. `/rebuild` takes no body, and its answer is
-/// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`. `GET /statistics` answers with what is pending, parked,
+/// Each is a job: the body's `job` is the identifier that the command chose, and the answer is 202 with `{"job":"…"}` while
+/// the job runs; `GET /jobs/ID` waits for its end. `/replay` takes
+/// `{"job":"…","messages":[{"record":12,"as":"failed"}]}`, with `replay` where the message was handed over before, and ends with
+/// `{"replays":[{"record":12,"replay":57}]}`, with `"repetition":true` for one that an earlier command handed over since.
+/// `/drop` takes `{"job":"…","records":[12,13]}` and ends with `{"records":[13]}`, those that were dropped before. `/rebuild`
+/// ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`. A job that fails ends with 400 and `{"error":"…"}`, and
+/// then nothing was changed. `GET /statistics` answers with what is pending, parked,
 /// unreadable and set aside. `SendRoute` is there too, and `/livez` and `/readyz`
 /// for who cannot check the public listener's certificate.
 package enum ControlRoutes {
@@ -26,61 +30,49 @@ package enum ControlRoutes {
         return [HTTPListener(address, routes: make(store: store, logger) + others)]
     }
 
-    static func make(store: Store, _ logger: Logger) -> [HTTPRoute] {
+    static func make(store: Store, jobs: ControlJobs = ControlJobs(), _ logger: Logger) -> [HTTPRoute] {
         [
-            route("/replay") { records in try await store.replay(records) },
-            route("/drop") { records in
-                try await store.drop(records)
-                return []
+            route("/replay", jobs, read: ReplayRequest.init) { request in
+                try await ReplayAnswer(store.replay(request.messages)).json
             },
-            route("/events/drop") { records in
-                Array(try await store.dropPending(records, reason: Store.droppedByOperator))
+            route("/drop", jobs, read: DropRequest.init) { request in
+                try await DropRequest(records: store.dropDead(request.records).sorted()).json
             },
-            HTTPRoute(.get, "/statistics") { _, _ in HTTPResponse(.ok, json: store.statistics.json) },
-            HTTPRoute(.post, "/rebuild") { _, responder in
-                // The journal is read and conversations are written, which no shard waits for.
-                Task { @concurrent in
-                    do {
-                        responder.respond(HTTPResponse(.ok, json: try await store.rebuild().json))
-                    } catch {
-                        logger.error("conversations cannot be rebuilt", metadata: ["error": "\(error)"])
-                        responder.respond(HTTPResponse(.badRequest, json: refusal(error)))
-                    }
+            route("/events/drop", jobs, read: DropRequest.init) { request in
+                let dropped = try await store.dropPending(request.records, reason: Store.droppedByOperator)
+                return DropRequest(records: dropped.sorted()).json
+            },
+            route("/rebuild", jobs, read: { _ in () }) { _ in
+                do { return try await store.rebuild().json } catch {
+                    logger.error("conversations cannot be rebuilt", metadata: ["error": "\(error)"])
+                    throw error
                 }
+            },
+            HTTPRoute(.get, "/jobs/*") { request, responder in
+                let id = String(decoding: request.path.dropFirst("/jobs/".utf8.count), as: UTF8.self)
+                jobs.wait(for: id, responder)
                 return nil
             },
+            HTTPRoute(.get, "/statistics") { _, _ in HTTPResponse(.ok, json: store.statistics.json) },
         ]
     }
 
-    /// What was rebuilt, as an answer says it; nil when it is none.
-    package static func rebuilt(in json: [UInt8]) -> Store.Rebuilt? { .init(json) }
-
-    private static func route(
-        _ path: String, _ change: @escaping @Sendable ([UInt64]) async throws -> [UInt64]
+    private static func route<Request: Sendable>(
+        _ path: String, _ jobs: ControlJobs, read: @escaping @Sendable ([UInt8]) -> Request?,
+        _ change: @escaping @Sendable (Request) async throws -> [UInt8]
     ) -> HTTPRoute {
         HTTPRoute(.post, path, body: .collected(maximumBytes: 1 << 20)) { request, responder in
-            guard let records = records(in: Array(request.body)) else {
-                return HTTPResponse(.badRequest, text: "the body must be {\"records\":[…]}\n")
+            let body = Array(request.body)
+            guard let id = ControlJobs.id(in: body), let wanted = read(body) else {
+                return HTTPResponse(.badRequest, text: "the body is not a request for \(path)\n")
             }
-            // The journal is read and written, which no shard waits for.
-            Task { @concurrent in
-                do {
-                    responder.respond(HTTPResponse(.ok, json: answer(try await change(records))))
-                } catch {
-                    responder.respond(HTTPResponse(.badRequest, json: refusal(error)))
+            jobs.run(id, responder) {
+                do { return HTTPResponse(.ok, json: try await change(wanted)) } catch {
+                    return HTTPResponse(.badRequest, json: refusal(error))
                 }
             }
             return nil
         }
-    }
-
-    private static func answer(_ records: [UInt64]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("records")
-            writer.array { writer in for record in records { writer.raw(Array("\(record)".utf8)) } }
-        }
-        return writer.finish()
     }
 
     private static func refusal(_ error: any Error) -> [UInt8] {
@@ -89,10 +81,127 @@ package enum ControlRoutes {
         return writer.finish()
     }
 
-    /// The record numbers in a body or an answer; nil when it is neither.
-    package static func records(in json: [UInt8]) -> [UInt64]? {
+    /// What was rebuilt, as an answer says it; nil when it is none.
+    package static func rebuilt(in json: [UInt8]) -> Store.Rebuilt? { .init(json) }
+
+    /// An identifier for a new job.
+    package static func newJob() -> String { ControlJobs.newID() }
+
+    /// Whether a text may be the identifier of a job.
+    package static func isJob(_ text: String) -> Bool { ControlJobs.isID(text) }
+}
+
+/// The body of `POST /replay`, without the job.
+package struct ReplayRequest: Sendable {
+    /// The messages, each in the state in which the operator saw it.
+    package let messages: [NamedState]
+
+    /// Asks for these.
+    package init(messages: [NamedState]) { self.messages = messages }
+
+    /// Reads a body; nil when it is none.
+    init?(_ json: [UInt8]) {
+        guard let values = (try? JSONDocument(json))?.root["messages"]?.elements else { return nil }
+        let messages = values.compactMap(NamedState.init)
+        guard messages.count == values.count else { return nil }
+        self.messages = messages
+    }
+
+    /// The body for a job.
+    package func json(job: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("job", job)
+            writer.key("messages")
+            writer.array { writer in
+                for message in messages {
+                    writer.object { writer in
+                        writer.field("record", Int(clamping: message.record))
+                        writer.field("as", message.status.rawValue)
+                        writer.field("replay", message.replay.map { Int(clamping: $0) })
+                    }
+                }
+            }
+        }
+        return writer.finish()
+    }
+}
+
+extension NamedState {
+    fileprivate init?(_ value: JSONValue) {
+        guard let record = value["record"]?.int.flatMap(UInt64.init(exactly:)),
+            let status = value["as"]?.string.flatMap(JournalEvent.Status.init)
+        else { return nil }
+        self.init(
+            record: record, status: status, replay: value["replay"]?.int.flatMap(UInt64.init(exactly:)))
+    }
+}
+
+/// The answer of `POST /replay`.
+package struct ReplayAnswer: Sendable {
+    /// What became of each message.
+    package let results: [ReplayResult]
+
+    init(_ results: [ReplayResult]) { self.results = results }
+
+    /// Reads an answer; nil when it is none.
+    package init?(_ json: [UInt8]) {
+        guard let values = (try? JSONDocument(json))?.root["replays"]?.elements else { return nil }
+        let results = values.compactMap { value -> ReplayResult? in
+            guard let record = value["record"]?.int.flatMap(UInt64.init(exactly:)),
+                let replay = value["replay"]?.int.flatMap(UInt64.init(exactly:))
+            else { return nil }
+            return ReplayResult(
+                record: record, replay: replay, isRepetition: value["repetition"]?.bool ?? false)
+        }
+        guard results.count == values.count else { return nil }
+        self.results = results
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("replays")
+            writer.array { writer in
+                for result in results {
+                    writer.object { writer in
+                        writer.field("record", Int(clamping: result.record))
+                        writer.field("replay", Int(clamping: result.replay))
+                        if result.isRepetition { writer.field("repetition", true) }
+                    }
+                }
+            }
+        }
+        return writer.finish()
+    }
+}
+
+/// The body of `POST /drop` without the job, and its answer.
+package struct DropRequest: Sendable {
+    /// The messages' records.
+    package let records: [UInt64]
+
+    /// Names these.
+    package init(records: [UInt64]) { self.records = records }
+
+    /// Reads a body; nil when it is none.
+    package init?(_ json: [UInt8]) {
         guard let values = (try? JSONDocument(json))?.root["records"]?.elements else { return nil }
-        let records = values.compactMap { $0.int.flatMap { UInt64(exactly: $0) } }
-        return records.count == values.count ? records : nil
+        let records = values.compactMap { $0.int.flatMap(UInt64.init(exactly:)) }
+        guard records.count == values.count else { return nil }
+        self.records = records
+    }
+
+    var json: [UInt8] { json(job: nil) }
+
+    /// The body for a job.
+    package func json(job: String?) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("job", job)
+            writer.key("records")
+            writer.array { writer in for record in records { writer.raw(Array("\(record)".utf8)) } }
+        }
+        return writer.finish()
     }
 }

@@ -43,6 +43,8 @@ package struct JournalEvent: Sendable {
     package let id: MessageID
     /// The record whose message this hands over again.
     package let replayOf: UInt64?
+    /// The record as which it was handed over again last; nil when it never was.
+    package let replayedAs: UInt64?
     /// The kind, once that was found out.
     package let kind: Kind?
     /// What became of it.
@@ -84,6 +86,7 @@ package struct JournalEvent: Sendable {
         }
         self.message = resolved.flatMap(\.self) ?? message
         replayOf = root.record("replayOf")
+        replayedAs = trace.replayedAs
         let outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         self.outboundKind = outboundKind
         isFromPerson = root["person"]?.bool ?? false
@@ -130,6 +133,8 @@ struct EventTrace: Sendable {
     var reason: String?
     var attempts: Int32 = 0
     var next: Timestamp?
+    /// The record as which it was handed over again last.
+    private(set) var replayedAs: UInt64?
 
     /// Begins with the message's own record, or with what was carried.
     init(_ location: RecordLocation, isCarried: Bool) {
@@ -157,8 +162,9 @@ struct EventTrace: Sendable {
         }
     }
 
-    /// Notes that it is handed over again.
-    mutating func noteReplay() {
+    /// Takes in that it is handed over again as another record.
+    mutating func applyReplay(as record: UInt64) {
+        replayedAs = record
         if status.isDeadLetter || (isCarried && status == .pending) { status = .retried }
     }
 }

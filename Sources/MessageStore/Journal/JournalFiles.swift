@@ -104,7 +104,7 @@ package struct JournalFiles: Sendable {
                     traces[subject]?.apply(record, at: location)
                 }
             } else if case .message(let message) = record {
-                if let original = message.replayOf { traces[original]?.noteReplay() }
+                if let original = message.replayOf { traces[original]?.applyReplay(as: number) }
                 if wanted?.contains(number) ?? true {
                     traces[number] = EventTrace(location, isCarried: false)
                 }

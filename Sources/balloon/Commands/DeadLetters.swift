@@ -51,14 +51,26 @@ struct DeadLetters: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let chosen = try choice.events(options)
-            if chosen.isEmpty { return }
-            let replays = try await StoreChange.replay(chosen.map(\.record), data: options.data)
-            for (event, replay) in zip(chosen, replays) {
+            var results: [ReplayResult] = []
+            var chosen: [JournalEvent] = []
+            for event in try choice.events(options) {
+                if event.isDeadLetter {
+                    chosen.append(event)
+                } else if let replay = event.replayedAs {
+                    results.append(ReplayResult(record: event.record, replay: replay, isRepetition: true))
+                } else {
+                    throw StoreError.notDead(record: event.record)
+                }
+            }
+            if !chosen.isEmpty {
+                results += try await StoreChange.replay(chosen.map(NamedState.init), data: options.data)
+            }
+            for result in results {
                 StandardStream.output.write(
                     options.json
-                        ? EventRendering.json(event.record, .retried, replay: replay)
-                        : "\(event.record) is handed over again as \(replay)\n")
+                        ? EventRendering.json(result.record, .retried, replay: result.replay)
+                        : "\(result.record) \(result.isRepetition ? "already retried" : "is retried") as \(result.replay)\n"
+                )
             }
         }
     }
@@ -73,12 +85,16 @@ struct DeadLetters: AsyncParsableCommand {
 
         func run() async throws {
             let chosen = try choice.events(options)
+            if let other = chosen.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
+                throw StoreError.notDead(record: other.record)
+            }
             if chosen.isEmpty { return }
-            try await StoreChange.drop(chosen.map(\.record), data: options.data)
+            let repeated = try await StoreChange.drop(chosen.map(\.record), data: options.data)
             for event in chosen {
                 StandardStream.output.write(
                     options.json
-                        ? EventRendering.json(event.record, .dropped) : "\(event.record) is dropped\n")
+                        ? EventRendering.json(event.record, .dropped)
+                        : "\(event.record) \(repeated.contains(event.record) ? "already" : "is") dropped\n")
             }
         }
     }
@@ -98,14 +114,10 @@ struct DeadLetterChoice: ParsableArguments {
         if records.isEmpty != all { throw ValidationError("Name the records, or --all.") }
     }
 
-    /// Throws when a record that was named is no dead letter.
+    /// The dead letters that the filters admit; of those that are named also what is none any more, for a repetition.
     func events(_ options: ReadingOptions) throws -> [JournalEvent] {
         let journal = try options.journal()
         if all { return try journal.events { $0.isDeadLetter && filter.admits($0) } }
-        let events = try journal.events(records)
-        if let other = events.first(where: { !$0.isDeadLetter }) {
-            throw StoreError.notDead(record: other.record)
-        }
-        return events.filter(filter.admits)
+        return try journal.events(records).filter { !$0.isDeadLetter || filter.admits($0) }
     }
 }

@@ -73,9 +73,9 @@ struct Events: AsyncParsableCommand {
                     "\(chosen.count) would be handed over again; --send does it\n")
             }
             if chosen.isEmpty { return }
-            let replays = try await StoreChange.replay(chosen.map(\.record), data: options.data)
+            let results = try await StoreChange.replay(chosen.map(NamedState.init), data: options.data)
             StandardStream.error.write(
-                "handed over again as \(replays.map(String.init).joined(separator: ", "))\n")
+                "handed over again as \(results.map { "\($0.replay)" }.joined(separator: ", "))\n")
         }
     }
 }

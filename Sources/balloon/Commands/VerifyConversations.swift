@@ -1,6 +1,7 @@
 import ArgumentParser
 import BalloonJSON
 import BalloonPOSIX
+import MessageServer
 import MessageStore
 
 extension Conversations {
@@ -38,11 +39,18 @@ extension Conversations {
                 "Asks the server that runs, or takes the directory's lock when none does. Ends with 65 when something is wrong still."
         )
 
+        @Option(help: ArgumentHelp("Wait for a rebuild that runs.", valueName: "id"))
+        var resume: String?
+
         @OptionGroup var options: ReadingOptions
+
+        func validate() throws {
+            if let resume, !ControlRoutes.isJob(resume) { throw ValidationError("\(resume) is no job's id.") }
+        }
 
         func run() async throws {
             _ = try options.files()
-            let rebuilt = try await StoreChange.rebuild(data: options.data)
+            let rebuilt = try await StoreChange.rebuild(data: options.data, resuming: resume)
             StandardStream.output.write(
                 options.json ? VerificationRendering.json(rebuilt) : VerificationRendering.text(rebuilt))
             // What the journal cannot mend is not passed over in silence.
