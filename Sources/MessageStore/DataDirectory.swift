@@ -8,6 +8,8 @@ struct DataDirectory: Sendable {
     var conversations: String { path + "/conversations" }
     /// Conversations that were found damaged, below it as they were below the folder of all conversations.
     var damaged: String { path + "/damaged" }
+    /// Segments of the journal that were damaged when it was repaired, and the reports of that.
+    var damagedJournal: String { damaged + "/journal" }
     /// What handlers remember of conversations.
     var states: String { path + "/states" }
     /// Which deliveries handlers are at work on.

@@ -20,6 +20,8 @@ package final class Store: Sendable {
     let states: HandlerStates
     let accounts: SegmentAccounts
     let retention: Retention
+    /// What of the journal is damaged, and the deliveries that are held back for that.
+    let held: HeldConversations
     /// The operator's changes, one at a time: each reads the journal and then writes what follows from that.
     let changes = TaskChain()
     private let pauses = CancellableSleep()
@@ -36,8 +38,9 @@ package final class Store: Sendable {
     )
         throws(StoreError)
     {
-        var recovered = try JournalRecovery.run(
+        var (recovered, damage) = try JournalRecovery.run(
             directory: directory.journal, state: RecoveredJournal(configuration), logger: logger)
+        held = HeldConversations(damage)
         let scheduler = DeliveryScheduler()
         let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
         let intake = Deduplicator(

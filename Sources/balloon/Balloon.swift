@@ -14,7 +14,8 @@ import MessageServer
         version: "0.1.0",
         subcommands: [
             Serve.self, Dev.self, Simulate.self, Send.self, Attachments.self, Validate.self, Convert.self,
-            Conversations.self, Events.self, DeadLetters.self, Handlers.self, Initialize.self, Config.self,
+            Conversations.self, JournalCommands.self, Events.self, DeadLetters.self, Handlers.self,
+            Initialize.self, Config.self,
             Token.self, HealthCheck.self,
         ])
 

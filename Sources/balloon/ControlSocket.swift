@@ -32,6 +32,13 @@ struct ControlSocket {
         return try await ask(path, "POST", target, body, timeout: timeout).map(content)
     }
 
+    /// Asks, and returns the answer of a 200; nil when no server listens.
+    static func get(_ target: String, data: String) async throws -> [UInt8]? {
+        let path = data + "/" + ControlRoutes.socketName
+        guard Directory.exists(path) else { return nil }
+        return try await ask(path, "GET", target).map(content)
+    }
+
     /// Begins a job and waits for its end, however long that takes; nil when no server listens, so that the caller does it
     /// itself.
     ///

@@ -90,7 +90,7 @@ struct FailureReport {
             self.init(
                 .badData, "\(count) \(count == 1 ? "problem" : "problems")",
                 hint: areInJournal
-                    ? "restore the journal's files from a backup; nothing can be rebuilt from damaged ones"
+                    ? "restore the journal's files from a backup, or balloon journal repair; nothing is rebuilt from damaged ones"
                     : "balloon conversations rebuild writes what the journal has; the rest is in a backup")
         case .badVariable(let name, let hint):
             self.init(.configuration, "\(name) has no meaning", hint: hint)
@@ -111,7 +111,8 @@ struct FailureReport {
         case .unknownVersion:
             self.init(.badData, "\(error)", hint: "use the program that wrote it, or name another directory")
         case .damaged, .quarantined:
-            self.init(.badData, "\(error)", hint: "restore the file from a backup")
+            self.init(
+                .badData, "\(error)", hint: "restore the file from a backup, or balloon journal repair")
         case .quarantinedConversation:
             self.init(.badData, "\(error)", hint: "balloon conversations rebuild")
         case .unavailable:

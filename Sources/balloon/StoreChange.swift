@@ -50,6 +50,29 @@ enum StoreChange {
         }
     }
 
+    /// Gives up the records that the journal has lost, when `confirms` agrees to what that is; nil when it does not.
+    ///
+    /// Says which job does it, or waits for the one that is named.
+    static func repair(
+        data: String, resuming job: String?, confirms: (JournalRepair) -> Bool
+    ) async throws -> JournalRepair? {
+        if let job { return try await wait(for: job, data, JournalRepair.init) }
+        guard Directory.isDirectory(data) else {
+            throw CommandFailure.noDataDirectory(path: terminalText(data))
+        }
+        if let answer = try await ControlSocket.get("/damage", data: data),
+            !confirms(try result(answer, JournalRepair.init))
+        {
+            return nil
+        }
+        return try await change(
+            data, "repair", body(job:), { JournalRepair($0).map(Optional.some) },
+            resumedBy: "balloon journal repair"
+        ) { store in
+            confirms(store.journalDamage) ? try await store.repairJournal() : nil
+        }
+    }
+
     private static func change<Result>(
         _ data: String, _ name: String, _ body: (String) -> [UInt8], _ read: ([UInt8]) -> Result?,
         resumedBy command: String? = nil, alone: (Store) async throws -> Result

@@ -1,9 +1,10 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import MessageStore
 import TestSupport
 import Testing
+
+@testable import MessageStore
 
 struct JournalRecoveryTests {
     let directory = StoreDirectory()
@@ -12,9 +13,10 @@ struct JournalRecoveryTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let segments: [String: [UInt8]]
-        /// The ids that are delivered; nil when the store must refuse to open.
-        let delivered: [String]?
-        var damagedLine = 0
+        /// The ids that are delivered, after a repair where there is damage.
+        let delivered: [String]
+        /// Where the journal is damaged, the records that are lost, and whether the conversation is held back.
+        var damage: (lost: [ClosedRange<UInt64>], holds: Bool)?
         var warns = false
     }
 
@@ -83,23 +85,25 @@ struct JournalRecoveryTests {
         Case(
             testDescription: "damage followed by a later batch",
             segments: [first: segment + line(2, batch: 1) + broken(line(3, batch: 3)) + line(4, batch: 4)],
-            delivered: nil, damagedLine: 3),
+            delivered: ["m2", "m4"], damage: ([3...3], true)),
         Case(
             testDescription: "damage in the last batch but one, whose batch goes on behind it",
             segments: [
                 first: segment + broken(line(2, batch: 1)) + line(3, batch: 1) + line(4, batch: 4)
             ],
-            delivered: nil, damagedLine: 2),
+            delivered: ["m3", "m4"], damage: ([2...2], false)),
         Case(
             testDescription: "a line is gone before the last batch",
-            segments: [first: segment + line(3, batch: 3)], delivered: nil, damagedLine: 2),
+            segments: [first: segment + line(3, batch: 3)], delivered: ["m3"], damage: ([2...2], false)),
         Case(
             testDescription: "a line stands twice",
-            segments: [first: segment + line(2, batch: 1) + line(2, batch: 1)], delivered: nil, damagedLine: 3
+            segments: [first: segment + line(2, batch: 1) + line(2, batch: 1)], delivered: ["m2"],
+            damage: ([], false)
         ),
         Case(
             testDescription: "a batch goes down",
-            segments: [first: segment + line(2, batch: 2) + line(3, batch: 1)], delivered: nil, damagedLine: 3
+            segments: [first: segment + line(2, batch: 2) + line(3, batch: 1)], delivered: ["m2", "m3"],
+            damage: ([], false)
         ),
         Case(
             testDescription: "damage at the end of a segment that is not the last",
@@ -107,7 +111,7 @@ struct JournalRecoveryTests {
                 first: segment + line(2, batch: 1) + broken(line(3, batch: 3)),
                 "000000000004.jsonl": segment(4) + line(5, batch: 4),
             ],
-            delivered: nil, damagedLine: 3),
+            delivered: ["m2", "m5"], damage: ([3...3], true)),
         Case(
             testDescription: "the same, abandoned by the next",
             segments: [
@@ -170,7 +174,20 @@ struct JournalRecoveryTests {
                 "000000000003.jsonl": broken(segment(3)) + broken(line(4, batch: 3))
                     + broken(line(5, batch: 5)),
             ],
-            delivered: nil, damagedLine: 1),
+            delivered: ["m2"], damage: ([3...5], true)),
+        Case(
+            testDescription: "a segment that is missing between two others",
+            segments: [
+                first: segment + line(2, batch: 1), "000000000005.jsonl": segment(5) + line(6, batch: 5),
+            ],
+            delivered: ["m2", "m6"], damage: ([3...4], true)),
+        Case(
+            testDescription: "the last segment has a damaged line, and others behind it were given up",
+            segments: [
+                first: segment + line(2, batch: 1) + broken(line(3, batch: 3)) + line(4, batch: 4)
+                    + broken(line(5, batch: 5)) + line(6, batch: 6)
+            ],
+            delivered: ["m2", "m4", "m6"], damage: ([3...3, 5...5], true)),
         Case(
             testDescription: "other files beside the segments",
             segments: [first: segment + line(2, batch: 1), "notes.txt": [1, 2, 3], "1.jsonl": [4]],
@@ -181,7 +198,8 @@ struct JournalRecoveryTests {
     func `a journal is read back by the rules`(_ scene: Case) async throws {
         try directory.prepare()
         for (name, bytes) in scene.segments { try directory.write(bytes, to: name) }
-        guard let delivered = scene.delivered else { return try expectRefusal(scene) }
+        let delivered = scene.delivered
+        if let damage = scene.damage { return try await expectRepair(scene, lost: damage.lost, damage.holds) }
         let first = try directory.open()
         #expect(first.statistics.pendingDeliveries == delivered.count)
         for id in delivered { #expect(await first.append(message(id)) == .duplicate) }
@@ -204,18 +222,109 @@ struct JournalRecoveryTests {
         #expect(try directory.open().statistics.pendingDeliveries == 0)
     }
 
-    private func expectRefusal(_ scene: Case) throws {
-        let found = #expect(throws: StoreError.self) { try directory.open() }
-        guard case .damaged(let file, let line) = found else {
-            Issue.record("not refused as damaged")
-            return
+    private func expectRepair(
+        _ scene: Case, lost: [ClosedRange<UInt64>], _ holds: Bool
+    ) async throws {
+        let store = try directory.open()
+        let damage = store.journalDamage
+        #expect(damage.lostRecords == lost)
+        #expect(damage.isHarmful == !lost.isEmpty)
+        #expect(damage.heldConversations == (holds ? 1 : 0))
+        #expect(store.statistics.pendingDeliveries == scene.delivered.count)
+        // What comes is stored and delivered, beside what is held back.
+        #expect(await store.append(message("new", from: CustomerID("urn:mbid:other"))) == .stored)
+        var ids: [String] = []
+        if holds {
+            let new = try await store.lease()
+            #expect(new.id == MessageID("new"))
+            try await store.finish(new, result: .handled)
         }
-        #expect(line == scene.damagedLine)
-        #expect(file.hasSuffix(".damaged"))
-        #expect(Directory.exists(file))
-        #expect(directory.log.lines.contains { $0.hasPrefix("critical") })
-        // The damaged file is out of the way, and still nothing is taken for empty.
-        #expect(throws: StoreError.quarantined(file: file)) { try directory.open() }
-        #expect(throws: StoreError.quarantined(file: file)) { try directory.open() }
+        #expect(try await store.repairJournal() == damage)
+        #expect(store.journalDamage.isEmpty)
+        for _ in 0..<scene.delivered.count + (holds ? 0 : 1) {
+            let delivery = try await store.lease()
+            ids.append(delivery.id.rawValue)
+            try await store.finish(delivery, result: .handled)
+        }
+        #expect(ids.filter { $0 != "new" } == scene.delivered)
+        await store.close()
+        let kept = try Directory.names(in: directory.path + "/damaged/journal")
+        #expect(kept.contains { $0.hasPrefix("report-") })
+        #expect(Set(damage.segments).isSubset(of: kept))
+        if lost.isEmpty { return }
+        // The journal says itself what is lost.
+        let second = try directory.open()
+        #expect(second.journalDamage.isEmpty)
+        #expect(second.statistics.pendingDeliveries == 0)
+        #expect(await second.append(message("m\(lost[0].lowerBound)")) == .stored)
+        await second.close()
+        #expect(try StoreVerification.run(dataDirectory: directory.path) { _ in }.isJournalDamaged == false)
+    }
+
+    @Test func `damage to a message that ended is reported and holds nothing back`() async throws {
+        try directory.prepare()
+        try directory.write(
+            Self.segment + Self.broken(Self.line(2, batch: 2))
+                + journalLine(3, batch: 3, #""type":"finished","of":2,"kind":"text","result":"handled""#)
+                + Self.line(4, batch: 4), to: Self.first)
+        let store = try directory.open()
+        #expect(store.journalDamage.lostRecords == [2...2])
+        #expect(!store.journalDamage.isHarmful)
+        #expect(try await store.lease().id == MessageID("m4"))
+        await store.close()
+    }
+
+    @Test func `a message whose end is lost is held back, and delivered again after the repair`() async throws
+    {
+        try directory.prepare()
+        try directory.write(
+            Self.segment + Self.line(2, batch: 2)
+                + Self.broken(
+                    journalLine(3, batch: 3, #""type":"finished","of":2,"kind":"text","result":"handled""#))
+                + journalLine(4, batch: 4, messageMembers("m4", customer: "urn:mbid:other")), to: Self.first)
+        let store = try directory.open()
+        #expect(store.journalDamage.isHarmful)
+        #expect(try await store.lease().id == MessageID("m4"))
+        _ = try await store.repairJournal()
+        #expect(try await store.lease().id == MessageID("m2"))
+        await store.close()
+    }
+
+    @Test func `a segment that an earlier version set aside is read again`() async throws {
+        try directory.prepare()
+        try directory.write(
+            Self.segment + Self.line(2, batch: 1) + Self.broken(Self.line(3, batch: 3))
+                + Self.line(4, batch: 4),
+            to: Self.first + ".damaged")
+        let store = try directory.open()
+        #expect(store.journalDamage.lostRecords == [3...3])
+        #expect(await store.append(message("m4")) == .duplicate)
+        await store.close()
+    }
+
+    @Test func `a repair that cannot be written gives nothing up`() async throws {
+        try directory.prepare()
+        try directory.write(Self.segment + Self.line(3, batch: 3), to: Self.first)
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        disk.fail(.synchronize)
+        await #expect(throws: StoreError.self) { try await store.repairJournal() }
+        #expect(store.journalDamage.isHarmful)
+        disk.recover()
+        #expect(await store.append(message("new")) == .stored)
+        await store.close()
+        let second = try directory.open()
+        #expect(second.journalDamage.lostRecords == [2...2])
+        #expect(try await second.repairJournal().lostRecords == [2...2])
+        await second.close()
+        #expect(try directory.open().journalDamage.isEmpty)
+    }
+
+    @Test func `what remains of a range beside the abandoned records is in pieces`() {
+        var abandoned = AbandonedRecords()
+        for range in [3...4, 8...8, 12...20] as [ClosedRange<UInt64>] { abandoned.insert(range) }
+        #expect(abandoned.remaining(in: 1...13) == [1...2, 5...7, 9...11])
+        #expect(abandoned.remaining(in: 3...4).isEmpty)
+        #expect(abandoned.remaining(in: 21...22) == [21...22])
     }
 }

@@ -73,7 +73,7 @@ import Testing
         #expect(damaged.errors.contains("hint: restore the journal's files from a backup"))
     }
 
-    @Test func `a journal that was set aside is not taken for one that has nothing`() async throws {
+    @Test func `a damaged journal is not taken for a whole one until it is repaired`() async throws {
         let directory = TemporaryDirectory()
         _ = try await fill(directory)
         let shell = Shell(directory: directory.path)
@@ -83,16 +83,19 @@ import Testing
         bytes[bytes.count / 3] ^= 1
         try AtomicFile.write(bytes, to: journal + "/" + name)
         #expect(try await shell.run("balloon conversations rebuild").status == 65)
-        #expect(try Directory.names(in: journal) == [name + ".damaged"])
-        for command in [
-            "events list", "events list --json", "events show 2", "deadletters list",
-            "deadletters drop --all",
-        ] {
+        for command in ["events list", "events list --json", "deadletters list", "deadletters drop --all"] {
             let result = try await shell.run("balloon \(command)")
             #expect(result.status == 65, "\(command)")
-            #expect(result.output.isEmpty)
-            #expect(result.errors.contains("data/journal/\(name).damaged was found damaged"), "\(command)")
+            #expect(result.errors.contains("data/journal/\(name) is damaged at line"), "\(command)")
         }
+        let shown = try await shell.run("balloon journal repair")
+        #expect(shown.output.hasPrefix("would give up the records 2 in \(name)"), "\(shown.errors)")
+        #expect(try await shell.run("balloon events list").status == 65)
+        let repaired = try await shell.run("balloon journal repair --yes")
+        #expect(repaired.output.hasPrefix("gave up the records 2;"), "\(repaired.errors)")
+        #expect(try await shell.run("balloon journal repair").output == "the journal is whole\n")
+        #expect(try await shell.run("balloon events list").status == 0)
+        #expect(try Directory.names(in: directory.file("data/damaged/journal")).contains(name))
     }
 
     @Test func `a rebuild without a server logs as a server does`() async throws {

@@ -11,7 +11,8 @@ package import MessageStore
 /// `{"job":"…","messages":[{"record":12,"as":"failed"}]}`, with `replay` where the message was handed over before, and ends with
 /// `{"replays":[{"record":12,"replay":57}]}`, with `"repetition":true` for one that an earlier command handed over since.
 /// `/drop` takes `{"job":"…","records":[12,13]}` and ends with `{"records":[13]}`, those that were dropped before. `/rebuild`
-/// ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`. A job that fails ends with 400 and `{"error":"…"}`, and
+/// ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`, and `/repair` with what ``JournalRepair`` gave up, which
+/// `GET /damage` tells beforehand. A job that fails ends with 400 and `{"error":"…"}`, and
 /// then nothing was changed. `GET /statistics` answers with what is pending, parked,
 /// unreadable and set aside. `SendRoute` is there too, and `/livez` and `/readyz`
 /// for who cannot check the public listener's certificate.
@@ -48,6 +49,8 @@ package enum ControlRoutes {
                     throw error
                 }
             },
+            route("/repair", jobs, read: { _ in () }) { _ in try await store.repairJournal().json },
+            HTTPRoute(.get, "/damage") { _, _ in HTTPResponse(.ok, json: store.journalDamage.json) },
             HTTPRoute(.get, "/jobs/*") { request, responder in
                 let id = String(decoding: request.path.dropFirst("/jobs/".utf8.count), as: UTF8.self)
                 jobs.wait(for: id, responder)

@@ -31,6 +31,7 @@ package struct ReadinessCheck: Sendable, Hashable {
             ReadinessCheck(
                 "journal",
                 statistics.lastSyncFailure == nil ? .ok : .failing(reason: "the journal cannot be written")),
+            records(store.journalDamage),
             .conversations(
                 "damaged-conversations", statistics.quarantinedConversations,
                 "set aside: balloon conversations rebuild"),
@@ -41,6 +42,18 @@ package struct ReadinessCheck: Sendable, Hashable {
                 statistics.checkpointFailure == nil
                     ? .ok : .degraded(reason: "no checkpoints are made: the log says why")),
         ]
+    }
+
+    private static func records(_ damage: JournalRepair) -> ReadinessCheck {
+        let name = "journal-records"
+        if damage.isEmpty { return ReadinessCheck(name, .ok) }
+        guard damage.isHarmful else {
+            return ReadinessCheck(
+                name, .degraded(reason: "finished journal records are damaged: balloon journal repair"))
+        }
+        return ReadinessCheck(
+            name,
+            .failing(reason: "journal records \(damage.recordsText) are lost: balloon journal repair"))
     }
 
     private static func conversations(_ name: String, _ count: Int, _ what: String) -> ReadinessCheck {

@@ -29,7 +29,9 @@ struct ConversationQuarantine: Sendable {
         do throws(SystemError) {
             guard Directory.exists(directory) else { return [] }
             for business in try Directory.names(in: directory) {
-                for folder in try Directory.names(in: directory + "/" + business) {
+                // `journal` has files, which are segments.
+                for folder in try Directory.names(in: directory + "/" + business)
+                where Directory.isDirectory(directory + "/" + business + "/" + folder) {
                     let names = try Directory.names(in: directory + "/" + business + "/" + folder)
                     for name in names where name.hasSuffix(".jsonl") {
                         paths.insert(business + "/" + folder + "/" + name)

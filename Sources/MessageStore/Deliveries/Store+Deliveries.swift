@@ -62,6 +62,7 @@ extension Store {
     /// First in, first out in each conversation and at most one out of each; conversations side by side.
     package func nextDelivery(for business: BusinessID) async -> Delivery? {
         while let lease = await scheduler.next(for: business) {
+            if held.keeps(lease) { continue }
             if let delivery = delivery(lease) { return delivery }
         }
         return nil

@@ -18,6 +18,8 @@ final class Journal: Sendable {
     /// A flush, or a rotation, that a caller waits for.
     fileprivate struct Request: Sendable {
         let rotates: Bool
+        /// Records that the next segment says are abandoned.
+        var abandoned: [ClosedRange<UInt64>] = []
         let completion: @Sendable () -> Void
     }
 
@@ -159,6 +161,19 @@ final class Journal: Sendable {
         request(Request(rotates: false, completion: completion))
     }
 
+    /// Writes at the start of new segments that these records are abandoned, and waits until that is on disk.
+    func abandon(_ records: [ClosedRange<UInt64>]) async throws(StoreError) {
+        for start in stride(from: 0, to: records.count, by: AbandonedRecords.maximumRanges - 1) {
+            let some = Array(records[start..<min(start + AbandonedRecords.maximumRanges - 1, records.count)])
+            await withCheckedContinuation { continuation in
+                request(Request(rotates: false, abandoned: some) { continuation.resume() })
+            }
+            if writer.withLock({ $0.withdraw() }) {
+                throw .notDurable(lastFailure ?? SystemError("fdatasync", code: 5))
+            }
+        }
+    }
+
     private func request(_ request: Request) {
         let schedules = waiting.withLock { waiting in
             waiting.requests.append(request)
@@ -199,13 +214,23 @@ final class Journal: Sendable {
     /// Writes batches until nobody waits, and serves flushes and rotations between them.
     private func drain() {
         while let round = waiting.withLock({ $0.nextRound() }) {
-            let isRotated = round.rotates && writer.withLock { $0.endIfOld() }
+            let isRotated = begin(round)
             // The first lines of a segment are a batch like any other.
             if isRotated || !round.entries.isEmpty { commit(round.entries) }
             for request in round.requests { request.completion() }
         }
         rearm()
         prepare()
+    }
+
+    /// Begins another segment where a request asks for it; whether its first lines are to be written.
+    private func begin(_ round: Round) -> Bool {
+        let abandoned = round.requests.flatMap(\.abandoned)
+        return writer.withLock { writer in
+            if abandoned.isEmpty { return round.rotates && writer.endIfOld() }
+            writer.declare(abandoned)
+            return true
+        }
     }
 
     /// Fills the segment ahead, now that nobody waits; whoever comes meanwhile does.

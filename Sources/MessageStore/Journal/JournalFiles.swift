@@ -51,47 +51,16 @@ package struct JournalFiles: Sendable {
 
     /// Reads every segment, in order; nothing when there is no journal.
     ///
-    /// Returns which segment's end is gone, though records stand behind it.
+    /// Returns what is damaged: that records are gone, or where lines are broken.
     @discardableResult
     func forEachRecord(
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) -> StoreError? {
+        var reader = try JournalReader(directory)
         // What it had is not "nothing".
-        if let damaged = try names().first(where: { $0.hasSuffix(SegmentName.damagedSuffix) }) {
-            throw .quarantined(file: directory + "/" + damaged)
-        }
-        let segments = try segments()
-        let abandoned = try abandoned(segments)
-        var missing: StoreError?
-        var hole: StoreError?
-        var end: (segment: UInt64, next: UInt64)?
-        for segment in segments {
-            guard let file = try open(segment) else {
-                // All that were before it have gone too.
-                (hole, end) = (nil, nil)
-                continue
-            }
-            if let end, segment > end.next, !abandoned.contains(end.next) {
-                hole = hole ?? .damaged(file: path(end.segment), line: 0)
-            }
-            var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
-            while let line = try reading(segment, { () throws(SystemError) in try lines.next() }) {
-                // The checksum held, so this is what was written.
-                guard let record = JournalRecord(lines.buffer[line.range]) else { continue }
-                try body(record, line.record, lines.location(of: line, in: segment))
-            }
-            // A last batch that is not complete was never acknowledged, unless records came behind it.
-            if lines.scan.lines > 0 { missing = missing ?? hole }
-            switch lines.scan.verdict {
-            case .damaged(let line): throw .damaged(file: path(segment), line: line)
-            case .powerCut(let line): hole = hole ?? .damaged(file: path(segment), line: line)
-            case .sound: break
-            }
-            var next = max(end?.next ?? 0, lines.scan.expected)
-            for range in abandoned.ranges where range.contains(next) { next = range.upperBound + 1 }
-            end = (segment, next)
-        }
-        return missing
+        if let damaged = reader.quarantined.first { throw .quarantined(file: directory + "/" + damaged) }
+        try reader.forEachRecord(body)
+        return reader.damage
     }
 
     private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
@@ -125,46 +94,5 @@ package struct JournalFiles: Sendable {
         }
         // Who named records has them all.
         if wanted == nil, let missing { throw missing }
-    }
-
-    func abandoned(_ segments: [UInt64]) throws(StoreError) -> AbandonedRecords {
-        var abandoned = AbandonedRecords()
-        for segment in segments {
-            guard let file = try open(segment) else { continue }
-            let start = try reading(segment) { () throws(SystemError) in try file.read(at: 0, count: 4096) }
-            abandoned.insert(fromStartOf: start)
-        }
-        return abandoned
-    }
-
-    func segments() throws(StoreError) -> [UInt64] {
-        try names().compactMap(SegmentName.firstRecord).sorted()
-    }
-
-    private func names() throws(StoreError) -> [String] {
-        guard Directory.exists(directory) else { return [] }
-        do throws(SystemError) { return try Directory.names(in: directory) } catch {
-            throw .unavailable(path: directory, error)
-        }
-    }
-
-    func path(_ segment: UInt64) -> String {
-        directory + "/" + SegmentName.text(firstRecord: segment)
-    }
-
-    /// Nil when a server that runs let the segment go meanwhile.
-    func open(_ segment: UInt64) throws(StoreError) -> File? {
-        do throws(SystemError) { return try File(path(segment), for: .reading) } catch {
-            if error.isMissing { return nil }
-            throw .unavailable(path: path(segment), error)
-        }
-    }
-
-    func reading<Result>(
-        _ segment: UInt64, _ body: () throws(SystemError) -> Result
-    ) throws(StoreError) -> Result {
-        do throws(SystemError) { return try body() } catch {
-            throw .unavailable(path: path(segment), error)
-        }
     }
 }

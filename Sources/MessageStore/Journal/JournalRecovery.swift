@@ -5,76 +5,88 @@ import Logging
 struct JournalRecovery {
     private let directory: String
     private let logger: Logger
-    private var abandoned = AbandonedRecords()
+    private var reader: JournalReader
     private var state: RecoveredJournal
+    private var damage = JournalDamage()
 
-    private init(directory: String, state: RecoveredJournal, logger: Logger) {
+    private init(directory: String, state: RecoveredJournal, logger: Logger) throws(StoreError) {
         self.directory = directory
         self.state = state
         self.logger = logger
+        reader = try JournalReader(directory)
+        if !reader.quarantined.isEmpty {
+            try Self.restore(reader.quarantined, in: directory, logger)
+            reader = try JournalReader(directory)
+        }
     }
 
-    /// Reads every segment, cuts what a power cut left unfinished, and returns what the records add up to.
-    ///
-    /// Throws ``StoreError/damaged(file:line:)`` when a line that must be intact is not, and sets its file
-    /// aside.
+    /// Reads every segment, cuts what a power cut left unfinished, and returns what the records add up to, and what of the
+    /// journal is damaged.
     static func run(
         directory: String, state: RecoveredJournal, logger: Logger
-    ) throws(StoreError) -> RecoveredJournal {
-        var recovery = JournalRecovery(directory: directory, state: state, logger: logger)
-        let segments = try recovery.segments()
-        for segment in segments { try recovery.readAbandoned(segment) }
-        try recovery.readAll(segments)
-        return recovery.state
+    ) throws(StoreError) -> (RecoveredJournal, JournalDamage) {
+        var recovery = try JournalRecovery(directory: directory, state: state, logger: logger)
+        try recovery.readAll()
+        return (recovery.state, recovery.damage)
     }
 
-    private func path(_ segment: UInt64) -> String {
-        directory + "/" + SegmentName.text(firstRecord: segment)
-    }
-
-    private func segments() throws(StoreError) -> [UInt64] {
-        let names: [String]
-        do throws(SystemError) { names = try Directory.names(in: directory) } catch {
-            throw .unavailable(path: directory, error)
+    /// Earlier versions set a damaged segment aside and refused to start; its intact records count again.
+    private static func restore(
+        _ names: [String], in directory: String, _ logger: Logger
+    ) throws(StoreError) {
+        for name in names {
+            let path = directory + "/" + name
+            let original = String(path.dropLast(SegmentName.damagedSuffix.count))
+            do throws(SystemError) {
+                try Directory.rename(path, to: original)
+                try Directory.synchronize(directory)
+            } catch {
+                throw .unavailable(path: path, error)
+            }
+            logger.warning(
+                "a damaged journal file that was set aside is read again", metadata: ["file": "\(original)"])
         }
-        if let damaged = names.first(where: { $0.hasSuffix(SegmentName.damagedSuffix) }) {
-            throw .quarantined(file: directory + "/" + damaged)
-        }
-        return names.compactMap(SegmentName.firstRecord).sorted()
     }
 
-    /// A segment's second line may say which records before it were given up.
-    private mutating func readAbandoned(_ segment: UInt64) throws(StoreError) {
-        let start = try access(segment) { file throws(SystemError) in try file.read(at: 0, count: 4096) }
-        abandoned.insert(fromStartOf: start)
-    }
+    private func path(_ segment: UInt64) -> String { reader.path(segment) }
 
-    private mutating func readAll(_ segments: [UInt64]) throws(StoreError) {
-        let reading = SegmentReading(
-            segments.prefix(try cutLast(segments[...])), in: directory, abandoned: abandoned)
+    private mutating func readAll() throws(StoreError) {
+        let segments = reader.segments.prefix(try cutLast(reader.segments[...]))
+        let reading = SegmentReading(segments, in: directory, abandoned: reader.abandoned)
         try reading.forEach { records throws(StoreError) in try apply(records) }
-        // Numbers that were given up are not given out again.
-        for range in abandoned.ranges { state.skip(to: range.upperBound + 1) }
+        reader.finish()
+        // Numbers that were given up, or are lost, are not given out again.
+        for range in reader.abandoned.ranges { state.skip(to: range.upperBound + 1) }
+        for loss in reader.losses { state.skip(to: loss.records.upperBound + 1) }
+        damage.judge(reader, openMessages: state.open)
+        for loss in damage.losses {
+            logger.error(
+                "journal records are lost",
+                metadata: [
+                    "from": "\(loss.records.lowerBound)", "to": "\(loss.records.upperBound)",
+                    "file": "\(path(loss.segment))", "line": "\(loss.line)",
+                ])
+        }
+        if damage.isHarmful {
+            logger.critical(
+                "the journal is damaged: balloon journal repair",
+                metadata: ["heldConversations": "\(damage.held.count)"])
+        }
     }
 
     private mutating func apply(_ records: SegmentRecords) throws(StoreError) {
-        let segment = records.segment
-        if state.nextRecord > 1, segment > state.nextRecord, !abandoned.contains(state.nextRecord) {
-            logger.error(
-                "journal records are missing between segments",
-                metadata: ["from": "\(state.nextRecord)", "to": "\(segment - 1)"])
+        if records.isForeign { throw .damaged(file: path(records.segment), line: 0) }
+        reader.take(records.segment, records.scan)
+        let isBehindLoss = !reader.losses.isEmpty || !records.scan.lossesInside.isEmpty
+        for entry in records.entries {
+            if isBehindLoss { damage.take(entry.record) }
+            state.apply(entry.record, number: entry.number, at: entry.location)
         }
-        switch records.scan.verdict {
-        case .sound: break
-        case .powerCut(let line), .damaged(let line): throw try quarantine(segment, line: line)
-        }
-        if records.isForeign { throw .damaged(file: path(segment), line: 0) }
-        for entry in records.entries { state.apply(entry.record, number: entry.number, at: entry.location) }
     }
 
     /// Makes sure that the last segment with records is on disk and ends with a whole line; returns how many
     /// segments count.
-    private func cutLast(_ segments: ArraySlice<UInt64>) throws(StoreError) -> Int {
+    private mutating func cutLast(_ segments: ArraySlice<UInt64>) throws(StoreError) -> Int {
         var rest = segments
         while let segment = rest.popLast() {
             let scan = try access(segment) { file throws(SystemError) in
@@ -82,7 +94,7 @@ struct JournalRecovery {
                 // must not be taken for durable.
                 try file.synchronizeData()
                 file.dropCache()
-                var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
+                var lines = SegmentLines(file, firstRecord: segment, abandoned: reader.abandoned)
                 var last: RecordLocation?
                 while let line = try lines.next() { last = lines.location(of: line, in: segment) }
                 if lines.scan.verdict == .sound, let last { try cutPrepared(segment, behind: last) }
@@ -96,7 +108,12 @@ struct JournalRecovery {
                 return rest.count + 1
             // A first batch that is torn leaves one piece, or two; more is not one batch.
             case .powerCut where scan.brokenPieces <= 2: try setAside(segment, suffix: ".unreadable")
-            case .powerCut(let line), .damaged(let line): throw try quarantine(segment, line: line)
+            case .powerCut where scan.lines == 0:
+                // Each piece may have been a record.
+                let last = segment + UInt64(scan.brokenPieces) - 1
+                damage.add(JournalReader.Loss(records: segment...last, segment: segment, line: 1))
+                state.skip(to: last + 1)
+            case .powerCut, .damaged: return rest.count + 1
             }
         }
         return 0
@@ -120,7 +137,7 @@ struct JournalRecovery {
         do throws(SystemError) {
             let file = try File(path(segment), for: .reading)
             cutBytes = try file.sizeBytes()
-            var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
+            var lines = SegmentLines(file, firstRecord: segment, abandoned: reader.abandoned)
             while let line = try lines.next() {
                 kept.append(contentsOf: lines.buffer[line.range])
                 kept.append(UInt8(ascii: "\n"))
@@ -153,19 +170,6 @@ struct JournalRecovery {
         logger.warning(
             "a journal file without any intact line was set aside",
             metadata: ["file": "\(path(segment))\(suffix)"])
-    }
-
-    /// Sets a damaged segment aside; until someone decides about it no store opens here.
-    private func quarantine(_ segment: UInt64, line: Int) throws(StoreError) -> StoreError {
-        logger.critical(
-            "the journal is damaged", metadata: ["file": "\(path(segment))", "line": "\(line)"])
-        do throws(SystemError) {
-            try Directory.rename(path(segment), to: path(segment) + SegmentName.damagedSuffix)
-            try Directory.synchronize(directory)
-        } catch {
-            throw .unavailable(path: path(segment), error)
-        }
-        return .damaged(file: path(segment) + SegmentName.damagedSuffix, line: line)
     }
 
     private func access<Result>(

@@ -14,6 +14,8 @@ struct JournalWriter: Sendable {
     private var nextRecord: UInt64
     private var segment: Segment?
     private var abandoned: ClosedRange<UInt64>?
+    /// Records that a repair gives up, for the next segment to say.
+    private var declared: [ClosedRange<UInt64>] = []
     private var lines: [UInt8] = []
 
     private struct Segment {
@@ -74,6 +76,7 @@ struct JournalWriter: Sendable {
             throw error
         }
         abandoned = nil
+        declared = []
         segment.syncedBytes += lines.count
         segment.fileBytes = max(segment.fileBytes, segment.syncedBytes)
         if !entries.isEmpty { segment.hasEntries = true }
@@ -124,6 +127,18 @@ struct JournalWriter: Sendable {
         return true
     }
 
+    /// Ends the segment, so that the next one says that these records are abandoned.
+    mutating func declare(_ records: [ClosedRange<UInt64>]) {
+        end()
+        declared = records
+    }
+
+    /// Takes that back when the segment could not be written; whether it was still to be said.
+    mutating func withdraw() -> Bool {
+        defer { declared = [] }
+        return !declared.isEmpty
+    }
+
     private mutating func makeSegment(batch: UInt64) throws(SystemError) -> Segment {
         let path = directory + "/" + SegmentName.text(firstRecord: batch)
         let file: File
@@ -135,6 +150,7 @@ struct JournalWriter: Sendable {
         reader.add(file, firstRecord: batch)
         add(JournalBody.segment(at: .now()), batch: batch)
         if let abandoned { add(JournalBody.abandoned(abandoned), batch: batch) }
+        for records in declared { add(JournalBody.abandoned(records), batch: batch) }
         return Segment(file: file, firstRecord: batch)
     }
 

@@ -46,6 +46,9 @@ struct RecoveredJournal: Sendable {
             maximumCount: configuration.maximumRememberedMessages)
     }
 
+    /// The messages that are not finished.
+    var open: [Recovered] { Array(unfinished.values) }
+
     /// The deliveries that are not finished, in the order of their records.
     var deliveries: [Lease] {
         unfinished.values.map(\.lease).sorted { $0.pending.record < $1.pending.record }

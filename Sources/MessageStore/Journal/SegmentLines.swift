@@ -24,15 +24,14 @@ struct SegmentLines {
         buffer = [UInt8](repeating: 0, count: Self.stepBytes)
     }
 
-    /// The next line that counts, its range in ``buffer``; nil at the end, or behind damage.
+    /// The next line that counts, its range in ``buffer``; nil at the end.
     mutating func next() throws(SystemError) -> SegmentScan.Line? {
-        while !scan.isDamaged {
+        while true {
             guard let (piece, isComplete) = try nextPiece() else { return nil }
             number += 1
             if piece.isEmpty { continue }
             if let line = scan.judge(buffer, piece, number: number, isComplete: isComplete) { return line }
         }
-        return nil
     }
 
     /// Where a line stands in the file.

@@ -22,13 +22,13 @@ package struct StoreVerification: Sendable {
     /// Whether any of them is the journal's own, from which nothing can be rebuilt then.
     package private(set) var isJournalDamaged = false
 
+    /// The first thing that is wrong with the journal.
+    private var damage: StoreError?
     private let data: DataDirectory
-    private let files: JournalFiles
     private let report: @Sendable (StoreProblem) -> Void
 
     private init(_ path: String, _ report: @escaping @Sendable (StoreProblem) -> Void) {
         data = DataDirectory(path: path)
-        files = JournalFiles(dataDirectory: path)
         self.report = report
     }
 
@@ -46,8 +46,9 @@ package struct StoreVerification: Sendable {
         return verification
     }
 
-    /// The conversations whose files must be written anew, as paths below the folder of all of them; none while the
-    /// journal itself is damaged.
+    /// The conversations whose files must be written anew, as paths below the folder of all of them.
+    ///
+    /// Throws ``StoreError/damaged(file:line:)`` while the journal itself is damaged.
     static func faultyConversations(in dataDirectory: String) throws(StoreError) -> Set<String> {
         let paths = Mutex<Set<String>>([])
         let folder = DataDirectory(path: dataDirectory).conversations + "/"
@@ -56,6 +57,7 @@ package struct StoreVerification: Sendable {
             paths.withLock { _ = $0.insert(String(problem.file.dropFirst(folder.count))) }
         }
         let (expected, lastRecord) = try verification.checkJournal()
+        if let damage = verification.damage { throw damage }
         if verification.isJournalDamaged { return [] }
         try verification.checkConversations(expected, lastRecord: lastRecord)
         return paths.withLock { $0 }
@@ -71,42 +73,37 @@ package struct StoreVerification: Sendable {
         for name in try names(data.journal) where name.hasSuffix(SegmentName.damagedSuffix) {
             note(StoreProblem(.journalQuarantined, data.journal + "/" + name))
         }
-        let all = try files.segments()
-        let abandoned = try files.abandoned(all)
         let reader = SegmentReader(directory: data.journal)
         var expected = ExpectedLines()
         var messages = OpenMessages()
-        var next: UInt64 = 0
-        for segment in all {
-            guard let file = try files.open(segment) else { continue }
-            segments += 1
-            if next > 0, segment > next, !abandoned.contains(next) {
-                note(StoreProblem(.journalGap, files.path(segment), record: next))
-            }
-            var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
-            while let line = try files.reading(segment, { () throws(SystemError) in try lines.next() }) {
-                records += 1
-                guard let record = JournalRecord(lines.buffer[line.range]) else { continue }
-                if case .checkpoint(let through) = record { expected.noteCheckpoint(through: through) }
-                let location = lines.location(of: line, in: segment)
-                if let message = messages.apply(record, number: line.record, at: location) {
-                    for entry in try message.entries(from: reader) {
-                        expected.insert(entry, finishedBy: line.record)
-                    }
+        var last: UInt64 = 0
+        var journal = try JournalReader(data.journal)
+        var seen: Set<UInt64> = []
+        try journal.forEachRecord { record, number, location throws(StoreError) in
+            records += 1
+            seen.insert(location.segment)
+            last = max(last, number)
+            if case .checkpoint(let through) = record { expected.noteCheckpoint(through: through) }
+            if let message = messages.apply(record, number: number, at: location) {
+                for entry in try message.entries(from: reader) {
+                    expected.insert(entry, finishedBy: number)
                 }
             }
-            // A last batch that is being written, or was when the power went, is nothing to worry about.
-            switch lines.scan.verdict {
-            case .damaged(let line): note(StoreProblem(.journalDamaged, files.path(segment), line: line))
-            case .powerCut(let line) where segment != all.last:
-                note(StoreProblem(.journalDamaged, files.path(segment), line: line))
-            case .powerCut, .sound: break
-            }
-            next = max(next, lines.scan.expected)
-            for range in abandoned.ranges where range.contains(next) { next = range.upperBound + 1 }
+        }
+        segments = seen.count
+        damage = journal.damage
+        for loss in journal.losses {
+            note(
+                StoreProblem(
+                    loss.line > 0 ? .journalDamaged : .journalGap, journal.path(loss.segment),
+                    line: loss.line,
+                    record: loss.records.lowerBound))
+        }
+        for blemish in journal.blemishes {
+            note(StoreProblem(.journalDamaged, journal.path(blemish.segment), line: blemish.line))
         }
         expected.finish()
-        return (expected, all.isEmpty ? 0 : max(next, 1) - 1)
+        return (expected, last)
     }
 
     private mutating func checkConversations(
@@ -184,15 +181,7 @@ package struct StoreVerification: Sendable {
         return last
     }
 
-    private func lastRecordNow() throws(StoreError) -> UInt64 {
-        guard let segment = try files.segments().last, let file = try files.open(segment) else { return 0 }
-        var lines = SegmentLines(file, firstRecord: segment, abandoned: AbandonedRecords())
-        var last = segment
-        while let line = try files.reading(segment, { () throws(SystemError) in try lines.next() }) {
-            last = line.record
-        }
-        return last
-    }
+    private func lastRecordNow() throws(StoreError) -> UInt64 { try JournalReader(data.journal).lastRecord() }
 
     /// The names in a folder of conversations; one that cannot be looked into holds up none of the others.
     private mutating func names(below folder: String, _ expected: inout ExpectedLines) -> [String] {
