@@ -4,8 +4,6 @@ package import BusinessMessages
 package struct GatewayAcceptance: Sendable, Equatable {
     /// The status, 200 to 299.
     package let status: Int
-    /// How often the message was sent until then, with the same id.
-    package let attempts: Int
     /// What the content can be sent with again for 30 days, where ``SendOptions/wantsReference`` asked and Apple answered.
     package var reference: UploadedPayload?
 }

@@ -38,7 +38,7 @@ extension GatewayClient {
         of reference: StoredReference, for business: BusinessID, until deadline: Deadline?
     ) async throws(GatewayError) -> DownloadAddress {
         let source = [("source-id", business.rawValue)]
-        let answer = try await perform(
+        let answer = try await ask(
             .preDownload,
             fields: source + [
                 ("MMCS-Url", reference.url), ("MMCS-Signature", reference.signature),
@@ -46,7 +46,10 @@ extension GatewayClient {
             ],
             olderFields: source + [
                 ("url", reference.url), ("signature", reference.signature), ("owner", reference.owner),
-            ], until: deadline, hiding: [reference.key.field])
+            ]
+        ) { request async throws(GatewayError) in
+            try await perform(.preDownload, request, until: deadline, hiding: [reference.key.field])
+        }
         // A malformed answer and one without the address are the same to us.
         guard let document = try? JSONDocument(answer), let url = document.root["download-url"]?.string else {
             throw .answerMalformed(.preDownload)
@@ -64,7 +67,7 @@ extension GatewayClient {
             maximumResponseBytes: maximumBytes, allowsPlainHTTP: address.isPlainHTTP,
             needsPublicAddress: !address.isLiteral)
         do {
-            return try await perform(.download, request, until: deadline).response.body
+            return try await perform(.download, request, until: deadline).body
         } catch .unreachable(_, .responseTooLarge, _) {
             throw .payloadTooLarge(maximumBytes: maximumBytes)
         }
@@ -105,7 +108,7 @@ extension GatewayClient {
         let request = request(
             "POST", .decodePayload, fields, body: payload,
             maximumResponseBytes: configuration.maximumPayloadBytes)
-        var json = try await perform(.decodePayload, request, until: deadline).response.body
+        var json = try await perform(.decodePayload, request, until: deadline).body
         if Gzip.hasMagic(json) {
             guard let inflated = inflate(json) else { throw .answerMalformed(.decodePayload) }
             json = inflated

@@ -13,25 +13,36 @@ extension GatewayClient {
     /// What is larger is uploaded first: how much Apple takes in one message is not established.
     static let maximumInlineBytes = 1 << 20
 
-    /// Sends an interactive message by the reference that Apple gave for the same content before; a reference that Apple
-    /// refuses is forgotten and replaced, all with the same id.
+    /// Sends an interactive message by the reference that Apple gave for the same content before; when Apple refuses the
+    /// reference, the content is sent with the same id.
     func send(
         _ content: SharedContent, _ body: [UInt8], id: MessageID, from business: BusinessID,
         to customer: CustomerID, options: SendOptions
     ) async throws(GatewayError) -> GatewayAcceptance {
         let key = KnownUploads.Key(content.interactiveData, of: business)
-        if let reference = uploads.value(for: key) {
-            do throws(GatewayError) {
-                return try await post(
-                    .message, content.message(referringTo: reference), id, business, customer, options)
-            } catch {
-                guard error.mayBeAboutReference else { throw error }
-                uploads.forget(key)
-                logger.info(
-                    "the gateway refused a reference to what was sent before, sending the content",
-                    metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
-            }
+        guard let reference = uploads.value(for: key) else {
+            return try await sendContent(content, key, body, id, business, customer, options)
         }
+        do throws(GatewayError) {
+            return try await post(
+                .message, content.message(referringTo: reference), id, business, customer, options)
+        } catch {
+            guard error.mayBeAboutReference else { throw error }
+            logger.info(
+                "the gateway refused a reference to what was sent before, sending the content",
+                metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
+            // A credential that is refused says nothing about the reference.
+            if !error.mayBeAboutCredential { uploads.forget(key) }
+            let acceptance = try await sendContent(content, key, body, id, business, customer, options)
+            if error.mayBeAboutCredential, acceptance.reference == nil { uploads.forget(key) }
+            return acceptance
+        }
+    }
+
+    private func sendContent(
+        _ content: SharedContent, _ key: KnownUploads.Key, _ body: [UInt8], _ id: MessageID,
+        _ business: BusinessID, _ customer: CustomerID, _ options: SendOptions
+    ) async throws(GatewayError) -> GatewayAcceptance {
         if content.interactiveData.count > Self.maximumInlineBytes,
             let reference = try await uploaded(content, key, for: business)
         {
@@ -55,7 +66,7 @@ extension GatewayClient {
                 to: content.interactiveData, bid: content.bid, title: content.title, for: business)
             uploads.remember(payload.json, for: key)
             return payload.json
-        } catch .refused(let call, let status, _) {
+        } catch .refused(let call, let status, _) where status != 401 && status != 403 {
             logger.notice(
                 "the gateway refused to keep large content, sending it inline",
                 metadata: ["business": "\(business.rawValue)", "call": "\(call)", "status": "\(status)"])
@@ -87,10 +98,15 @@ extension GatewayError {
     /// Whether Apple looked at a message with a reference and did not like it; nothing was sent then.
     fileprivate var mayBeAboutReference: Bool {
         if case .refused(_, let status, _) = self {
-            [400, 403, 404, 410, 413, 422].contains(status)
+            [400, 401, 403, 404, 410, 413, 422].contains(status)
         } else {
             false
         }
+    }
+
+    /// Whether Apple may have refused the credential and not looked at the message.
+    fileprivate var mayBeAboutCredential: Bool {
+        if case .refused(_, let status, _) = self { status == 401 || status == 403 } else { false }
     }
 }
 

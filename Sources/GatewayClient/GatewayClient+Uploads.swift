@@ -19,7 +19,7 @@ extension GatewayClient {
         let place = try await place(forBytes: content.sizeBytes, of: business)
         var request = fileRequest("POST", place.address)
         request.source = content.encrypted(with: key)
-        let answer = try await perform(.upload, request, until: nil).response.body
+        let answer = try await attempt(.upload, request).body
         guard let file = (try? JSONDocument(answer))?.root["singleFile"],
             let checksum = file["fileChecksum"]?.string, !checksum.isEmpty
         else { throw .answerMalformed(.upload) }
@@ -57,7 +57,7 @@ extension GatewayClient {
         let request = request(
             "POST", .encodePayload, fields, body: writer.finish(),
             maximumResponseBytes: configuration.maximumPayloadBytes)
-        let payload = try await perform(.encodePayload, request, until: nil).response.body
+        let payload = try await attempt(.encodePayload, request).body
         guard !payload.isEmpty else { throw .answerMalformed(.encodePayload) }
         return payload
     }
@@ -84,7 +84,7 @@ extension GatewayClient {
             ("content-type", "application/json"),
         ]
         let request = request("POST", .constructPayload, fields, body: writer.finish())
-        let answer = try await perform(.constructPayload, request, until: nil, hiding: [link]).response.body
+        let answer = try await attempt(.constructPayload, request, hiding: [link]).body
         guard let reference = (try? JSONDocument(answer))?.root["richLinkDataRef"],
             let payload = UploadedPayload(reference)
         else { throw .answerMalformed(.constructPayload) }
@@ -95,9 +95,10 @@ extension GatewayClient {
         forBytes sizeBytes: Int, of business: BusinessID
     ) async throws(GatewayError) -> (address: DownloadAddress, url: String, owner: String) {
         let source = [("source-id", business.rawValue)]
-        let answer = try await perform(
+        let answer = try await ask(
             .preUpload, fields: source + [("MMCS-Size", "\(sizeBytes)")],
-            olderFields: source + [("size", "\(sizeBytes)")], until: nil)
+            olderFields: source + [("size", "\(sizeBytes)")]
+        ) { request async throws(GatewayError) in try await attempt(.preUpload, request) }
         guard let root = (try? JSONDocument(answer))?.root, let upload = root["upload-url"]?.string,
             let url = root["mmcs-url"]?.string, let owner = root["mmcs-owner"]?.string
         else { throw .answerMalformed(.preUpload) }

@@ -43,11 +43,11 @@ package final class GatewayClient: Sendable {
         isPlainHTTP = isLoopback(baseURL)
     }
 
-    /// Sends a message's body, as ``OutboundMessage/encode(id:from:to:)`` writes it, until Apple takes it or refuses it.
+    /// Sends a message's body, as ``OutboundMessage/encode(id:from:to:)`` writes it, once: all waiting is the caller's.
     ///
-    /// Each attempt has the same id. Whether Apple recognises one that it has already taken is not established, so a
-    /// message whose answer was lost may show up twice. Interactive content that Apple keeps from an earlier message is
-    /// sent by its reference. Apple MSP API, "Sending Messages".
+    /// Whether Apple recognises an id that it has already accepted is not established, so a message whose answer was lost
+    /// and that is sent again may show up twice. Interactive content that Apple keeps from an earlier message is sent by
+    /// its reference, and with its content when Apple refuses that. Apple MSP API, "Sending Messages".
     package func send(
         _ body: [UInt8], id: MessageID, from business: BusinessID, to customer: CustomerID,
         options: SendOptions = SendOptions()
@@ -79,15 +79,17 @@ package final class GatewayClient: Sendable {
         if options.isAutomatic { fields.append(("auto-reply", "true")) }
         if options.isNotification { fields.append(("message-type", "notification")) }
         if options.wantsReference { fields.append(("include-data-ref", "true")) }
-        let answer = try await perform(
-            call, request("POST", call, fields, body: body), until: nil, hiding: [customer.rawValue])
+        let answer = try await attempt(
+            call, request("POST", call, fields, body: body), hiding: [customer.rawValue])
         // Taken all the same when Apple answers something else: then there is no reference.
         let reference =
             options.wantsReference
-            ? (try? JSONDocument(answer.response.body))?.root["dataRef"].flatMap { UploadedPayload($0) } : nil
-        return GatewayAcceptance(
-            status: answer.response.status, attempts: answer.attempts, reference: reference)
+            ? (try? JSONDocument(answer.body))?.root["dataRef"].flatMap { UploadedPayload($0) } : nil
+        return GatewayAcceptance(status: answer.status, reference: reference)
     }
+
+    /// Mints a new token for the next request, whatever the age of the present one.
+    package func renewToken() { token.renew() }
 
     /// A request of the gateway itself, signed when it is sent.
     func request(
@@ -103,92 +105,83 @@ package final class GatewayClient: Sendable {
     }
 
     /// Asks with the present names of the headers and, should Apple call the request bad, once with the older ones.
-    func perform(
+    ///
+    /// `ask` is how each of the two is asked.
+    func ask(
         _ call: GatewayCall, fields: [(name: String, value: String)],
-        olderFields: [(name: String, value: String)], until deadline: Deadline?, hiding: [String] = []
+        olderFields: [(name: String, value: String)],
+        _ ask: (TransportRequest) async throws(GatewayError) -> TransportResponse
     ) async throws(GatewayError) -> [UInt8] {
         do {
-            return try await perform(call, request("GET", call, fields), until: deadline, hiding: hiding)
-                .response.body
+            return try await ask(request("GET", call, fields)).body
         } catch {
             guard case .refused(_, status: 400, _) = error else { throw error }
-            let request = request("GET", call, olderFields)
             // What the present names were refused for is what there is to know.
-            guard let answer = try? await perform(call, request, until: deadline, hiding: hiding) else {
-                throw error
-            }
-            return answer.response.body
+            guard let answer = try? await ask(request("GET", call, olderFields)) else { throw error }
+            return answer.body
         }
     }
 
     /// Sends `request` until it is answered with 2xx, as often and for as long as the policy and the deadline say.
+    ///
+    /// For what is fetched; what is sent is attempted once.
     func perform(
         _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?, hiding: [String] = []
-    ) async throws(GatewayError) -> (response: TransportResponse, attempts: Int) {
+    ) async throws(GatewayError) -> TransportResponse {
         var request = request
-        var attempt = 0
+        var number = 0
         retryBudget.earn()
         while true {
-            attempt += 1
+            number += 1
             if let remaining = deadline?.remaining {
                 guard remaining > .zero else { throw .deadlineExceeded }
                 request.timeout = min(request.timeout, remaining)
             }
-            let outcome = await outcome(of: call, request, attempt: attempt, hiding: hiding)
-            switch outcome {
-            case .answered(let response): return (response, attempt)
-            case .final(let error): throw error
-            case .failed(let error, let retryAfter):
+            do {
+                return try await attempt(call, request, number: number, hiding: hiding)
+            } catch {
+                guard error.isRetryable, error != .cancelled else { throw error }
                 let delay = configuration.retries.delay(
-                    afterAttempt: attempt, retryAfter: retryAfter, jitter: .random(in: 0...1))
+                    afterAttempt: number, retryAfter: error.retryAfter, jitter: .random(in: 0...1))
                 guard let delay, deadline.map({ delay < $0.remaining }) ?? true, retryBudget.spend() else {
                     throw error
                 }
                 logger.info(
                     "the gateway did not answer well, trying again",
-                    metadata: ["call": "\(call)", "attempt": "\(attempt)", "error": "\(error)"])
+                    metadata: ["call": "\(call)", "attempt": "\(number)", "error": "\(error)"])
                 do { try await clock.sleep(for: delay) } catch { throw .cancelled }
             }
         }
     }
 
-    /// What became of one attempt.
-    private enum Outcome {
-        case answered(TransportResponse)
-        case failed(GatewayError, retryAfter: Duration?)
-        case final(GatewayError)
-    }
-
-    private func outcome(
-        of call: GatewayCall, _ request: TransportRequest, attempt: Int, hiding: [String]
-    ) async -> Outcome {
+    /// Sends `request` once; throws for every answer that is not 2xx.
+    func attempt(
+        _ call: GatewayCall, _ request: TransportRequest, number: Int = 1, hiding: [String] = []
+    ) async throws(GatewayError) -> TransportResponse {
+        let response: TransportResponse
         do {
             let isStreamed = request.source != nil || request.sink != nil
-            let response = try await (isStreamed ? fileTransport : transport).send(request)
-            lookAtClock(response)
-            switch response.status {
-            case 200..<300: return .answered(response)
-            case 408, 429, 500...:
-                let retryAfter = Duration(
-                    retryAfter: response.header("retry-after"), now: SystemClock.secondsSince1970())
-                return .failed(
-                    .unavailable(
-                        call, status: response.status, attempts: attempt, retryAfter: retryAfter),
-                    retryAfter: retryAfter)
-            default:
-                let reason = GatewayReason(response.body, hiding: hiding)
-                return .final(.refused(call, status: response.status, reason: reason))
-            }
+            response = try await (isStreamed ? fileTransport : transport).send(request)
         } catch TransportError.cancelled {
-            return .final(.cancelled)
+            throw .cancelled
         } catch let error as TransportError {
-            let failure = GatewayError.unreachable(call, error, attempts: attempt)
-            return error.isRetryable ? .failed(failure, retryAfter: nil) : .final(failure)
+            throw .unreachable(call, error, attempts: number)
         } catch is CancellationError {
-            return .final(.cancelled)
+            throw .cancelled
         } catch {
             // A transport throws nothing else; should one, it counts as the network's failure.
-            return .failed(.unreachable(call, .failed(code: 0), attempts: attempt), retryAfter: nil)
+            throw .unreachable(call, .failed(code: 0), attempts: number)
+        }
+        lookAtClock(response)
+        switch response.status {
+        case 200..<300: return response
+        case 408, 429, 500...:
+            let retryAfter = Duration(
+                retryAfter: response.header("retry-after"), now: SystemClock.secondsSince1970())
+            throw .unavailable(call, status: response.status, attempts: number, retryAfter: retryAfter)
+        default:
+            throw .refused(
+                call, status: response.status, reason: GatewayReason(response.body, hiding: hiding))
         }
     }
 }

@@ -31,6 +31,9 @@ final class GatewayToken: Sendable {
         }
     }
 
+    /// Forgets the present token, so that the next request has a new one.
+    func renew() { minted.withLock { $0 = Minted() } }
+
     private func claims(_ now: Int) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

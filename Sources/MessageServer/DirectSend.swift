@@ -5,8 +5,8 @@ import MessageStore
 package enum DirectSend {
     /// Takes the directory's lock, makes the message durable, sends it, and lets go of the directory again.
     ///
-    /// What customers sent waits for the server, and a message behind it in its conversation too; so does one that has
-    /// not ended in time. Throws a `SendRefusal`, and a `StoreError`, `StoreError.inUse` while a
+    /// Earlier replies of the conversation are sent first. What customers sent waits for the server, and so does a message
+    /// that has not ended in time. Throws a `SendRefusal`, and a `StoreError`, `StoreError.inUse` while a
     /// server runs.
     package static func run(
         _ request: SendRequest, _ configuration: ServerConfiguration, logger: Logger
@@ -17,16 +17,17 @@ package enum DirectSend {
         let store = try Store.open(
             StoreConfiguration(directory: configuration.dataDirectory), logger: logger)
         do {
-            let deliveries = try DeliveryPipeline.make(
-                configuration, store: store, observer: LogObserver(logger), logger: logger)
+            let sender = try Pipelines(
+                configuration, store: store, observer: LogObserver(logger), logger: logger
+            ).sender
             let sending = Task { @concurrent in
                 repeat {
-                    await deliveries.sendOutbound(of: request.business, request.customer)
+                    await sender.sendQueued(of: request.business, request.customer)
                     // One that is tried again is due in a second; the message itself comes in a moment.
                     try? await Task.sleep(for: .milliseconds(20))
                 } while !Task.isCancelled
             }
-            let answer = try await deliveries.send(request)
+            let answer = try await sender.send(request)
             sending.cancel()
             await sending.value
             await store.close()

@@ -14,8 +14,7 @@ package final class RunningServer: Sendable {
     private let store: Store
     private let registry: HandlerRegistry
     private let making: HandlerBuilder
-    private let resolver: PayloadResolver
-    private let deliveries: DeliveryPipeline
+    private let pipelines: Pipelines
     private let sweep: AttachmentSweep
     private let sweeping = Mutex<Task<Void, Never>?>(nil)
     private let http: HTTPServer
@@ -45,8 +44,7 @@ package final class RunningServer: Sendable {
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
         making.unasked.open(store)
-        let deliveries = try DeliveryPipeline.make(
-            configuration, store: store, observer: observer, logger: logger)
+        let pipelines = try Pipelines(configuration, store: store, observer: observer, logger: logger)
         self.configuration = configuration
         self.logger = logger
         self.isDraining = isDraining
@@ -54,17 +52,20 @@ package final class RunningServer: Sendable {
         self.making = making
         self.store = store
         self.tls = tls
-        resolver = PayloadResolver(
-            store: store, gateway: deliveries.gateway, observer: observer, logger: logger,
-            concurrency: configuration.limits.referenceConcurrency)
-        self.deliveries = deliveries
+        self.pipelines = pipelines
         sweep = AttachmentSweep(
-            files: deliveries.attachments.files, retention: configuration.attachments.retention,
+            files: pipelines.deliveries.attachments.files, retention: configuration.attachments.retention,
             logger: logger)
-        Self.share(configuration, among: configuration.businesses, store, deliveries)
+        Self.share(configuration, among: configuration.businesses, store, pipelines.deliveries)
         let webhook = WebhookRoute.make(
             configuration, isServed: { registry.contains($0) }, store: store, observer: observer)
-        let health = { HealthRoutes.make(for: $0, store: store) { isDraining.isSet } }
+        let sender = pipelines.sender
+        let health = { (audience: HealthRoutes.Audience) in
+            HealthRoutes.make(
+                for: audience, store: store,
+                outbox: { .outbox(sender.pauses, queuedReplies: store.queuedReplyCount) }
+            ) { isDraining.isSet }
+        }
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
@@ -74,7 +75,7 @@ package final class RunningServer: Sendable {
                 + ControlRoutes.listeners(
                     configuration.dataDirectory, store,
                     others: health(.operators) + HandlerRoutes.make(registry)
-                        + [SendRoute(deliveries: deliveries, registry: registry).route], logger),
+                        + [SendRoute(sender: pipelines.sender, registry: registry).route], logger),
             shards: configuration.limits.shards, logger: logger,
             describeRefusal: RefusedReads(observer).describe)
     }
@@ -88,16 +89,19 @@ package final class RunningServer: Sendable {
             await store.close()
             throw error
         }
-        let (resolver, deliveries, registry) = (resolver, deliveries, registry)
+        let (pipelines, registry) = (pipelines, registry)
         let removed = RemovedBusinesses(
             store: store, registry: registry, age: configuration.removedBusinessAge, logger: logger)
+        let recording = pipelines.recording
+        store.startRecording { try recording.record($0) }
         sweep.removeUnfinished()
         registry.start()
         let task = Task {
             await withDiscardingTaskGroup { group in
-                group.addTask { await resolver.run() }
+                group.addTask { await pipelines.resolver.run() }
+                group.addTask { await pipelines.sender.run() }
                 group.addTask { await removed.run() }
-                for await lane in registry.lanes { group.addTask { await deliveries.run(lane) } }
+                for await lane in registry.lanes { group.addTask { await pipelines.deliveries.run(lane) } }
             }
         }
         work.withLock { $0 = task }
@@ -123,7 +127,7 @@ package final class RunningServer: Sendable {
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
             if isDraining.isSet { return }
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
-            Self.share(configuration, among: wanted.businesses, store, deliveries)
+            Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
             for problem in error.problems {
@@ -197,7 +201,7 @@ package final class RunningServer: Sendable {
     private func stop(_ times: StopTimes) async -> Bool {
         isDraining.set()
         // What the disk holds up goes on after a restart: nobody waits for it.
-        if store.isHeldUp { deliveries.outcomes.giveUp() }
+        if store.isHeldUp { pipelines.sender.outcomes.giveUp() }
         await http.stop(within: times.grace)
         // Lanes end when the store leases no more; what they have leased may still be brought to an end.
         store.stopLeasing()

@@ -11,6 +11,8 @@ package final class Store: Sendable {
     let intake: Deduplicator
     let journal: Journal
     let scheduler: DeliveryScheduler
+    let outbox: Outbox
+    let unwrittenLines = UnwrittenLines()
     let gate: DiskCircuitBreaker
     let reader: SegmentReader
     let files: JournalFiles
@@ -29,8 +31,6 @@ package final class Store: Sendable {
     let directory: String
     /// When the latest message of earlier lives came in; nil when there is none.
     package let latestRecoveredMessageAt: Timestamp?
-    /// What is known of the decided deliveries that are leased, by their records.
-    let decided = Mutex<[UInt64: DecidedDelivery]>([:])
     private let lock: Mutex<FileLock?>
 
     private init(
@@ -41,23 +41,28 @@ package final class Store: Sendable {
         var (recovered, damage) = try JournalRecovery.run(
             directory: directory.journal, state: RecoveredJournal(configuration), logger: logger)
         held = HeldConversations(damage)
-        let scheduler = DeliveryScheduler()
+        let conversations = try ConversationPartitions(directory, configuration, logger: logger)
+        let scheduler = DeliveryScheduler(conversations, releasePause: configuration.releasePause)
+        let outbox = Outbox()
         let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
         let intake = Deduplicator(
-            index: recovered.index, scheduler: scheduler,
+            index: recovered.index, scheduler: scheduler, outbox: outbox,
+            memory: MemoryBudget(maximumBytes: configuration.maximumCachedBytes),
             maximumPendingDeliveries: configuration.maximumPendingDeliveries, pace: configuration.pace)
         files = JournalFiles(dataDirectory: configuration.directory)
         reader = SegmentReader(directory: directory.journal)
         var writer = JournalWriter(
             configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
-        calls = try countCrashes(directory, &recovered, &writer, logger)
+        let suspects: Set<UInt64>
+        (calls, suspects) = try countCrashes(directory, &recovered, &writer, logger)
         let accounts = SegmentAccounts(recovered.ledger)
         journal = Journal(writer, configuration: configuration) { entries, result in
             accounts.settle(entries, result)
             gate.note(result)
             intake.settle(entries, result)
         }
-        conversations = try ConversationPartitions(directory, configuration, logger: logger)
+        self.conversations = conversations
+        self.outbox = outbox
         states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
             configuration, conversations: conversations,
@@ -66,7 +71,7 @@ package final class Store: Sendable {
             }, journal: journal,
             recovery: ConversationRecovery(
                 files: files, reader: reader, journal: journal, accounts: accounts, scheduler: scheduler,
-                conversations: conversations), logger: logger)
+                conversations: conversations), unwrittenLines: unwrittenLines, logger: logger)
         retention = Retention(
             configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
             journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
@@ -79,7 +84,15 @@ package final class Store: Sendable {
         self.directory = configuration.directory
         self.lock = Mutex(lock)
         writeMissingLines(recovered)
-        scheduler.add(recovered.deliveries)
+        var leases: [Lease] = []
+        for message in recovered.undelivered {
+            var pending = PendingDelivery(message.state)
+            pending.isSuspect = suspects.contains(pending.record) && !pending.isDecided && !pending.isParked
+            leases.append(Lease(conversation: message.conversation, pending: pending))
+        }
+        scheduler.holdForSuspects(leases.count { $0.pending.isSuspect })
+        scheduler.add(leases)
+        enqueue(recovered.withQueuedReplies)
         retention.arm()
         // What was read of the journal and is not needed any more.
         FreeMemory.giveBack()
@@ -115,6 +128,7 @@ package final class Store: Sendable {
     /// those that are out may be ended.
     package func stopLeasing() {
         scheduler.close()
+        outbox.close()
         pauses.end()
     }
 
@@ -122,7 +136,7 @@ package final class Store: Sendable {
     /// store stops, or the task is cancelled.
     package func pause(for duration: Duration) async -> Bool { await pauses.pause(for: duration) }
 
-    /// Whether the disk takes nothing at the moment, so that no delivery is handed out; never waits.
+    /// Whether disk write failed at the moment, so that no delivery is handed out; never waits.
     package var isHeldUp: Bool { gate.isHolding }
 
     /// Hands out no more deliveries, writes and syncs everything that was recorded, and lets go of the
@@ -131,6 +145,7 @@ package final class Store: Sendable {
     /// Whoever waits for a delivery gets nil; every later call fails with ``StoreError/closed``.
     package func close() async {
         stopLeasing()
+        await scheduler.stopRecording()
         await retention.close()
         await journal.flush()
         await checkpointer.close()
@@ -151,7 +166,8 @@ package final class Store: Sendable {
         return StoreStatistics(
             pendingDeliveries: deliveries.pending, parkedDeliveries: deliveries.parked,
             unreadableDeliveries: deliveries.unreadable,
-            pendingReferences: scheduler.referenceCount, waitingBytes: journal.waitingBytes,
+            queuedReplies: outbox.count, pendingReferences: scheduler.referenceCount,
+            waitingBytes: journal.waitingBytes,
             lastSyncFailure: journal.lastFailure, indexedMessages: intake.count,
             quarantinedConversations: conversations.quarantinedCount,
             refusedConversations: conversations.refusedCount, checkpointFailure: checkpointer.failure)
@@ -159,21 +175,21 @@ package final class Store: Sendable {
 
     /// Writes the conversation lines that a power cut may have taken.
     private func writeMissingLines(_ recovered: RecoveredJournal) {
-        let unwritten = recovered.unwritten
-        let records = Set(recovered.deliveries.map(\.pending.record)).union(unwritten.map(\.pending.record))
+        let records = Set(recovered.undelivered.map(\.state.record))
+            .union(recovered.unwritten.map(\.state.record))
         let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
         for partition in conversations.all {
             // Nothing can fail before a line is written.
             try? partition.withPool { pool throws(StoreError) in pool.begin(behind: unsettled) }
         }
-        var lines = Dictionary(grouping: unwritten, by: \.conversation)
+        var lines = Dictionary(grouping: recovered.unwritten, by: \.conversation)
         if recovered.isUnsynced {
-            for delivery in recovered.deliveries { lines[delivery.conversation, default: []] += [] }
+            for message in recovered.undelivered { lines[message.conversation, default: []] += [] }
         }
         conversations.forEachInParallel(of: lines.keys) { [lines] partition, key in
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
-                for message in lines[key] ?? [] { entries += try message.entries(from: reader) }
+                for line in (lines[key] ?? []).flatMap(\.lines) { entries += try line.entries(from: reader) }
                 try partition.reconcile(key, with: entries, isSynced: !recovered.isUnsynced)
                 checkpointer.noteWrite()
             } catch {
@@ -185,15 +201,15 @@ package final class Store: Sendable {
     }
 }
 
-/// Counts a crash for each delivery that a handler had when the last process ended.
+/// Counts a crash for the delivery that ran alone when the last process ended; returns all that were leased then.
 ///
 /// In the journal before the file forgets it, so that no number of crashes goes uncounted.
 private func countCrashes(
     _ directory: DataDirectory, _ recovered: inout RecoveredJournal, _ writer: inout JournalWriter,
     _ logger: Logger
-) throws(StoreError) -> InFlightCalls {
+) throws(StoreError) -> (InFlightCalls, suspects: Set<UInt64>) {
     let (calls, left) = try InFlightCalls.open(directory.calls)
-    let crashed = recovered.countCrashes(of: left)
+    let crashed = recovered.countCrashes(of: Set(left.filter(\.value).keys))
     do throws(SystemError) {
         if !crashed.isEmpty { _ = try writer.commit(crashed) }
         try calls.clear()
@@ -201,5 +217,5 @@ private func countCrashes(
         // The next start counts them again.
         logger.error("crashes of handlers could not be noted", metadata: ["error": "\(error)"])
     }
-    return calls
+    return (calls, Set(left.keys))
 }

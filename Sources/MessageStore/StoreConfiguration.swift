@@ -13,6 +13,8 @@ package struct StoreConfiguration: Sendable {
     package var maximumPendingDeliveries = 1_000_000
     /// How long senders wait while a business's deliveries do.
     var pace = AnswerPace()
+    /// How many bytes of messages stay in memory until their deliveries end, so that they are not read back.
+    package var maximumCachedBytes = 32 << 20
     /// The size from which a journal segment is followed by a new one.
     package var maximumSegmentBytes = 64 << 20
     /// How far a journal segment is filled ahead of what is written to it.
@@ -35,6 +37,8 @@ package struct StoreConfiguration: Sendable {
     package var lazyDelay = Duration.milliseconds(10)
     /// How long after a failed sync the store tries by itself whether the disk is well again.
     package var probeInterval = Duration.seconds(1)
+    /// The first pause before a failed step is retried; it doubles up to thirty times as long.
+    package var releasePause = Duration.seconds(1)
     /// The disk that is written to.
     package var disk: any StoreDisk = SystemDisk()
 

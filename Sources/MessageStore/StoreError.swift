@@ -36,7 +36,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case notLeased(record: UInt64)
     /// The delivery's outcome was decided before and stays what it is; a mistake of the caller.
     case alreadyDecided(record: UInt64)
-    /// The reply's index is none of the decided outcome's; a mistake of the caller.
+    /// The reply is being sent at this moment; the operator repeats the command.
+    case beingSent(ReplyID)
+    /// No reply in the journal has this name; the operator looks it up in the list.
     case unknownReply(record: UInt64, index: Int)
     /// The reference was resolved before; a mistake of the caller.
     case alreadyResolved(record: UInt64)
@@ -76,7 +78,9 @@ extension StoreError: CustomStringConvertible {
         case .closed: "the store is closed"
         case .notLeased(let record): "delivery \(record) is not leased"
         case .alreadyDecided(let record): "delivery \(record) was decided before"
-        case .unknownReply(let record, let index): "delivery \(record) has no reply \(index)"
+        case .beingSent(let reply): "reply \(reply) is being sent at this moment"
+        case .unknownReply(let record, let index):
+            "no reply is named \(ReplyID(record: record, index: index))"
         case .unknownRecord(let record): "no message has the record \(record)"
         case .notFinished(let record): "message \(record) is still being dealt with"
         case .changed(let record, let status): "message \(record) is \(status.rawValue) by now"

@@ -9,6 +9,8 @@ package struct StoreStatistics: Hashable, Sendable {
     package let parkedDeliveries: Int
     /// Those of them that cannot be read back from the journal; their conversations stand still.
     package let unreadableDeliveries: Int
+    /// Replies that were decided and have no end yet.
+    package let queuedReplies: Int
     /// Payload references that nobody fetches yet.
     package let pendingReferences: Int
     /// Bytes that wait for a sync.
@@ -34,6 +36,7 @@ extension StoreStatistics {
             writer.field("pendingDeliveries", pendingDeliveries)
             writer.field("parkedDeliveries", parkedDeliveries)
             writer.field("unreadableDeliveries", unreadableDeliveries)
+            writer.field("queuedReplies", queuedReplies)
             writer.field("pendingReferences", pendingReferences)
             writer.field("waitingBytes", waitingBytes)
             writer.field("lastSyncFailure", lastSyncFailure.map { "\($0)" })

@@ -14,9 +14,9 @@ import MessageServer
         version: "0.1.0",
         subcommands: [
             Serve.self, Dev.self, Simulate.self, Send.self, Attachments.self, Validate.self, Convert.self,
-            Conversations.self, JournalCommands.self, Events.self, DeadLetters.self, Handlers.self,
-            Initialize.self, Config.self,
-            Token.self, HealthCheck.self,
+            Conversations.self, JournalCommands.self, Events.self, Replies.self, DeadLetters.self,
+            Handlers.self,
+            Initialize.self, Config.self, Token.self, HealthCheck.self,
         ])
 
     static func main() async {

@@ -27,6 +27,14 @@ struct EventFilter: ParsableArguments {
             && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true
             && (kind == nil || EventRendering.kind(event) == kind)
     }
+
+    /// Whether the reply is one of them; its time is that of its decision.
+    func admits(_ reply: JournalReply) -> Bool {
+        (status == nil || reply.status.rawValue == status?.rawValue)
+            && (business == nil || reply.business.rawValue == business)
+            && since.map { reply.decidedAt >= $0 } ?? true && until.map { reply.decidedAt < $0 } ?? true
+            && (kind == nil || reply.kind == kind)
+    }
 }
 
 extension Kind: ExpressibleByArgument {}

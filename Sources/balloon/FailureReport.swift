@@ -124,8 +124,11 @@ struct FailureReport {
             self.init(.failed, "\(error)", hint: "balloon events show tells how far it is")
         case .notFinished:
             self.init(.failed, "\(error)", hint: "wait for its end; balloon events show tells how far it is")
+        case .unknownReply:
+            self.init(.usage, "\(error)", hint: "balloon replies list shows the names")
+        case .beingSent:
+            self.init(.failed, "\(error)", hint: "repeat the command when this attempt has ended")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided,
-            .unknownReply,
             .alreadyResolved:
             self.init(.failed, "\(error)", hint: nil)
         }

@@ -37,6 +37,30 @@ enum StoreChange {
         }
     }
 
+    /// Sends dead replies again, with the same ids, or the only one as `edited`; returns the records of the new entries.
+    static func retry(
+        _ replies: [ReplyID], as edited: DecidedReply? = nil, data: String
+    ) async throws -> [UInt64] {
+        if replies.isEmpty { return [] }
+        return try await change(
+            data, "replies/retry", { ReplyRequest(replies, edited: edited).json(job: $0) },
+            { DropRequest($0)?.records }
+        ) { store in
+            try await store.retry(replies, as: edited)
+        }
+    }
+
+    /// Ends queued replies without sending them, and removes dead ones from the dead letters.
+    static func drop(_ replies: [ReplyID], data: String) async throws {
+        if replies.isEmpty { return }
+        _ = try await change(
+            data, "replies/drop", { ReplyRequest(replies).json(job: $0) }, { DropRequest($0)?.records }
+        ) { store in
+            try await store.drop(replies, reason: ReplyRequest.operatorReason)
+            return []
+        }
+    }
+
     /// Writes what is missing in the conversations; says which job does it, or waits for the one that is named.
     static func rebuild(data: String, resuming job: String?) async throws -> Store.Rebuilt {
         if let job {

@@ -25,6 +25,13 @@ import Testing
         #expect(try issuedAt(token.token(now: 0)) == 0)
     }
 
+    @Test func `a token that was renewed is minted anew at once`() throws {
+        let token = GatewayToken(mspID: "msp", secret: secret)
+        _ = token.token(now: 1000)
+        token.renew()
+        #expect(try issuedAt(token.token(now: 1001)) == 1001)
+    }
+
     @Test func `an MSP's id is written as JSON`() throws {
         let token = GatewayToken(mspID: #"a"b"#, secret: secret).token(now: 1)
         let claims = try TokenVerifier(secret: secret).verify(token.utf8)

@@ -86,10 +86,34 @@ import Testing
         await test.gateway.stop()
     }
 
+    @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
+    func `a message by reference that meets 401 or 403 is repeated with its content`(_ status: HTTPStatus)
+        async throws
+    {
+        let test = try await GatewayUnderTest()
+        try await send(test, "1", bytes: 11_000)
+        test.gateway.misbehave(at: .message, .answer(status))
+        try await send(test, "2", bytes: 11_000)
+        #expect(form(test) == ["interactiveData"])
+        #expect(test.gateway.requestCount(.message) == 3)
+        await test.gateway.stop()
+    }
+
+    @Test func `a credential that is refused does not cost the reference`() async throws {
+        let test = try await GatewayUnderTest()
+        try await send(test, "1", bytes: 11_000)
+        test.gateway.misbehave(at: .message, .answer(.forbidden), times: 2)
+        await #expect(throws: GatewayError.self) { try await send(test, "2", bytes: 11_000) }
+        try await send(test, "2", bytes: 11_000)
+        #expect(form(test) == ["interactiveDataRef"])
+        await test.gateway.stop()
+    }
+
     @Test func `a gateway that is down does not cost the reference`() async throws {
         let test = try await GatewayUnderTest()
         try await send(test, "1", bytes: 11_000)
         test.gateway.misbehave(at: .message, .answer(.serviceUnavailable))
+        await #expect(throws: GatewayError.self) { try await send(test, "2", bytes: 11_000) }
         try await send(test, "2", bytes: 11_000)
         #expect(form(test) == ["interactiveDataRef"])
         await test.gateway.stop()

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
@@ -17,17 +18,21 @@ import Testing
         #expect(!budget.spend())
     }
 
-    @Test func `when all fails, most requests are sent once`() async throws {
+    @Test func `when all fails, most fetches are attempted once`() async throws {
         let transport = StubTransport(Array(repeating: .answer(503), count: 400))
         let clock = RecordingClock()
         let client = try GatewayClient(
             configuration: GatewayConfiguration(
                 baseURL: "https://gateway.example/v1", mspID: "m", secret: .random(byteCount: 32)),
             transport: transport, clock: clock, logger: LogCollector().logger)
-        for number in 0..<200 {
+        let json = """
+            {"url": "https://content.icloud.com/M1", "owner": "M1", "bid": "com.example", "size": 3,
+             "signature": "81a619c8", "key": "00\(String(repeating: "0f", count: 32))"}
+            """
+        let reference = try #require(PayloadReference(JSONDocument(Array(json.utf8)).root))
+        for _ in 0..<200 {
             await #expect(throws: GatewayError.self) {
-                try await client.send(
-                    Array("{}".utf8), id: MessageID("\(number)"), from: BusinessID("b"), to: CustomerID("c"))
+                try await client.resolve(reference, for: BusinessID("b"), within: .seconds(60))
             }
         }
         // 100 saved, and what 200 requests earn.

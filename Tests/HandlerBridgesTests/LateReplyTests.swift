@@ -21,19 +21,22 @@ struct LateReplyTests {
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let replies = await server.gateway.waitForMessages(count: 2, customer: customer.id)
         let texts = replies.compactMap { $0.message.root["body"]?.string }
-        #expect(texts == ["at once: ", "later: ready"])
+        // Each leaves when it is decided: the later one before the answer, or behind it.
+        #expect(texts.sorted() == ["at once: ", "later: ready"])
         // What it was told: the same id twice, and what is wrong with an empty key.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let told = await server.gateway.waitForMessages(count: 3, customer: customer.id)
-        let id = try #require(told[1].message.root["id"]?.string)
+        let later = told.first { $0.message.root["body"]?.string == "later: ready" }
+        let id = try #require(later?.message.root["id"]?.string)
         let words = told[2].message.root["body"]?.string?.split(separator: " ").map(String.init) ?? []
         // What is wrong with a call is known at once, the others' answers come when they are on disk.
         #expect(words.sorted() == ["-32602", "at", "once:", id, id].sorted())
         await server.stop()
         let lines = try server.conversation(of: customer)
-        #expect(lines.map(\.direction) == [.inbound, .outbound, .outbound, .inbound, .outbound])
+        // A reply's line is written when it has ended, which may be behind the next message's.
+        #expect(lines.count { $0.direction == .inbound } == 2)
         #expect(lines.map(\.sequence) == [1, 2, 3, 4, 5])
-        #expect(lines[2].id == MessageID(id))
+        #expect(lines.contains { $0.id == MessageID(id) })
     }
 
     @Test func `a child remembers a conversation, also after a restart of the server, and forgets it`()

@@ -63,14 +63,14 @@ struct CrashRig {
             gateway: gateway.origin, transport: transport)
     }
 
-    /// Waits until the server has brought every delivery to its end.
+    /// Waits until the server has brought every delivery and every reply to its end.
     func waitForTheEnd() async throws {
         var request = TransportRequest(url: "http://localhost/statistics", allowsPlainHTTP: true)
         request.unixSocket = data + "/control.sock"
         let deadline = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < deadline {
             let counts = try JSONDocument(try await transport.send(request).body).root
-            if counts["pendingDeliveries"]?.int == 0 { return }
+            if counts["pendingDeliveries"]?.int == 0, counts["queuedReplies"]?.int == 0 { return }
         }
         Issue.record("some deliveries have not ended")
     }

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
@@ -18,39 +19,26 @@ import Testing
         var test = try await PipelineUnderTest(handler)
         test.pipeline.maximumInFlight = 2
         for number in 0..<8 { await test.append("x", from: "c\(number)") }
-        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        let running = test.run()
         _ = await test.gateway.waitForMessages(count: 8)
         #expect(handler.most == 2)
         await test.stop(running)
     }
 
-    @Test func `a reply that went out and could not be recorded has its line before the next goes`()
-        async throws
-    {
-        let disk = FullDisk()
-        let test = try await PipelineUnderTest(RecordingHandler(), disk: disk)
-        await test.append("hello", from: "c")
-        let delivery = try #require(await test.store.nextDelivery(for: ServerUnderTest.business))
-        try await test.store.recordInbound(delivery, kind: .text, message: delivery.message)
-        let replies = (0..<2).map { _ in
-            let id = MessageID.random()
-            let message = OutboundMessage.text("bread").encode(
-                id: id, from: delivery.business, to: delivery.customer)
-            return DecidedReply(id: id, kind: .text, message: message)
-        }
-        try await test.store.decide(delivery, DecidedOutcome(.handled, replies: replies))
-        disk.full.withLock { $0 = .conversations }
-        await #expect(throws: StoreError.self) {
-            try await test.store.recordReply(delivery, index: 0, result: .accepted(status: 200))
-        }
-        disk.full.withLock { $0 = nil }
-        test.store.postpone(delivery, after: .zero)
-        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
-        _ = await test.gateway.waitForMessages(count: 1)
+    @Test func `a handler gets the next message while the reply to the one before waits`() async throws {
+        let test = try await PipelineUnderTest(RecordingHandler())
+        // The reply to the first message waits for the gateway.
+        test.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 4)
+        await test.append("first", from: "c")
+        await test.append("second", from: "c")
+        let running = test.run()
+        let sent = await test.gateway.waitForMessages(count: 2)
+        #expect(sent.count == 2)
         await test.stop(running)
         let lines = try ConversationFiles(dataDirectory: test.directory.file("data"))
-            .lines(of: delivery.business, delivery.customer)
-        #expect(lines.map(\.id) == [delivery.id] + replies.map(\.id))
+            .lines(of: ServerUnderTest.business, CustomerID("c"))
+        // Both messages were recorded, and both handled, before the first reply had ended.
+        #expect(lines.map(\.direction) == [.inbound, .inbound, .outbound, .outbound])
     }
 
     @Test func `a deadline begins with the slot, however long it was waited for`() async throws {

@@ -70,8 +70,6 @@ import Testing
         let webhook = try await Webhook(disk: disk) { $0.checkpointInterval = .milliseconds(1) }
         let customer = webhook.customer
         #expect(try await customer.post(customer.message(.text)).status == 200)
-        let delivery = try #require(await webhook.store.nextDelivery(for: ServerUnderTest.business))
-        try await webhook.store.recordInbound(delivery, kind: .text, message: delivery.message)
         for await _ in disk.arrivals { break }
         #expect(try await webhook.readiness() == 200)
         // Nor does who is sent a message.
@@ -115,7 +113,9 @@ private struct Webhook {
         storeConfiguration.disk = disk
         storeConfiguration.probeInterval = .milliseconds(10)
         change(&storeConfiguration)
-        store = try Store.open(storeConfiguration, logger: LogCollector().logger)
+        let store = try Store.open(storeConfiguration, logger: LogCollector().logger)
+        self.store = store
+        store.startRecording { try store.write($0, as: .text) }
         let business = ServerUnderTest.business
         let route = WebhookRoute.make(
             ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: []),

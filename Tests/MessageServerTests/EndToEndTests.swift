@@ -93,7 +93,9 @@ import Testing
         await server.stop()
     }
 
-    @Test func `Retry-After of a message that was not taken is the pause of its delivery`() async throws {
+    @Test func `Retry-After of a reply that was not accepted is the pause before its next attempt`()
+        async throws
+    {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable, retryAfterSeconds: 40))
@@ -179,7 +181,7 @@ import Testing
         let replies = await server.gateway.waitForMessages(customer: customer.id)
         #expect(replies.count == 1)
         await server.stop()
-        #expect(try server.conversation(of: customer).compactMap(\.outcome) == ["failed", "accepted"])
+        #expect(try server.conversation(of: customer).compactMap(\.outcome) == ["refused", "accepted"])
         #expect(server.log.lines.contains { $0.contains("capability") })
     }
 

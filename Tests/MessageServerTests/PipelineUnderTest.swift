@@ -16,6 +16,7 @@ struct PipelineUnderTest {
     let gateway: FakeGateway
     let store: Store
     let lane: BusinessLane
+    let pipelines: Pipelines
     var pipeline: DeliveryPipeline
 
     init(_ handler: any Handler, disk: any StoreDisk = SystemDisk()) async throws {
@@ -29,9 +30,11 @@ struct PipelineUnderTest {
         var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
         storeConfiguration.disk = disk
         storeConfiguration.probeInterval = .milliseconds(20)
+        storeConfiguration.releasePause = .milliseconds(10)
         store = try Store.open(storeConfiguration, logger: log.logger)
-        pipeline = try DeliveryPipeline.make(
+        pipelines = try Pipelines(
             configuration, store: store, observer: stages.and(LogObserver(log.logger)), logger: log.logger)
+        pipeline = pipelines.deliveries
         let business = ServerUnderTest.business
         let host = HandlerHost(business: business, slug: "one", logger: log.logger) { _, _, _ in
             throw HandlerHostError.notStored
@@ -54,6 +57,18 @@ struct PipelineUnderTest {
             message: Array(json.utf8))
         await withCheckedContinuation { continuation in
             store.append(message) { _ in continuation.resume() }
+        }
+    }
+
+    /// Records, delivers and sends until ``stop(_:)``.
+    func run() -> Task<Void, Never> {
+        let recording = pipelines.recording
+        store.startRecording { try recording.record($0) }
+        return Task { [pipeline, lane, sender = pipelines.sender] in
+            await withDiscardingTaskGroup { group in
+                group.addTask { await sender.run() }
+                group.addTask { await pipeline.run(lane) }
+            }
         }
     }
 

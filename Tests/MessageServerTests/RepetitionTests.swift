@@ -5,6 +5,7 @@ import BusinessMessages
 import HandlerKit
 import MessageStore
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -44,7 +45,7 @@ import Testing
                 test.store.append(message(id, choice: 1, at: now)) { _ in continuation.resume() }
             }
         }
-        let running = Task { [pipeline = test.pipeline, lane = test.lane] in await pipeline.run(lane) }
+        let running = test.run()
         await test.log.first { $0.contains("result=repeated") }
         let files = JournalFiles(dataDirectory: test.directory.file("data"))
         #expect(handler.seen.map(\.event.id.rawValue) == ["a"])
@@ -70,23 +71,22 @@ import Testing
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         let start = Timestamp(milliseconds: 1_800_000_000_000)
-        let first = try await lease(store, id: "a", choice: 1, at: start)
-        try await store.recordInbound(first, kind: .quickReply, message: first.message)
-        try await store.finish(first, result: .handled)
-        let second = try await lease(
-            store, id: "b", choice: choice, at: start.advanced(by: .milliseconds(milliseconds)))
-        let lines = try store.recentLines(of: second.business, second.customer, maximum: 10)
-        let event = InboundEvent.decode(message: try JSONDocument(second.message))
-        #expect(event.kind == .quickReply)
-        #expect(Repetition.original(of: event, second, in: lines) == (isRepetition ? MessageID("a") : nil))
+        let found = Mutex<[MessageID?]>([])
+        store.startRecording { message in
+            let lines = try store.recentLines(of: message.business, message.customer, maximum: 10)
+            let event = InboundEvent.decode(message: try JSONDocument(message.message))
+            found.withLock { $0.append(Repetition.original(of: event, message, in: lines)) }
+            return try store.write(message, as: event.kind)
+        }
+        let times = [start, start.advanced(by: .milliseconds(milliseconds))]
+        for (id, (choice, time)) in zip(["a", "b"], zip([1, choice], times)) {
+            store.append(message(id, choice: choice, at: time)) { #expect($0 == .stored) }
+            let delivery = try #require(await store.nextDelivery(for: ServerUnderTest.business))
+            #expect(delivery.kind == .quickReply)
+            try await store.finish(delivery, result: .handled)
+        }
+        #expect(found.withLock { $0 } == [nil, isRepetition ? MessageID("a") : nil])
         await store.close()
-    }
-
-    private func lease(
-        _ store: Store, id: String, choice: Int, at: Timestamp
-    ) async throws -> Delivery {
-        store.append(message(id, choice: choice, at: at)) { #expect($0 == .stored) }
-        return try #require(await store.nextDelivery(for: ServerUnderTest.business))
     }
 
     private func message(_ id: String, choice: Int, at: Timestamp) -> ReceivedMessage {

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import Testing
 
 @testable import MessageServer
@@ -20,5 +21,25 @@ import Testing
         #expect(schedule.delay(afterAttempts: 1, atLeast: .seconds(90), random: 1) == .seconds(90))
         #expect(schedule.delay(afterAttempts: 5, atLeast: .zero, random: 1) == .seconds(16))
         #expect(schedule.delay(afterAttempts: 1, atLeast: .seconds(90_000), random: 1) == .seconds(3600))
+    }
+}
+
+@Suite struct OutboxReadinessTests {
+    @Test func `an outbox that sends is ready`() {
+        #expect(ReadinessCheck.outbox([], queuedReplies: 3) == ReadinessCheck("outbox", .ok))
+    }
+
+    @Test func `a paused outbox says why and how many replies wait, without Apple's words`() {
+        let pause = GatewayHealth.Report(
+            business: nil, cause: .refused(status: 403, reason: "secret words"),
+            since: Timestamp(milliseconds: 0))
+        #expect(
+            ReadinessCheck.outbox([pause], queuedReplies: 3)
+                == ReadinessCheck(
+                    "outbox",
+                    .degraded(
+                        reason:
+                            "no replies are sent, 3 wait: the gateway refuses with 403: check the secret and the clock"
+                    )))
     }
 }

@@ -19,36 +19,22 @@ import Testing
         #expect(pause.components.attoseconds / 1_000_000_000_000_000 == Int64(milliseconds))
     }
 
-    @Test func `a business has a backlog while something of it was finished within a second`() async {
-        var queues = DeliveryQueues()
-        let key = ConversationKey(business: business, customer: customer)
-        let other = ConversationKey(business: BusinessID("other"), customer: customer)
-        for record in UInt64(1)...3 {
-            let location = RecordLocation(segment: 1, offset: 0, lengthBytes: 1)
-            let pending = PendingDelivery(
-                record: record, location: location, awaitsReference: false, isRecovered: false)
-            _ = queues.add(pending, to: key)
-        }
+    @Test func `a business has a backlog while something of it was finished within a second`() {
+        var lanes = DeliveryLanes()
+        let other = BusinessID("other")
+        lanes.changeBacklog(of: business, by: 3)
         let second: UInt64 = 1_000_000_000
-        #expect(queues.backlog(beside: key, at: 10 * second) == 0)
-        let lease = await withCheckedContinuation { waiting in
-            let handover = queues.lease(for: business, or: LeaseWaiter(id: 1, continuation: waiting))
-            waiting.resume(returning: handover?.lease)
-        }
-        #expect(lease?.pending.record == 1)
-        _ = queues.finish(1, of: key, at: 10 * second)
-        #expect(queues.backlog(beside: key, at: 10 * second) == 2)
-        #expect(queues.backlog(beside: key, at: 11 * second - 1) == 2)
-        #expect(queues.backlog(beside: key, at: 11 * second) == 0)
-        #expect(queues.backlog(beside: other, at: 10 * second) == 0)
-        // What is put aside holds nobody up, neither while it waits nor when its turn comes.
-        #expect(queues.lease(for: business)?.pending.record == 2)
-        #expect(queues.park(2, of: key)?.parked.record == 2)
-        #expect(queues.backlog(beside: key, at: 10 * second) == 1)
-        _ = queues.resume(2, of: key)
-        #expect(queues.lease(for: business)?.pending.record == 2)
-        #expect(queues.finish(2, of: key, at: 10 * second) != nil)
-        #expect(queues.backlog(beside: key, at: 10 * second) == 1)
+        #expect(lanes.backlog(of: business, at: 10 * second) == 0)
+        lanes.recordFinish(of: business, wasParked: false, at: 10 * second)
+        #expect(lanes.backlog(of: business, at: 10 * second) == 2)
+        #expect(lanes.backlog(of: business, at: 11 * second - 1) == 2)
+        #expect(lanes.backlog(of: business, at: 11 * second) == 0)
+        #expect(lanes.backlog(of: other, at: 10 * second) == 0)
+        // A parked delivery holds up no sender, neither while it waits nor when it ends.
+        lanes.changeBacklog(of: business, by: -1)
+        #expect(lanes.backlog(of: business, at: 10 * second) == 1)
+        lanes.recordFinish(of: business, wasParked: true, at: 10 * second)
+        #expect(lanes.backlog(of: business, at: 10 * second) == 1)
     }
 
     @Test(arguments: [(pause: Duration.seconds(3600), isAnswered: false), (.milliseconds(1), true)])

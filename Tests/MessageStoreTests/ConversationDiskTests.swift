@@ -14,7 +14,6 @@ struct ConversationDiskTests {
     private func record(_ id: String, in store: Store) async throws -> Delivery {
         #expect(await store.append(message(id)) == .stored)
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         return delivery
     }
 
@@ -47,15 +46,11 @@ struct ConversationDiskTests {
             $0.disk = disk
             $0.checkpointInterval = .seconds(3600)
         }
-        #expect(await store.append(message("1")) == .stored)
-        let delivery = try await store.lease()
         disk.isFull.store(true, ordering: .relaxed)
-        await #expect(throws: StoreError.self) {
-            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
-        }
+        #expect(await store.append(message("1")) == .stored)
+        await directory.log.first { $0.contains("a conversation could not be written") }
         disk.isFull.store(false, ordering: .relaxed)
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
-        try await store.finish(delivery, result: .handled)
+        try await store.finish(try await store.lease(), result: .handled)
         await store.close()
         #expect(try directory.records("checkpoint").count == 1)
         #expect(
@@ -67,18 +62,14 @@ struct ConversationDiskTests {
         let store = try directory.open { $0.disk = disk }
         let first = try await record("1", in: store)
         try await store.finish(first, result: .handled)
-        #expect(await store.append(message("2")) == .stored)
-        let delivery = try await store.lease()
         disk.isFull.store(true, ordering: .relaxed)
-        await #expect(throws: StoreError.self) {
-            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
-        }
+        #expect(await store.append(message("2")) == .stored)
+        await directory.log.first { $0.contains("a conversation could not be written") }
         await store.close()
         #expect(try directory.records("checkpoint").count == 1)
         let restarted = try directory.open()
         let again = try await restarted.lease()
         #expect(again.id == MessageID("2"))
-        try await restarted.recordInbound(again, kind: .text, message: again.message)
         try await restarted.finish(again, result: .handled)
         await restarted.close()
         let verification = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
@@ -126,7 +117,6 @@ struct ConversationDiskTests {
         try await store.finish(try await record("1", in: store), result: .handled)
         #expect(await store.append(message("2", from: CustomerID("d"))) == .stored)
         let other = try await store.lease()
-        try await store.recordInbound(other, kind: .text, message: other.message)
         try await store.finish(other, result: .handled)
         await store.close()
         let path = ConversationFixture.path(business, CustomerID("d"))

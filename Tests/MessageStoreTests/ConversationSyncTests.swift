@@ -24,7 +24,6 @@ struct ConversationSyncTests {
     private func handle(_ id: String, from customer: CustomerID = customer, in store: Store) async throws {
         #expect(await store.append(message(id, from: customer)) == .stored)
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         try await store.finish(delivery, result: .handled)
     }
 

@@ -19,21 +19,19 @@ struct ConversationTests {
     func handle(_ message: ReceivedMessage, in store: Store) async throws {
         #expect(await store.append(message) == .stored)
         let delivery = try await store.lease(message.business)
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         try await store.finish(delivery, result: .handled)
     }
 
     @Test func `a line has the documented members, in the documented order`() async throws {
-        let store = try directory.open()
+        let store = try directory.open(recordingAs: .listPicker)
         let received = ReceivedMessage(
             business: business, customer: customer, id: MessageID("m1"), message: Array("{\"a\":\r\n1}".utf8),
             receivedAt: Timestamp(milliseconds: 1_795_255_200_123))
         _ = await store.append(received)
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .listPicker, message: delivery.message)
         let reply = DecidedReply(id: MessageID("r1"), kind: .quickReply, message: Array("{\"b\":2}".utf8))
         try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
-        try await store.recordReply(delivery, index: 0, result: .refused(status: 400, reason: "why"))
+        try await store.settleReply(0, of: delivery, .refused(status: 400, reason: "why"))
         let text = try File(path("b", "urn:mbid:c"), for: .reading).readAll()
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
         #expect(lines.count == 2)
@@ -77,37 +75,30 @@ struct ConversationTests {
         for number in 1...3 { try await handle(message("m\(number)"), in: store) }
         _ = await store.append(message("m4"))
         let delivery = try await store.lease()
-        for _ in 1...3 { try await store.recordInbound(delivery, kind: .text, message: delivery.message) }
         store.postpone(delivery, after: .zero)
-        let again = try await store.lease()
-        try await store.recordInbound(again, kind: .text, message: again.message)
+        _ = try await store.lease()
 
         let copy = try directory.copy()
         let reopened = try copy.open()
         let recovered = try await reopened.lease()
-        for _ in 1...2 {
-            try await reopened.recordInbound(recovered, kind: .text, message: recovered.message)
-        }
         try await reopened.finish(recovered, result: .handled)
         _ = await reopened.append(message("m5"))
-        let last = try await reopened.lease()
-        try await reopened.recordInbound(last, kind: .text, message: last.message)
+        _ = try await reopened.lease()
         let lines = try ConversationFiles(dataDirectory: copy.path).lines(of: business, customer)
         #expect(lines.map(\.sequence) == [1, 2, 3, 4, 5])
         #expect(lines.map(\.id.rawValue) == ["m1", "m2", "m3", "m4", "m5"])
     }
 
     @Test func `lines that a power cut took are written again from the journal`() async throws {
-        let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
+        let store = try directory.open(recordingAs: .form) { $0.checkpointInterval = .seconds(3600) }
         for number in 1...3 { try await handle(message("m\(number)"), in: store) }
         _ = await store.append(message("m4"))
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .form, message: delivery.message)
         let replies = ["r1", "r2"].map {
             DecidedReply(id: MessageID($0), kind: .text, message: Array("{}".utf8))
         }
         try await store.decide(delivery, DecidedOutcome(.handled, replies: replies))
-        try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        try await store.settleReply(0, of: delivery, .accepted(status: 200))
         let whole = try files.lines(of: business, customer)
         #expect(whole.count == 5)
 
@@ -204,9 +195,8 @@ struct ConversationTests {
         try AtomicFile.write(Array("not a line\n".utf8), to: file)
         let third = try directory.open()
         _ = await third.append(message("m4"))
-        let delivery = try await third.lease()
+        _ = try await third.lease()
         // Its line waits for the conversation to be rebuilt; what is there is not touched.
-        try await third.recordInbound(delivery, kind: .text, message: delivery.message)
         #expect(try File(aside, for: .reading).readAll() == Array("not a line\n".utf8))
         #expect(!Directory.exists(file))
     }

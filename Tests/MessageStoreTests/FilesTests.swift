@@ -1,37 +1,43 @@
 import BalloonPOSIX
 import BusinessMessages
-import MessageStore
 import Testing
+
+@testable import MessageStore
 
 struct FilesTests {
     let directory = StoreDirectory()
     let files: [RecordedFile] = [.stored(sha256: "ab12", sizeBytes: 7), .failed(reason: "gone")]
 
-    @Test func `what became of attachments is kept across a restart, and stands in the line`() async throws {
+    @Test func `attachments have a line of their own, later, and are shown with their message`() async throws
+    {
         let store = try directory.open()
         _ = await store.append(message("m"))
         let first = try await store.lease()
         #expect(first.files == nil)
         try await store.recordFiles(first, files)
+        let lines = try store.recentLines(of: business, customer, maximum: 2)
+        #expect(lines.map(\.files) == [files])
+        #expect(lines.first?.message["body"]?.string == "hello")
         await store.close()
+        let path = directory.path + "/conversations/" + ConversationFixture.path(business, customer)
+        let written = try File(path, for: .reading).readAll().split(separator: UInt8(ascii: "\n"))
+        #expect(written.map { ConversationLine(Array($0))?.isFilesOnly } == [false, true])
         let again = try directory.open()
         let delivery = try await again.lease()
         #expect(delivery.files == files)
-        try await again.recordInbound(
-            delivery, kind: .text, message: delivery.message, files: delivery.files ?? [])
-        let line = try #require(again.recentLines(of: business, customer, maximum: 1).first)
-        #expect(line.files == files)
+        try await again.finish(delivery, result: .handled)
         await again.close()
+        let result = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
+        #expect((result.problems, result.lines) == (0, 2))
     }
 
-    @Test func `a line that a power cut took comes back with its files`() async throws {
-        let store = try directory.open()
+    @Test func `lines that a power cut took come back with their files`() async throws {
+        let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
         _ = await store.append(message("m"))
         let delivery = try await store.lease()
         try await store.recordFiles(delivery, files)
-        try await store.decide(delivery, DecidedOutcome(.handled))
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message, files: files)
         try await store.finish(delivery, result: .handled)
+        await store.journal.flush()
         // The copy has the journal, and a conversation that was never written.
         let copy = try directory.copy()
         try removeConversations(of: copy)
@@ -49,6 +55,7 @@ struct FilesTests {
         types: [String], isClosing: Bool
     ) async throws {
         let store = try directory.open()
+        let key = ConversationKey(business: business, customer: customer)
         for (number, type) in types.enumerated() {
             _ = await store.append(
                 ReceivedMessage(
@@ -56,39 +63,36 @@ struct FilesTests {
                     message: Array(#"{"id":"\#(number)","type":"\#(type)"}"#.utf8),
                     act: ReceivedMessage.Act(type: type)))
         }
-        #expect(store.isClosing(business, customer) == isClosing)
-        #expect(!store.isClosing(business, CustomerID("other")))
+        #expect((store.scheduler.closes(key) ?? false) == isClosing)
+        #expect(
+            store.scheduler.closes(ConversationKey(business: business, customer: CustomerID("other"))) == nil)
         // What the business says itself opens nothing.
         _ = await store.append(
             ReceivedMessage(
                 business: business, customer: customer, id: MessageID("own"), message: Array("{}".utf8),
                 outboundKind: .text))
-        #expect(store.isClosing(business, customer) == isClosing)
+        #expect((store.scheduler.closes(key) ?? false) == isClosing)
         await store.close()
-        #expect(try directory.open().isClosing(business, customer) == isClosing)
+        #expect((try directory.open().scheduler.closes(key) ?? false) == isClosing)
     }
 
-    @Test func `only what goes out unasked is leased for who handles nothing, and only in its turn`()
+    @Test func `a program that sends without serving leases the replies of one conversation alone`()
         async throws
     {
         let store = try directory.open()
-        #expect(store.nextOutbound(of: business, customer) == nil)
-        _ = await store.append(
-            ReceivedMessage(
-                business: business, customer: customer, id: MessageID("own"), message: Array("{}".utf8),
-                outboundKind: .text))
-        _ = await store.append(message("m"))
-        _ = await store.append(
-            ReceivedMessage(
-                business: business, customer: customer, id: MessageID("later"), message: Array("{}".utf8),
-                outboundKind: .text))
-        let own = try #require(store.nextOutbound(of: business, customer))
-        #expect(own.id == MessageID("own"))
-        #expect(own.decided?.replies.count == 1)
-        #expect(store.nextOutbound(of: business, customer) == nil)
-        try await store.finish(own, result: .handled)
-        #expect(store.nextOutbound(of: business, customer) == nil)
-        #expect(try await store.lease().id == MessageID("m"))
+        #expect(store.leaseReply(of: business, customer) == nil)
+        for (id, to) in [("own", customer), ("other", CustomerID("d")), ("later", customer)] {
+            _ = await store.append(
+                ReceivedMessage(
+                    business: business, customer: to, id: MessageID(id), message: Array("{}".utf8),
+                    outboundKind: .text))
+        }
+        let own = try #require(store.leaseReply(of: business, customer))
+        #expect(own.reply.id == MessageID("own"))
+        // The next of the conversation waits for it.
+        #expect(store.leaseReply(of: business, customer) == nil)
+        try await store.settle(own, .accepted(status: 200))
+        #expect(store.leaseReply(of: business, customer)?.reply.id == MessageID("later"))
         await store.close()
     }
 }

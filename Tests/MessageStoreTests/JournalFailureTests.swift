@@ -143,6 +143,6 @@ struct JournalFailureTests {
         let finished = try #require(directory.records("finished").first)
         #expect(finished["result"]?.string == "failed")
         #expect(finished["reason"]?.string == "given up")
-        #expect(finished["kind"] == nil)
+        #expect(finished["kind"]?.string == "text")
     }
 }

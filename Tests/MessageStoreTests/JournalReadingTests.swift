@@ -37,7 +37,6 @@ struct JournalReadingTests {
         for number in 0..<20 {
             #expect(await store.append(message("\(number)")) == .stored)
             let delivery = try await store.lease()
-            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
             try await store.finish(delivery, result: .handled)
         }
         let isLate = isReleased.load(ordering: .relaxed)

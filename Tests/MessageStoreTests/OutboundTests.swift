@@ -1,10 +1,12 @@
 import BalloonJSON
+import BalloonPOSIX
 import BusinessMessages
 import Glibc
-import MessageStore
 import Testing
 
-/// Messages that answer no event, and what handlers remember.
+@testable import MessageStore
+
+/// Replies and proactive messages in the outbox, and the states of handlers.
 struct OutboundTests {
     let directory = StoreDirectory()
 
@@ -15,60 +17,140 @@ struct OutboundTests {
             outboundKind: .text)
     }
 
-    @Test func `a message that answers no event keeps its place, is decided, and has one line`() async throws
-    {
+    @Test func `a proactive message is a queued reply, and has one line when it has ended`() async throws {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         #expect(await store.append(outbound("key")) == .stored)
         #expect(await store.append(outbound("key")) == .duplicate)
-        let first = try await store.lease()
-        #expect(first.outboundKind == nil)
-        try await store.finish(first, result: .handled)
-        let second = try await store.lease()
-        #expect(second.outboundKind == .text)
-        let reply = try #require(second.decided?.replies.first)
-        #expect(reply.id == MessageID("key"))
-        #expect(reply.message == second.message)
-        try await store.recordInbound(second, kind: .text, message: second.message)
-        try await store.recordReply(second, index: 0, result: .accepted(status: 200))
-        try await store.finish(second, result: .handled)
+        // It does not wait for the handler of an earlier message.
+        let entry = try #require(store.leaseReply())
+        #expect(
+            entry.reply == DecidedReply(id: MessageID("key"), kind: .text, message: outbound("key").message))
+        #expect(entry.inReplyTo == nil)
+        #expect(store.queuedReplies(of: business, customer).map(\.reply.id) == [MessageID("key")])
+        try await store.settle(entry, .accepted(status: 200))
+        #expect(store.queuedReplies(of: business, customer).isEmpty)
+        try await store.finish(try await store.lease(), result: .handled)
         await store.close()
         let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
-        #expect(lines.map(\.direction) == [.outbound])
-        #expect(lines.map(\.id) == [MessageID("key")])
+        #expect(Set(lines.map(\.id)) == [MessageID("1"), MessageID("key")])
+        #expect(lines.last { $0.direction == .outbound }?.outcome == "accepted")
         #expect(await (try directory.open()).append(outbound("key")) == .duplicate)
     }
 
-    @Test func `a message that answers no event survives a restart, and is not sent twice`() async throws {
+    @Test func `a proactive message survives a restart, and is not sent twice`() async throws {
         let store = try directory.open()
         #expect(await store.append(outbound("key")) == .stored)
-        let before = try await directory.copy().open().lease()
-        #expect(before.outboundKind == .text)
-        #expect(before.decided?.replies.count == 1)
-        let delivery = try await store.lease()
-        try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
-        let after = try await directory.copy().open().lease()
-        #expect(after.replyResults == [0: .accepted(status: 200)])
+        let beforeCopy = try directory.copy()
+        let before = try beforeCopy.open()
+        #expect(before.leaseReply()?.isRecovered == true)
+        withExtendedLifetime(beforeCopy) {}
+        let entry = try #require(store.leaseReply())
+        try await store.settle(entry, .accepted(status: 200))
+        let afterCopy = try directory.copy()
+        let after = try afterCopy.open()
+        #expect(after.queuedReplyCount == 0)
+        #expect(after.leaseReply() == nil)
+        withExtendedLifetime(afterCopy) {}
         await store.close()
     }
 
-    @Test func `a message that went out can be handed over again, as what it was`() async throws {
+    @Test(arguments: [ReplyResult.refused(status: 400, reason: "no"), .expired(reason: "late")])
+    func
+        `a reply that was refused or has expired is a dead letter, and is sent again with the same id and bytes`(
+            _ result: ReplyResult
+        ) async throws
+    {
         let store = try directory.open()
-        #expect(await store.append(outbound("key")) == .stored)
+        #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()
-        try await store.finish(delivery, result: .failed(reason: "no answer"))
-        _ = try await store.replay([delivery.record])
-        let again = try await store.lease()
-        #expect(again.outboundKind == .text)
-        #expect(again.decided?.replies.count == 1)
+        let replies = ["r1", "r2"].map {
+            DecidedReply(id: MessageID($0), kind: .text, message: Array(#"{"id":"\#($0)"}"#.utf8))
+        }
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: replies))
+        try await store.finish(delivery, result: .handled)
+        let entry = try #require(store.leaseReply())
+        #expect(entry.inReplyTo == MessageID("1"))
+        #expect(entry.capabilityList == "QUICK,LIST")
+        store.postpone(entry, until: .now())
+        let again = try #require(store.leaseReply())
+        #expect(again.attempts == 1)
+        try await store.settle(again, result)
+        await store.journal.flush()
+        let files = JournalFiles(dataDirectory: directory.path)
+        let dead = try files.replies([again.id])
+        #expect(dead.map(\.isDeadLetter) == [true])
+        #expect(dead.map(\.attempts) == [2])
+        let event = try #require(try files.events([delivery.record]).first)
+        #expect(event.status == .handled)
+        #expect(event.replies == [dead[0].status, .queued])
+
+        let retried = try #require(try await store.retry([again.id]).first)
+        await #expect(throws: StoreError.notDead(record: delivery.record)) {
+            _ = try await store.retry([again.id])
+        }
+        #expect(try files.replies([again.id]).map(\.status) == [.retried])
+        let second = try #require(store.leaseReply())
+        #expect(second.reply.id == MessageID("r2"))
+        try await store.settle(second, .accepted(status: 200))
+        let last = try #require(store.leaseReply())
+        #expect(last.id == ReplyID(record: retried, index: 0))
+        #expect(last.reply == replies[0])
+        let restartedCopy = try directory.copy()
+        let restarted = try restartedCopy.open()
+        #expect(restarted.leaseReply()?.reply == replies[0])
+        withExtendedLifetime(restartedCopy) {}
+        try await store.settle(last, .accepted(status: 200))
         await store.close()
-        let events = try JournalFiles(dataDirectory: directory.path).events { _ in true }
-        #expect(events.map(\.kind) == [.text, .text])
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        #expect(lines.map(\.outcome) == [nil, result.name, "accepted", "accepted"])
+        let verification = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
+        #expect(verification.problems == 0)
+    }
+
+    @Test func `a queued reply and a dead one are dropped, each once`() async throws {
+        let store = try directory.open()
+        for id in ["a", "b"] { #expect(await store.append(outbound(id)) == .stored) }
+        let first = try #require(store.leaseReply())
+        try await store.settle(first, .refused(status: 400, reason: "no"))
+        let second = ReplyID(record: first.id.record + 1, index: 0)
+        try await store.drop([first.id, second], reason: "an operator said so")
+        #expect(store.leaseReply() == nil)
+        let replies = try JournalFiles(dataDirectory: directory.path).replies([first.id, second])
+        #expect(replies.map(\.status) == [.dropped, .dropped])
+        await #expect(throws: StoreError.notDead(record: first.id.record)) {
+            try await store.drop([first.id], reason: "again")
+        }
+        await store.close()
+    }
+
+    @Test func `dead replies outlive their segment`() async throws {
+        let store = try directory.open {
+            $0.maximumSegmentAge = .zero
+            $0.deduplicationWindow = .zero
+            $0.checkpointInterval = .seconds(3600)
+        }
+        #expect(await store.append(outbound("key")) == .stored)
+        let entry = try #require(store.leaseReply())
+        try await store.settle(entry, .refused(status: 413, reason: "too large"))
+        for id in ["1", "2"] {
+            #expect(await store.append(message(id)) == .stored)
+            try await store.finish(try await store.lease(), result: .handled)
+        }
+        for _ in 1...3 { await store.retention.run() }
+        #expect(try directory.records("message").allSatisfy { $0["id"]?.string != "key" })
+        let files = JournalFiles(dataDirectory: directory.path)
+        let carried = try #require(try files.replies([entry.id]).first)
+        #expect((carried.status, carried.httpStatus, carried.reason) == (.refused, 413, "too large"))
+        #expect(carried.message == outbound("key").message)
+        _ = try await store.retry([entry.id])
+        #expect(store.leaseReply()?.reply.id == MessageID("key"))
+        #expect(try files.replies([entry.id]).map(\.status) == [.retried])
+        await store.close()
     }
 
     private func decide(_ state: String?, in store: Store) async throws -> Delivery {
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         try await store.decide(delivery, DecidedOutcome(.handled, state: state.map { Array($0.utf8) }))
         return delivery
     }
@@ -112,9 +194,11 @@ struct OutboundTests {
         let first = try await decide(#"{"step":1}"#, in: store)
         store.postpone(first, after: .seconds(3600), parks: true)
         _ = try await decide(#"{"step":2}"#, in: store)
-        let restarted = try directory.copy().open()
+        let restartedCopy = try directory.copy()
+        let restarted = try restartedCopy.open()
         try await restarted.rememberDecision(of: try await restarted.lease())
         #expect(try await state(in: restarted) == #"{"step":2}"#)
+        withExtendedLifetime(restartedCopy) {}
         await store.close()
     }
 

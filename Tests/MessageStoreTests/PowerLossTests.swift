@@ -77,14 +77,13 @@ struct PowerLossTests {
         _ delivery: Delivery, in store: Store, _ disk: RecordingDisk? = nil
     ) async throws {
         let id = delivery.id.rawValue
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         if delivery.decided == nil { try await store.decide(delivery, outcome(id)) }
         disk?.note(.decided(id))
-        if delivery.replyResults[0] == nil {
-            try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        try await store.finish(delivery, result: .handled)
+        if let reply = store.leaseReply(of: business, delivery.customer) {
+            try await store.settle(reply, .accepted(status: 200))
         }
         disk?.note(.accepted(id))
-        try await store.finish(delivery, result: .handled)
     }
 
     private func outcome(_ id: String) -> DecidedOutcome {
@@ -121,10 +120,12 @@ struct PowerLossTests {
             if promises.contains(.decided(id)) {
                 #expect(delivery.decided == outcome(id), "decided twice \(moment)")
             }
-            if promises.contains(.accepted(id)) {
-                #expect(delivery.replyResults[0] == .accepted(status: 200), "sent twice \(moment)")
-            }
             try await handle(delivery, in: store)
+        }
+        while let reply = store.leaseReply() {
+            let id = String(reply.reply.id.rawValue.dropFirst(2))
+            #expect(!promises.contains(.accepted(id)), "sent twice \(moment)")
+            try await store.settle(reply, .accepted(status: 200))
         }
         #expect(store.statistics.quarantinedConversations == 0, "\(moment)")
         await store.close()

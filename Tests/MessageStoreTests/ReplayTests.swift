@@ -16,7 +16,6 @@ struct ReplayTests {
     private func fail(_ id: String, in store: Store) async throws -> UInt64 {
         #expect(await store.append(message(id)) == .stored)
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         try await store.finish(delivery, result: .failed(reason: "no use"))
         return delivery.record
     }
@@ -40,7 +39,6 @@ struct ReplayTests {
         #expect(again.id == MessageID("1"))
         #expect(again.text == String(decoding: message("1").message, as: UTF8.self))
         #expect(again.attributes == message("1").attributes)
-        try await store.recordInbound(again, kind: .text, message: again.message)
         try await store.finish(again, result: .handled)
         await store.close()
         #expect(try status(of: replay) == .handled)

@@ -27,7 +27,6 @@ struct RetentionTests {
     private func finish(
         _ delivery: Delivery, _ result: DeliveryResult = .handled, in store: Store
     ) async throws {
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         try await store.finish(delivery, result: result)
         await store.journal.flush()
     }
@@ -248,14 +247,14 @@ struct SegmentLedgerTests {
 
     @Test func `each of the conditions holds a segment alone`() {
         var ledger = ledger([0, 1, 200])
-        ledger.noteMessage(in: 1)
+        ledger.recordOpen(1, in: 1)
         #expect(ledger.expired(at: hours(100), window: window).isEmpty)
-        ledger.note(EndedDelivery(record: 2, segment: 1, isDeadLetter: false), by: 12)
+        ledger.recordEnd(in: 1, deadLetter: nil, by: 12)
         #expect(ledger.expired(at: hours(100), window: window).isEmpty)
         #expect(ledger.awaitsCheckpoint(at: hours(100), window: window))
-        ledger.noteCheckpoint(through: 11)
+        ledger.recordCheckpoint(through: 11)
         #expect(ledger.expired(at: hours(100), window: window).isEmpty)
-        ledger.noteCheckpoint(through: 12)
+        ledger.recordCheckpoint(through: 12)
         #expect(ledger.expired(at: hours(71), window: window).isEmpty)
         #expect(ledger.expired(at: hours(100), window: window).map(\.first) == [1, 11])
     }
@@ -263,16 +262,16 @@ struct SegmentLedgerTests {
     @Test func `dead letters are known by their segment until somebody decides`() {
         var ledger = ledger([0, 1, 200])
         for record: UInt64 in [3, 2] {
-            ledger.noteMessage(in: 1)
-            ledger.note(EndedDelivery(record: record, segment: 1, isDeadLetter: true), by: 12)
+            ledger.recordOpen(1, in: 1)
+            ledger.recordEnd(in: 1, deadLetter: DeadLetter(record, reply: nil), by: 12)
         }
-        ledger.noteCheckpoint(through: 12)
+        ledger.recordCheckpoint(through: 12)
         let expired = ledger.expired(at: hours(100), window: window)
-        #expect(ledger.deadLetters(in: expired) == [2, 3])
-        ledger.noteDecision(about: 2)
-        let wasDead = ledger.noteCarried(3, in: 21)
+        #expect(ledger.deadLetters(in: expired).map(\.record) == [2, 3])
+        ledger.recordDecision(about: DeadLetter(2, reply: nil))
+        let wasDead = ledger.recordCarried(DeadLetter(3, reply: nil), in: 21)
         #expect(wasDead)
         #expect(ledger.deadLetters(in: expired).isEmpty)
-        #expect(ledger.deadLetters == [3: 21])
+        #expect(ledger.deadLetters == [DeadLetter(3, reply: nil): 21])
     }
 }

@@ -3,8 +3,10 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 import Logging
-import MessageStore
 import TestSupport
+import Testing
+
+@testable import MessageStore
 
 /// A data directory of one test's own, and stores opened on it.
 final class StoreDirectory: Sendable {
@@ -24,12 +26,18 @@ final class StoreDirectory: Sendable {
         return configuration
     }
 
-    func open(_ change: (inout StoreConfiguration) -> Void = { _ in }) throws -> Store {
+    /// Opens a store; it records messages as `kind`, or none when that is nil.
+    func open(
+        recordingAs kind: Kind? = .text, repeating original: MessageID? = nil,
+        _ change: (inout StoreConfiguration) -> Void = { _ in }
+    ) throws -> Store {
         var configuration = configuration
         // A test counts records: none comes by itself unless the test says so.
         configuration.probeInterval = .seconds(3600)
         change(&configuration)
-        return try Store.open(configuration, logger: log.logger)
+        let store = try Store.open(configuration, logger: log.logger)
+        if let kind { store.startRecording { try store.write($0, as: kind, repeating: original) } }
+        return store
     }
 
     /// What a killed process leaves behind: a copy of every file as it is now.
@@ -118,6 +126,12 @@ extension Store {
         await withCheckedContinuation { continuation in
             append(message) { continuation.resume(returning: $0) }
         }
+    }
+
+    /// Ends a reply of a delivery as a sender would.
+    func settleReply(_ index: Int, of delivery: Delivery, _ result: ReplyResult) async throws {
+        let entry = try #require(leaseReply(ReplyID(record: delivery.record, index: index)))
+        try await settle(entry, result)
     }
 
     /// Leases the next delivery; there must be one.

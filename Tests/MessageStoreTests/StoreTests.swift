@@ -22,10 +22,9 @@ struct MessageStoreTests {
         #expect(delivery.decided == nil)
         #expect(!delivery.isRecovered)
 
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         let reply = DecidedReply(id: MessageID("r1"), kind: .text, message: Array(#"{"id":"r1"}"#.utf8))
         try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
-        try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        try await store.settleReply(0, of: delivery, .accepted(status: 200))
         try await store.finish(delivery, result: .handled)
         await store.close()
 

@@ -16,15 +16,14 @@ struct VerificationTests {
         for number in 1...3 {
             _ = await store.append(message("m\(number)"))
             let delivery = try await store.lease()
-            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
             let reply = DecidedReply(id: MessageID("r\(number)"), kind: .text, message: Array("{}".utf8))
             try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
-            try await store.recordReply(delivery, index: 0, result: .accepted(status: 200))
+            try await store.settleReply(0, of: delivery, .accepted(status: 200))
             try await store.finish(delivery, result: .handled)
         }
+        store.startRecording { try store.write($0, as: .form) }
         _ = await store.append(message("form", from: CustomerID("d")))
         let form = try await store.lease()
-        try await store.recordInbound(form, kind: .form, message: form.message)
         try await store.finish(form, result: .unhandled)
         _ = await store.append(message("open", from: CustomerID("e")))
         await store.close()
@@ -165,7 +164,6 @@ struct RebuildTests {
     private func handle(_ id: String, in store: Store) async throws {
         #expect(await store.append(message(id)) == .stored)
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         try await store.finish(delivery, result: .handled)
     }
 
@@ -254,17 +252,14 @@ struct RebuildTests {
         let damaged = try directory.open()
         _ = await damaged.append(message("open"))
         let open = try await damaged.lease()
-        try await damaged.recordInbound(open, kind: .text, message: open.message)
         damaged.postpone(open, after: .seconds(3600), parks: true)
         for number in 1...1000 { damaged.append(message("\(number)")) { #expect($0 == .stored) } }
         _ = await damaged.append(message("last"))
         for _ in 1...1000 {
             let delivery = try await damaged.lease()
-            try await damaged.recordInbound(delivery, kind: .text, message: delivery.message)
             try await damaged.finish(delivery, result: .handled)
         }
         let last = try await damaged.lease()
-        try await damaged.recordInbound(last, kind: .text, message: last.message)
         _ = try await damaged.rebuild()
         try await damaged.finish(last, result: .handled)
         await damaged.close()
@@ -283,11 +278,10 @@ struct RebuildTests {
         #expect(throws: StoreError.self) {
             try damaged.recentLines(of: business, customer, maximum: 10)
         }
-        try await damaged.recordInbound(delivery, kind: .text, message: delivery.message)
         let reply = DecidedReply(id: MessageID("r"), kind: .text, message: Array("{}".utf8))
         try await damaged.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
         _ = try await damaged.rebuild()
-        try await damaged.recordReply(delivery, index: 0, result: .accepted(status: 200))
+        try await damaged.settleReply(0, of: delivery, .accepted(status: 200))
         try await damaged.finish(delivery, result: .handled)
         await damaged.close()
         #expect(try verify().isEmpty)
@@ -368,7 +362,6 @@ struct RebuildTests {
         for id in ["1", "2"] { try await handle(id, in: store) }
         #expect(await store.append(message("3", from: CustomerID("d"))) == .stored)
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         try await store.finish(delivery, result: .handled)
         await store.close()
         let other = directory.path + "/conversations/" + ConversationFixture.path(business, CustomerID("d"))
@@ -399,7 +392,6 @@ struct RebuildTests {
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         #expect(await store.append(message("4", from: CustomerID("d"))) == .stored)
         let delivery = try await store.lease()
-        try await store.recordInbound(delivery, kind: .text, message: delivery.message)
         try await store.finish(delivery, result: .handled)
         await store.close()
         let name = ConversationFixture.path(business, customer)

@@ -19,21 +19,21 @@ import Testing
         return directory
     }
 
-    /// Stores a message and ends it; without a kind as if it had never been recorded.
+    /// Stores a message, records it and ends it.
     private func end(
-        _ id: String, of business: String = "b-1", at: Timestamp = .now(), as kind: Kind? = nil,
+        _ id: String, of business: String = "b-1", at: Timestamp = .now(), as kind: Kind = .text,
         with result: DeliveryResult, in store: Store
     ) async throws {
         let business = BusinessID(business)
         let text =
             #"{"id":"\#(id)","v":1,"type":"text","body":"hello","sourceId":"c","destinationId":"\#(business)"}"#
+        store.startRecording { try store.write($0, as: kind) }
         store.append(
             ReceivedMessage(
                 business: business, customer: CustomerID("c"), id: MessageID(id), message: Array(text.utf8),
                 receivedAt: at)
         ) { #expect($0 == .stored) }
         let delivery = try #require(await store.nextDelivery(for: business))
-        if let kind { try await store.recordInbound(delivery, kind: kind, message: delivery.message) }
         try await store.finish(delivery, result: result)
     }
 
@@ -188,6 +188,7 @@ import Testing
         let directory = TemporaryDirectory()
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        store.startRecording { try store.write($0, as: .text) }
         for id in ["parked", "pending"] {
             store.append(
                 ReceivedMessage(

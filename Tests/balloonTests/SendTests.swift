@@ -51,7 +51,7 @@ import Testing
         // No server and no gateway: it is on disk, and waits.
         let waiting = try await shell.run("balloon send --to carol --text later --wait 0")
         #expect(waiting.status == 75, "\(waiting.errors)")
-        #expect(waiting.output.hasPrefix("waiting  "))
+        #expect(waiting.output.hasPrefix("queued  "))
     }
 
     @Test func `what is no file is refused by its path, and not waited for`() async throws {

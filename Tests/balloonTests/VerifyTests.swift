@@ -10,6 +10,7 @@ import Testing
     private func fill(_ directory: TemporaryDirectory) async throws -> String {
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        store.startRecording { try store.write($0, as: .text) }
         for id in ["1", "2"] {
             let text = #"{"id":"\#(id)","v":1,"type":"text","body":"hello"}"#
             store.append(
@@ -18,7 +19,6 @@ import Testing
                     message: Array(text.utf8))
             ) { #expect($0 == .stored) }
             let delivery = try #require(await store.nextDelivery(for: BusinessID("b-1")))
-            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
             try await store.finish(delivery, result: .handled)
         }
         await store.close()

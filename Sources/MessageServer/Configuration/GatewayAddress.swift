@@ -5,6 +5,9 @@ package struct GatewayAddress: Sendable, Equatable {
     /// Suffixes of the hosts that serve payloads, in lower case; a loopback address with its port allows plain `http` to it.
     package var downloadHosts = ["icloud-content.com", "icloud.com", "apple.com"]
 
+    /// How long after its decision a reply expires; JSON: `giveUpAfterHours`.
+    package var replyLifetime = Duration.seconds(72 * 3600)
+
     /// Apple's own.
     package init() {}
 }

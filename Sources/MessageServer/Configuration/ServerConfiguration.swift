@@ -65,7 +65,7 @@ package struct ServerConfiguration: Sendable {
             ("tls", tls == other.tls), ("dataDirectory", dataDirectory == other.dataDirectory),
             (
                 "gateway",
-                gateway.url == other.gateway.url && gateway.downloadHosts == other.gateway.downloadHosts
+                gateway == other.gateway
             ),
             ("attachments", attachments == other.attachments), ("store", store == other.store),
             ("limits", handled == other.limits), ("http", http == other.http),

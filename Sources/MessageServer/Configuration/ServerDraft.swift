@@ -53,6 +53,7 @@ struct ServerDraft {
         gateway.downloadHosts =
             file.downloadHosts?.compactMap { $0.parsed(SettingFormat.downloadHost, noting: &problems) }
             ?? gateway.downloadHosts
+        if let hours = file.giveUpAfterHours { gateway.replyLifetime = .seconds(hours * 3600) }
         return gateway
     }
 

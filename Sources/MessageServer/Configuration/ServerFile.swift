@@ -9,6 +9,7 @@ struct ServerFile {
     private(set) var secret: SecretReference?
     private(set) var tls: TLSReference?
     private(set) var downloadHosts: [Setting]?
+    private(set) var giveUpAfterHours: Int?
     private(set) var attachments = AttachmentSettings()
     private(set) var store = StoreSettings()
     private(set) var limits = ServerLimits()
@@ -24,7 +25,7 @@ struct ServerFile {
             "secret", "tls", "gateway", "attachments", "store", "limits", "http", "shutdownSeconds",
             "removedBusinessDays",
         ]
-    private static let gatewayKeys = ["url", "downloadHosts"]
+    private static let gatewayKeys = ["url", "downloadHosts", "giveUpAfterHours"]
 
     /// A file that could not be read, of which nothing more is to be said.
     init(unreadable path: String) { place = .file(path) }
@@ -42,10 +43,12 @@ struct ServerFile {
         secret = reader.object("secret", keys: SecretReference.keys, SecretReference.read)
         tls = reader.object("tls", keys: TLSReference.keys, TLSReference.read)
         if let gateway = reader.object(
-            "gateway", keys: Self.gatewayKeys, { ($0.text("url"), $0.texts("downloadHosts")) })
+            "gateway", keys: Self.gatewayKeys,
+            { ($0.text("url"), $0.texts("downloadHosts"), $0.integer("giveUpAfterHours", in: 1...720)) })
         {
             texts[.gatewayURL] = gateway.0
             downloadHosts = gateway.1
+            giveUpAfterHours = gateway.2
         }
         attachments =
             reader.object("attachments", keys: AttachmentSettings.keys, AttachmentSettings.read)

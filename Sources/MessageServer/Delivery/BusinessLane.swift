@@ -6,8 +6,6 @@ import Synchronization
 /// The events of one business on their way to whatever answers for it at the moment.
 final class BusinessLane: Sendable {
     let business: BusinessID
-    /// One at a time of those that a handler had when the process ended: the next crash shows which of them it was.
-    let suspects = AsyncSemaphore(1)
     /// What runs its deliveries and the calls of its handlers: no other business waits for one that blocks.
     let threads = SharedThreads()
     /// Deliveries read and write conversations and wait for the disk, so that none of them belongs to the cooperative pool.

@@ -6,21 +6,16 @@ import HandlerKit
 import Logging
 import MessageStore
 
-/// The way of a durable message to its handler, and of the replies to the gateway: stages 6 to 11.
+/// The way of a recorded message to its handler: attachments, stages 9 and 10.
 ///
-/// One delivery of a conversation at a time, in order; a restart goes on behind the last step that was journalled.
+/// One delivery of a conversation at a time, in order; a restart resumes after the last step that was journalled. A delivery
+/// ends when its outcome is decided and durable: its replies are sent by ``ReplySender``.
 struct DeliveryPipeline: Sendable {
     let store: Store
-    let gateway: GatewayClient
     let attachments: AttachmentFetcher
     let replyFiles: ReplyFiles
     let observer: any StageObserver
     let logger: Logger
-    /// As those of the lanes, for messages that answer no event.
-    let executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()))
-    let recentChoices: RecentChoices
-    /// Who waits for the end of a message that the business sends of its own accord.
-    let outcomes = SendOutcomes()
     var retrySchedule = RetrySchedule()
     /// How many deliveries of one business may be under way, handlers and replies together.
     var maximumInFlight = 256
@@ -48,72 +43,36 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
-    /// Brings one delivery to an end, or gives it back to be tried again.
+    /// Brings one delivery to an end, or releases it to be tried again.
     ///
-    /// Stage 6 is behind it: a message with a reference is leased when ``PayloadResolver`` is done with it.
+    /// Its message is recorded: ``RecordPipeline`` is done with it.
     func deliver(_ delivery: Delivery, on lane: BusinessLane) async {
         var stages = DeliveryStages(delivery, observer)
         do {
-            if let kind = delivery.outboundKind { return try await send(delivery, of: kind, &stages) }
-            let event = try decode(delivery, &stages)
-            let original = try original(of: event, delivery)
+            if let original = delivery.original {
+                return try await finish(delivery, .repeated(of: original), &stages)
+            }
+            let event = try event(of: delivery, &stages)
             let delivery = try await fetch(delivery, event, &stages)
-            try await record(delivery, event, repeating: original, &stages)
-            if let original { return try await finish(delivery, .repeated(of: original), &stages) }
             guard let outcome = try await outcome(of: delivery, event, lane, &stages) else { return }
-            guard try await reply(delivery, outcome, &stages) != nil else { return }
             try await finish(delivery, DeliveryResult(outcome.verdict), &stages)
         } catch {
-            await giveUp(delivery, error, &stages)
+            await fail(delivery, error, &stages)
         }
     }
 
-    /// Brings a message that answers no event to its end, or gives it back to be tried again.
-    func deliver(outbound delivery: Delivery) async {
-        var stages = DeliveryStages(delivery, observer)
-        do {
-            try await send(delivery, of: delivery.outboundKind ?? .unrecognized, &stages)
-        } catch {
-            await giveUp(delivery, error, &stages)
-        }
-    }
-
-    /// Sends a message that answers no event: it was decided when it was stored.
-    private func send(_ delivery: Delivery, of kind: Kind, _ stages: inout DeliveryStages) async throws {
-        stages.kind = kind
-        try await store.recordInbound(delivery, kind: kind, message: delivery.message)
-        guard let outcome = delivery.decided, let results = try await reply(delivery, outcome, &stages)
-        else { return }
-        try await finish(delivery, results.values.lazy.compactMap(\.failure).first ?? .handled, &stages)
-    }
-
-    /// Never fails for what a customer can send: the journal holds nothing but validated JSON.
-    ///
-    /// A payload that was resolved may break a limit.
-    private func decode(_ delivery: Delivery, _ stages: inout DeliveryStages) throws(JSONError)
+    /// The event as it was decoded when it was recorded, or decoded once more when that is not in memory.
+    private func event(of delivery: Delivery, _ stages: inout DeliveryStages) throws(JSONError)
         -> InboundEvent
     {
+        if let event = delivery.event { return event }
         stages.begin(.decode)
-        let message = try JSONDocument(delivery.message, limits: .stored)
         let event = InboundEvent.decode(
-            message: message, id: delivery.id, business: delivery.business, customer: delivery.customer,
+            message: try JSONDocument(delivery.message, limits: .stored), id: delivery.id,
+            business: delivery.business, customer: delivery.customer,
             attributes: MessageAttributes(delivery.attributes))
         stages.kind = event.kind
-        stages.end(event.excess.map { .ended("unrecognized: \($0)") } ?? .done)
         return event
-    }
-
-    /// The message that the event says once more; such events are recorded and not handed over.
-    ///
-    /// Not asked of what was decided: then it was none, and never of a replay.
-    private func original(of event: InboundEvent, _ delivery: Delivery) throws -> MessageID? {
-        guard delivery.decided == nil, !delivery.isReplay,
-            let fingerprint = Repetition.fingerprint(of: event, delivery),
-            !recentChoices.isFirst(fingerprint, receivedAt: delivery.receivedAt)
-        else { return nil }
-        let lines = try store.recentLines(
-            of: delivery.business, delivery.customer, maximum: Repetition.maximumLines)
-        return Repetition.original(of: event, delivery, in: lines)
     }
 
     /// The delivery, with what became of the files that came with its message; fetched once and journalled, so that no
@@ -149,17 +108,6 @@ struct DeliveryPipeline: Sendable {
             if case .stored(let sha256, _) = file { attachments.files.existing(sha256) != nil } else { false }
         }
         return areHere ? line.files : nil
-    }
-
-    private func record(
-        _ delivery: Delivery, _ event: InboundEvent, repeating original: MessageID?,
-        _ stages: inout DeliveryStages
-    ) async throws {
-        stages.begin(.record)
-        try await store.recordInbound(
-            delivery, kind: event.kind, message: delivery.message, repeating: original,
-            files: delivery.files ?? [])
-        stages.end(.done)
     }
 
     /// The outcome: what an earlier attempt decided, or what somebody says now; nil when the delivery was ended or is
@@ -213,7 +161,8 @@ struct DeliveryPipeline: Sendable {
         stages.begin(.handle)
         if delivery.crashes >= Self.maximumCrashes {
             try await finish(
-                delivery, .failed(reason: "the process ended three times while the handler had it"), &stages)
+                delivery, .failed(reason: "the process crashed three times while this delivery ran alone"),
+                &stages)
             return nil
         }
         var context = try await context(of: delivery, event, business)
@@ -267,13 +216,8 @@ struct DeliveryPipeline: Sendable {
         _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ lane: BusinessLane,
         _ deadline: Duration, _ slots: HandlerSlots
     ) async throws -> Result<Outcome, HandlerFailure> {
-        let isSuspect = delivery.crashes > 0
-        if isSuspect, await !lane.suspects.take() { throw CancellationError() }
-        defer { if isSuspect { lane.suspects.giveBack() } }
         let answer = try await slots.run(within: deadline, on: lane.threads) {
             () async -> Result<Outcome, HandlerFailure> in
-            // Here, where somebody may wait for the disk; not when it was given up before it began.
-            if !Task.isCancelled { store.beginHandling(delivery) }
             do {
                 // From here on, however long it has waited for its slot.
                 let context = context.beginning(deadline: .now + deadline)
@@ -348,64 +292,53 @@ struct DeliveryPipeline: Sendable {
         stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
     }
 
-    /// Nothing was tried that counts: it comes again in its place, after a pause that the store chooses.
-    private func giveBack(_ delivery: Delivery, _ reason: String, _ stages: inout DeliveryStages) {
-        _ = store.giveBack(delivery)
+    /// No attempt counts: it is leased again in its place, after a pause that the store chooses.
+    private func release(_ delivery: Delivery, _ reason: String, _ stages: inout DeliveryStages) {
+        _ = store.release(delivery)
         stages.end(.givenBack(reason: reason))
     }
 
-    /// The store failed, the message cannot be read, or the server is on its way out.
-    func giveUp(_ delivery: Delivery, _ error: any Error, _ stages: inout DeliveryStages) async {
+    /// The store failed, the message cannot be read, or the server is stopping.
+    func fail(_ delivery: Delivery, _ error: any Error, _ stages: inout DeliveryStages) async {
+        let isStopping = Task.isCancelled
         do {
             switch error {
             case let error as JSONError:
-                // It will not read better another time: a dead letter, and a line in its conversation.
-                try await store.recordInbound(delivery, kind: .unrecognized, message: delivery.message)
+                // It will not read better another time: a dead letter. Its line is in the conversation.
                 return try await finish(delivery, .failed(reason: "it cannot be read: \(error)"), &stages)
-            case let error as StoreError where error.isDamage && !Task.isCancelled:
-                let reason = error.isStates ? "\(error)" : "its conversation is damaged"
-                return try await tryAgain(delivery, reason, asked: nil, &stages)
-            case let error as StoreError where error.isTransient:
-                return giveBack(delivery, "\(error)", &stages)
-            case let error as StoreError where error.mayPass && !Task.isCancelled:
-                guard let pause = store.giveBack(delivery, atMost: maximumPassing) else { fallthrough }
-                return stages.end(.postponed(milliseconds: pause.wholeMilliseconds, reason: "\(error)"))
-            case StoreError.unavailable where !Task.isCancelled:
-                // A file's own trouble: it must not hold up its conversation for ever.
-                return try await tryAgain(delivery, "\(error)", asked: nil, &stages)
-            case let error as StoreError where error != .closed && !Task.isCancelled:
-                return stages.end(.failed(reason: "\(error); it goes on after a restart"))
-            case is StoreError: break
-            case is CancellationError where !Task.isCancelled:
-                return giveBack(delivery, "nobody takes events any more", &stages)
+            case is CancellationError where !isStopping:
+                return release(delivery, "no handler accepts events any more", &stages)
+            case let error as StoreError:
+                switch (error.disposition, isStopping) {
+                case (.retryLater, _): return release(delivery, "\(error)", &stages)
+                case (.countAttempt(let reason), false):
+                    return try await tryAgain(delivery, reason, asked: nil, &stages)
+                case (.retryBriefly(let reason), false):
+                    guard let pause = store.release(delivery, atMost: maximumPassing) else {
+                        return try await tryAgain(delivery, reason, asked: nil, &stages)
+                    }
+                    return stages.end(.postponed(milliseconds: pause.wholeMilliseconds, reason: reason))
+                case (.restart(let reason), false):
+                    return stages.end(.failed(reason: "\(reason); it is resumed after a restart"))
+                case (.stop, _), (_, true): break
+                }
             default:
-                if !Task.isCancelled { return try await tryAgain(delivery, "\(error)", asked: nil, &stages) }
+                if !isStopping { return try await tryAgain(delivery, "\(error)", asked: nil, &stages) }
             }
         } catch let error as StoreError where error != .closed {
-            // Never as if it were interrupted: it would stay out for the rest of this life.
-            return await giveUp(delivery, error, &stages)
+            // Not as if it were interrupted: it would stay leased until a restart.
+            return await fail(delivery, error, &stages)
         } catch {
             // The store closes meanwhile: as below.
         }
-        // Nothing is decided, the journal keeps the delivery; who stops says how many there are.
-        stages.end(.givenBack(reason: "interrupted; it goes on after a restart"))
+        // Nothing is decided, the journal keeps the delivery; the stop says how many there are.
+        stages.end(.givenBack(reason: "interrupted; it is resumed after a restart"))
     }
 }
 
 extension Duration {
-    fileprivate var wholeMilliseconds: Int {
+    var wholeMilliseconds: Int {
         Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
-    }
-}
-
-extension ReplyResult {
-    /// What becomes of a message of the business's own that was not sent, a dead letter; nil when it was.
-    fileprivate var failure: DeliveryResult? {
-        switch self {
-        case .accepted: nil
-        case .refused(let status, let reason): .failed(reason: "refused (\(status)): \(reason)")
-        case .failed(let reason): .failed(reason: reason)
-        }
     }
 }
 

@@ -1,36 +1,50 @@
 import BusinessMessages
 import MessageStore
 
-/// Tells the observer about the stages of one delivery.
+/// Tells the observer about the stages of one message after the 200.
 struct DeliveryStages: Sendable {
-    private let delivery: Delivery
+    private let record: UInt64
+    private let business: BusinessID
+    private let message: MessageID
+    private let attempt: Int?
     private let observer: any StageObserver
     private var clock = StageClock()
-    private var message: MessageID
     var kind: Kind?
 
     init(_ delivery: Delivery, _ observer: any StageObserver) {
-        self.delivery = delivery
+        record = delivery.record
+        business = delivery.business
+        message = delivery.id
+        attempt = delivery.attempt
+        kind = delivery.kind
         self.observer = observer
-        message = delivery.id
     }
 
-    mutating func begin(_ stage: StageEvent.Stage) {
-        clock.begin(stage)
-        message = delivery.id
+    init(_ message: UnrecordedMessage, _ observer: any StageObserver) {
+        record = message.record
+        business = message.business
+        self.message = message.id
+        attempt = nil
+        self.observer = observer
     }
 
-    mutating func begin(_ stage: StageEvent.Stage, of reply: DecidedReply) {
-        clock.begin(stage)
-        message = reply.id
+    /// The stages of a reply that is sent.
+    init(_ entry: OutboxEntry, _ observer: any StageObserver) {
+        record = entry.id.record
+        business = entry.business
+        message = entry.reply.id
+        attempt = entry.attempts + 1
+        kind = entry.reply.kind
+        self.observer = observer
     }
+
+    mutating func begin(_ stage: StageEvent.Stage) { clock.begin(stage) }
 
     func end(_ result: StageEvent.Result) {
         observer.observe(
             StageEvent(
-                stage: clock.stage, result: result, nanoseconds: clock.sinceBegun,
-                business: delivery.business,
-                message: message, delivery: delivery.record, kind: kind, attempt: delivery.attempt))
+                stage: clock.stage, result: result, nanoseconds: clock.sinceBegun, business: business,
+                message: message, delivery: record, kind: kind, attempt: attempt))
     }
 }
 

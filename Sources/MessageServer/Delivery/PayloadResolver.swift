@@ -108,39 +108,6 @@ func keepTrying(_ store: Store, _ work: @Sendable () async throws -> Void) async
     }
 }
 
-extension StoreError {
-    /// Whether a file is not what was written; it may be mended while the server runs.
-    var isDamage: Bool {
-        switch self {
-        case .damaged, .quarantined, .quarantinedConversation: true
-        default: false
-        }
-    }
-
-    /// Whether it is the file of what a handler remembers, which nobody rebuilds: a conversation's own is set aside.
-    var isStates: Bool { if case .damaged = self { true } else { false } }
-
-    /// Whether the same call may succeed in a moment; what is wrong may be about this delivery, if it stays.
-    var mayPass: Bool {
-        if case .unavailable(_, let error) = self { error.mayPass } else { false }
-    }
-
-    /// Whether the same call may succeed later, and every other one fails as well until then: what is wrong is not about
-    /// this delivery.
-    var isTransient: Bool {
-        switch self {
-        case .notDurable, .overloaded, .tooManyPending, .quotaReached: true
-        case .unavailable(_, let error): error.isDiskWide
-        case .inUse, .unknownVersion, .noData, .damaged, .quarantined, .quarantinedConversation, .closed,
-            .notLeased,
-            .alreadyDecided,
-            .unknownReply,
-            .alreadyResolved, .unknownRecord, .notFinished, .notDead, .notPending, .changed:
-            false
-        }
-    }
-}
-
 extension JSONLimits {
     /// For what has been validated, and may have grown by a resolved payload.
     static let stored = JSONLimits(maximumDepth: 256, maximumBytes: 128 << 20, maximumNodes: 8 << 20)

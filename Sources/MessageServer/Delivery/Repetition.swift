@@ -12,11 +12,11 @@ enum Repetition {
 
     /// What an event has in common with those that may say the same, and hardly any other has; nil when it can be no
     /// repetition.
-    static func fingerprint(of event: InboundEvent, _ delivery: Delivery) -> Int? {
+    static func fingerprint(of event: InboundEvent, in business: BusinessID, _ customer: CustomerID) -> Int? {
         guard let interaction = Choice(event)?.interaction else { return nil }
         var hasher = Hasher()
-        hasher.combine(delivery.business)
-        hasher.combine(delivery.customer)
+        hasher.combine(business)
+        hasher.combine(customer)
         hasher.combine(event.kind)
         hasher.combine(interaction.session)
         hasher.combine(interaction.request)
@@ -27,18 +27,18 @@ enum Repetition {
     ///
     /// `lines` are the conversation's last. What repeats another is not repeated itself, so that somebody who
     /// chooses the same every few seconds is heard.
-    static func original(of event: InboundEvent, _ delivery: Delivery, in lines: [ConversationLine])
+    static func original(of event: InboundEvent, _ message: UnrecordedMessage, in lines: [ConversationLine])
         -> MessageID?
     {
         guard let choice = Choice(event) else { return nil }
         return lines.first { line in
-            let age = delivery.receivedAt.milliseconds - line.at.milliseconds
-            guard line.direction == .inbound, line.record < delivery.record, line.kind == event.kind,
-                line.id != delivery.id, line.repeats == nil, (0...windowMilliseconds).contains(age),
+            let age = message.receivedAt.milliseconds - line.at.milliseconds
+            guard line.direction == .inbound, line.record < message.record, line.kind == event.kind,
+                line.id != message.id, line.repeats == nil, (0...windowMilliseconds).contains(age),
                 // It was valid when it was written.
-                let message = try? JSONDocument(Array(line.message.text), limits: .stored)
+                let earlier = try? JSONDocument(Array(line.message.text), limits: .stored)
             else { return false }
-            return Choice(InboundEvent.decode(message: message)) == choice
+            return Choice(InboundEvent.decode(message: earlier)) == choice
         }?.id
     }
 }

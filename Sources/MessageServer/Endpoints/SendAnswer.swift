@@ -7,9 +7,9 @@ package import MessageStore
 /// ```json
 /// {"id": "0b1c…", "outcome": "accepted", "status": 200}
 /// {"id": "0b1c…", "outcome": "refused", "status": 400, "reason": "400 Bad Request : …"}
-/// {"id": "0b1c…", "outcome": "waiting"}
+/// {"id": "0b1c…", "outcome": "queued"}
 /// ```
-/// `waiting` says that it is on disk and that the server goes on trying.
+/// `queued` says that it is on disk and that the server retries it.
 package struct SendAnswer: Sendable {
     /// The message's identifier.
     package let id: MessageID
@@ -28,7 +28,7 @@ package struct SendAnswer: Sendable {
         else { return nil }
         self.id = MessageID(id)
         result = ReplyResult(name: outcome, status: root["status"]?.int, reason: root["reason"]?.string)
-        if result == nil, outcome != "waiting" { return nil }
+        if result == nil, outcome != ReplyState.Status.queued.rawValue { return nil }
     }
 
     /// Writes the object.
@@ -36,7 +36,7 @@ package struct SendAnswer: Sendable {
         var writer = JSONWriter()
         writer.object { writer in
             writer.field("id", id.rawValue)
-            writer.field("outcome", result?.name ?? "waiting")
+            writer.field("outcome", result?.name ?? ReplyState.Status.queued.rawValue)
             writer.field("status", result?.status)
             writer.field("reason", result?.reason)
         }

@@ -7,7 +7,7 @@ import BalloonPOSIX
 /// 200 with a ``SendAnswer`` as soon as the message has ended, or when the time to wait is over; 400 with
 /// `{"error":"…"}` for what is not even tried, and 503 when it or its files cannot be made durable.
 struct SendRoute: Sendable {
-    let deliveries: DeliveryPipeline
+    let sender: ReplySender
     let registry: HandlerRegistry
 
     private static let maximumBytes = 32 << 20
@@ -25,7 +25,7 @@ struct SendRoute: Sendable {
         do {
             guard let request = SendRequest(body) else { throw SendRefusal.malformed }
             guard registry.contains(request.business) else { throw SendRefusal.businessUnknown }
-            return HTTPResponse(.ok, json: try await deliveries.send(request).json)
+            return HTTPResponse(.ok, json: try await sender.send(request).json)
         } catch {
             return Self.answer(to: error)
         }

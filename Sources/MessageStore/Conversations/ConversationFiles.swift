@@ -83,7 +83,7 @@ package struct ConversationFiles: Sendable {
         }
         guard try holds(path) else { return [] }
         let texts = try tail(path, maximum: .max)
-        return try parse(texts, lastSequence: texts.count, path: path)
+        return ConversationLine.merging(try parse(texts, lastSequence: texts.count, path: path))
     }
 
     private func summary(_ path: String, folder: String) throws -> Summary? {

@@ -30,8 +30,11 @@ final class ConversationPartitions: Sendable {
     }
 
     /// The partition of a conversation; costs one hash of the customer's identifier.
-    func partition(of key: ConversationKey) -> ConversationPartition {
-        all[Int(ConversationPath.firstByte(of: key.customer)) % Self.count]
+    func partition(of key: ConversationKey) -> ConversationPartition { all[place(of: key)] }
+
+    /// The place of that partition in ``all``.
+    func place(of key: ConversationKey) -> Int {
+        Int(ConversationPath.firstByte(of: key.customer)) % Self.count
     }
 
     /// Runs `body` for each of the conversations, those of different partitions at the same time; returns behind the last.

@@ -47,7 +47,7 @@ enum LineScan {
         if scanner.name(direction, is: Name.outbound) {
             return LineIdentity(record: record, reply: MessageID(scanner.text(id)))
         }
-        // What else an inbound line can say stands between its record and its message.
+        // What else an inbound line can say, a line without a message too, stands between its record and its message.
         guard scanner.name(direction, is: Name.inbound), scanner.name(next, is: Name.message) else {
             return nil
         }

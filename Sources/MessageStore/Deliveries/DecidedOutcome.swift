@@ -45,47 +45,64 @@ package struct DecidedReply: Hashable, Sendable {
     }
 }
 
-/// What finally became of a reply.
+/// How a reply ended.
 package enum ReplyResult: Hashable, Sendable {
-    /// The gateway took it.
+    /// The gateway accepted it.
     case accepted(status: Int)
-    /// The gateway does not want it, and sending it again would not help.
-    case refused(status: Int, reason: String)
-    /// No answer came in all attempts.
+    /// The gateway refused it, with its status, or a rule of Apple's that was checked here; sending it again would not help.
+    case refused(status: Int?, reason: String)
+    /// It could not be sent in time.
+    case expired(reason: String)
+    /// It was not to be sent any more.
+    case dropped(reason: String)
+    /// An earlier version of this program gave it up.
     case failed(reason: String)
 
     /// The spelling in journal and conversation.
     package var name: String {
         switch self {
-        case .accepted: "accepted"
-        case .refused: "refused"
-        case .failed: "failed"
+        case .accepted: ReplyState.Status.accepted.rawValue
+        case .refused: ReplyState.Status.refused.rawValue
+        case .expired: ReplyState.Status.expired.rawValue
+        case .dropped: ReplyState.Status.dropped.rawValue
+        case .failed: ReplyState.Status.failed.rawValue
         }
     }
 
     /// The gateway's HTTP status, when one came.
     package var status: Int? {
         switch self {
-        case .accepted(let status), .refused(let status, _): status
-        case .failed: nil
+        case .accepted(let status): status
+        case .refused(let status, _): status
+        case .expired, .dropped, .failed: nil
         }
     }
 
-    /// Why it was not taken.
+    /// Why it was not accepted.
     package var reason: String? {
         switch self {
         case .accepted: nil
-        case .refused(_, let reason), .failed(let reason): reason
+        case .refused(_, let reason), .expired(let reason), .dropped(let reason), .failed(let reason): reason
         }
     }
 
-    /// Reads the spelling; nil for another.
+    /// Reads the spelling; nil for another, and for a reply that has no end yet.
     package init?(name: String, status: Int?, reason: String?) {
-        switch (name, status) {
-        case ("accepted", .some(let status)): self = .accepted(status: status)
-        case ("refused", .some(let status)): self = .refused(status: status, reason: reason ?? "")
-        case ("failed", _): self = .failed(reason: reason ?? "")
-        default: return nil
+        switch ReplyState.Status(rawValue: name) {
+        case .accepted: self = .accepted(status: status ?? 200)
+        case .refused: self = .refused(status: status, reason: reason ?? "")
+        case .expired: self = .expired(reason: reason ?? "")
+        case .dropped: self = .dropped(reason: reason ?? "")
+        case .failed: self = .failed(reason: reason ?? "")
+        case .queued, .retried, nil: return nil
+        }
+    }
+
+    /// Whether somebody must decide what is to be done.
+    package var isDeadLetter: Bool {
+        switch self {
+        case .refused, .expired, .failed: true
+        case .accepted, .dropped: false
         }
     }
 }

@@ -21,26 +21,98 @@ package struct Delivery: Sendable {
     package var files: [RecordedFile]?
     /// Which attempt this is, from 1.
     package let attempt: Int
+    /// The kind as which the message was recorded; nil for a replay.
+    package let kind: Kind?
+    /// What the message was decoded to when it was recorded, if that is still in memory.
+    package let event: InboundEvent?
+    /// The message of moments before that this one repeats, so that no handler is asked.
+    package let original: MessageID?
     /// The outcome, when an earlier attempt decided it; the handler must not be asked again.
     package let decided: DecidedOutcome?
-    /// What is known about the decided replies, by their index; the others are to be sent.
-    package let replyResults: [Int: ReplyResult]
     /// When the message came in.
     package let receivedAt: Timestamp
     /// Whether the message came in before the store was opened.
     package let isRecovered: Bool
-    /// Whether somebody asked to hand over again what was finished before.
+    /// Whether an operator asked to hand over again what was finished before.
     package let isReplay: Bool
-    /// The kind of a message that goes out unasked; it was decided when it was stored, and no handler sees it.
-    package let outboundKind: Kind?
-    /// Whether a person, not a program, wrote a message that goes out unasked.
-    package let isFromPerson: Bool
     /// Whether it waits outside its conversation's order, so that others do not wait for it.
     package let isParked: Bool
     /// Whether one that came before it in its conversation was parked and may come later.
     package let isAfterGap: Bool
-    /// How often the process ended while a handler had it.
+    /// How often the process ended while its handler had it.
     package let crashes: Int
+    /// The record of the decided outcome.
+    let decision: UInt64
+    let location: RecordLocation
+    let act: ReceivedMessage.Act
+
+    init(_ lease: Lease, _ texts: MessageRecords) {
+        let pending = lease.pending
+        record = pending.record
+        business = lease.conversation.business
+        customer = lease.conversation.customer
+        id = texts.id
+        attributes = texts.attributes
+        message = texts.message
+        reference = texts.reference
+        files = texts.files
+        attempt = Int(pending.attempt)
+        kind = pending.recording.kind
+        event = pending.event?.event
+        original = pending.recording.original
+        decided = texts.decided?.outcome
+        receivedAt = texts.receivedAt
+        isRecovered = pending.isRecovered
+        isReplay = pending.isReplay
+        isParked = pending.isParked
+        isAfterGap = pending.isAfterGap
+        crashes = Int(pending.crashes)
+        decision = texts.decided?.record ?? 0
+        location = pending.location
+        act = pending.act
+    }
+}
+
+/// A durable message whose line is not in its conversation yet.
+package struct UnrecordedMessage: Sendable {
+    /// The message's record number in the journal.
+    package let record: UInt64
+    /// The business it is for.
+    package let business: BusinessID
+    /// The customer it is from.
+    package let customer: CustomerID
+    /// The message's id.
+    package let id: MessageID
+    /// What came beside the message.
+    package let attributes: ReceivedAttributes
+    /// The message: with its payload in place when that was resolved, else as it came.
+    package let message: [UInt8]
+    /// What became of the message's payload reference.
+    package let reference: ReferenceState
+    /// When the message came in.
+    package let receivedAt: Timestamp
+    /// Whether a handler's outcome is known from an earlier life.
+    package let isDecided: Bool
+    let lease: Lease
+
+    init(_ texts: MessageRecords, _ lease: Lease) {
+        record = lease.pending.record
+        business = lease.conversation.business
+        customer = lease.conversation.customer
+        id = texts.id
+        attributes = texts.attributes
+        message = texts.message
+        reference = texts.reference
+        receivedAt = texts.receivedAt
+        isDecided = lease.pending.isDecided
+        self.lease = lease
+    }
+}
+
+/// The proof that a message's line was written.
+package struct RecordedLine: Sendable {
+    let recording: PendingDelivery.Recording
+    let event: DecodedEvent?
 }
 
 /// What became of a payload reference.

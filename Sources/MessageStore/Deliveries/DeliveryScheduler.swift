@@ -3,22 +3,61 @@ import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// Hands deliveries and references to the tasks that wait for them.
+/// Leads each durable message through its conversation: recorded in order, then leased for delivery in order.
+///
+/// ```
+///   durable ──> partition's queues ──record──> business's lane ──lease──> handler
+///               (its own executor)             (waiting tasks)
+/// ```
+///
+/// The locks here are held for microseconds and never while anything waits for a disk, a handler or the network.
 final class DeliveryScheduler: Sendable {
-    private let queues = Mutex(DeliveryQueues())
+    /// Writes the line of a message and says as what it was recorded; throws when the disk refuses.
+    typealias Recorder = @Sendable (Lease) throws -> RecordedLine
+
+    private final class Partition: Sendable {
+        struct State {
+            var queues = ConversationQueues()
+            var recordable = FIFO<ConversationKey>()
+            var isRecording = false
+        }
+
+        let state = Mutex(State())
+        let executor: QueueExecutor
+
+        init(_ executor: QueueExecutor) { self.executor = executor }
+    }
+
+    private let partitions: [Partition]
+    private let place: @Sendable (ConversationKey) -> Int
+    private let lanes = Mutex(DeliveryLanes())
     private let references = Mutex(ReferenceLane(slots: 16, share: 4))
-    private let pending = Atomic<Int>(0)
-    /// The same for each business.
+    /// How many deliveries of each business are not finished, and may be.
     let quotas = PendingQuotas()
+    private let recorder = Mutex<Recorder?>(nil)
+    private let pending = Atomic<Int>(0)
+    private let parked = Atomic<Int>(0)
+    private let unreadable = Atomic<Int>(0)
     private let lastWaiter = Atomic<UInt64>(0)
     private let timers = DispatchQueue(label: "balloon.deliveries")
 
-    /// How many deliveries are not finished, how many of those are parked, and how many cannot be read back.
-    var counts: (pending: Int, parked: Int, unreadable: Int) {
-        queues.withLock { ($0.count, $0.parked, $0.unreadable) }
+    private let releasePause: Duration
+
+    init(_ conversations: ConversationPartitions, releasePause: Duration) {
+        self.releasePause = releasePause
+        partitions = conversations.all.map { Partition($0.executor) }
+        place = { conversations.place(of: $0) }
     }
 
-    /// How many deliveries are not finished; waits for nobody.
+    /// How many deliveries are not finished, how many of those are parked, and how many cannot be read back.
+    var counts: (pending: Int, parked: Int, unreadable: Int) {
+        (
+            pending.load(ordering: .relaxed), parked.load(ordering: .relaxed),
+            unreadable.load(ordering: .relaxed)
+        )
+    }
+
+    /// How many deliveries are not finished.
     var pendingCount: Int { pending.load(ordering: .relaxed) }
 
     /// How many references nobody fetches yet.
@@ -30,62 +69,160 @@ final class DeliveryScheduler: Sendable {
         pending.add(deliveries.count, ordering: .relaxed)
         quotas.add(deliveries)
         let now = SystemClock.nanoseconds()
-        let (handovers, backlogs) = queues.withLock { queues in
-            (
-                deliveries.compactMap { queues.add($0.pending, to: $0.conversation) },
-                deliveries.map { queues.backlog(beside: $0.conversation, at: now) }
-            )
+        let backlogs = lanes.withLock { lanes in
+            deliveries.map { delivery in
+                if !delivery.pending.isParked {
+                    lanes.changeBacklog(of: delivery.conversation.business, by: 1)
+                }
+                return lanes.backlog(of: delivery.conversation.business, at: now)
+            }
         }
-        resume(handovers)
-        for delivery in deliveries where delivery.pending.awaitsReference {
-            resume(references.withLock { $0.add(delivery) })
-        }
-        for delivery in deliveries where delivery.pending.isParked {
-            resume(
-                delivery.pending.record, of: delivery.conversation,
-                after: remaining(until: delivery.pending.due))
+        for delivery in deliveries {
+            let pending = delivery.pending
+            if pending.isParked { parked.add(1, ordering: .relaxed) }
+            change(delivery.conversation) { $0.add(pending, to: delivery.conversation) }
+            if pending.awaitsReference { resume(references.withLock { $0.add(delivery) }) }
+            if pending.isParked, pending.recording.isDone {
+                resume(pending.record, of: delivery.conversation, after: remaining(until: pending.due))
+            }
         }
         return backlogs
     }
 
+    /// Holds all deliveries until those that were leased when the last process crashed have run, one at a time.
+    ///
+    /// A suspect whose handler does not come for a minute holds up the others no longer.
+    func holdForSuspects(_ count: Int) {
+        guard count > 0 else { return }
+        lanes.withLock { $0.holdForSuspects(count) }
+        watchSuspects(remaining: count)
+    }
+
+    private func watchSuspects(remaining: Int) {
+        timers.asyncAfter(deadline: .now() + Self.suspectPatience) { [weak self] in
+            guard let self else { return }
+            let suspects = self.lanes.withLock { $0.suspects }
+            guard suspects.count > 0 else { return }
+            if suspects.isLeased || suspects.count < remaining {
+                return self.watchSuspects(remaining: suspects.count)
+            }
+            for handover in self.lanes.withLock({ $0.releaseSuspects() }) { self.handOver(handover) }
+        }
+    }
+
+    private static let suspectPatience = DispatchTimeInterval.seconds(60)
+
+    /// Ends the attempt of a suspect; the process has survived it.
+    private func clear(_ delivery: PendingDelivery, of key: ConversationKey) {
+        guard delivery.isSuspect else { return }
+        update(delivery.record, of: key) { $0.isSuspect = false }
+        for handover in lanes.withLock({ $0.endSuspect() }) { handOver(handover) }
+    }
+
+    /// Records messages by `recorder` from now on, each on the executor of its partition.
+    func startRecording(_ recorder: @escaping Recorder) {
+        self.recorder.withLock { $0 = recorder }
+        for partition in partitions { scheduleRecording(in: partition) }
+    }
+
+    /// Records no more messages; returns when those that are being recorded are done.
+    func stopRecording() async {
+        recorder.withLock { $0 = nil }
+        for partition in partitions {
+            await withCheckedContinuation { continuation in
+                partition.executor.queue.async { continuation.resume() }
+            }
+        }
+    }
+
+    private func scheduleRecording(in partition: Partition) {
+        let begins = partition.state.withLock { state in
+            guard !state.isRecording, !state.recordable.isEmpty else { return false }
+            state.isRecording = true
+            return true
+        }
+        if begins { partition.executor.queue.async { self.record(in: partition) } }
+    }
+
+    /// Records until no conversation of the partition has a recordable message; on the partition's executor.
+    private func record(in partition: Partition) {
+        let recorder = recorder.withLock { $0 }
+        while true {
+            let next = partition.state.withLock { state -> (key: ConversationKey, lease: Lease?)? in
+                guard recorder != nil, let key = state.recordable.popFirst() else {
+                    state.isRecording = false
+                    return nil
+                }
+                return (key, state.queues.nextToRecord(of: key))
+            }
+            guard let next, let recorder else { return }
+            guard let lease = next.lease else { continue }
+            do {
+                recorded(lease, as: try recorder(lease))
+            } catch {
+                postponeRecording(of: next.key)
+            }
+        }
+    }
+
+    private func recorded(_ lease: Lease, as line: RecordedLine) {
+        let key = lease.conversation
+        let parked = change(key) { queues in
+            let (parked, progress) = queues.record(lease.pending.record, of: key, as: line)
+            return (parked, progress)
+        }
+        if let parked { resume(parked.record, of: key, after: remaining(until: parked.due)) }
+    }
+
+    private func postponeRecording(of key: ConversationKey) {
+        let times = withQueues(of: key) { $0.postponeRecording(of: key) }
+        timers.asyncAfter(deadline: .now() + pause(afterReleases: times).dispatchInterval) { [weak self] in
+            self?.change(key) { $0.resumeRecording(of: key) }
+        }
+    }
+
     /// Waits for a delivery of a business; nil when closed or cancelled.
     func next(for business: BusinessID) async -> Lease? {
-        if !Task.isCancelled, let lease = queues.withLock({ $0.lease(for: business) }) { return lease }
+        while !Task.isCancelled, let key = lanes.withLock({ $0.next(of: business) }) {
+            if let lease = withQueues(of: key, { $0.lease(key) }) { return lease }
+        }
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waiter = LeaseWaiter(id: id, continuation: continuation)
                 // Cancellation is visible before its handler runs, so that one of the two sees the other.
-                resume(
-                    queues.withLock { Task.isCancelled ? (waiter, nil) : $0.lease(for: business, or: waiter) }
-                )
+                handOver(
+                    lanes.withLock { Task.isCancelled ? (waiter, nil) : $0.next(of: business, or: waiter) })
             }
         } onCancel: {
-            resume(queues.withLock { $0.cancel(id, for: business) })
+            handOver(lanes.withLock { $0.cancel(id, of: business) })
         }
     }
 
-    /// Hands out nothing more while something cannot be written; whether anything was handed out until now.
-    func hold(_ reason: DeliveryQueues.Holds) -> Bool { queues.withLock { $0.hold(reason) } }
+    /// What cannot be written at the moment.
+    var holds: DeliveryLanes.Holds { lanes.withLock { $0.holds } }
 
-    /// Takes a reason away; whether it was the last.
-    func release(_ reason: DeliveryQueues.Holds) -> Bool {
-        let (handovers, isFree) = queues.withLock { queues in
-            let wasHeld = !queues.holds.isEmpty
-            return (queues.release(reason), wasHeld && queues.holds.isEmpty)
+    /// Leases nothing more while something cannot be written; whether anything was leased until now.
+    func hold(_ reason: DeliveryLanes.Holds) -> Bool { lanes.withLock { $0.hold(reason) } }
+
+    /// Removes a reason; whether it was the last.
+    func release(_ reason: DeliveryLanes.Holds) -> Bool {
+        let (handovers, isFree) = lanes.withLock { lanes in
+            let wasHeld = !lanes.holds.isEmpty
+            return (lanes.release(reason), wasHeld && lanes.holds.isEmpty)
         }
-        resume(handovers)
+        for handover in handovers { handOver(handover) }
         return isFree
     }
 
-    /// Hands out one delivery while conversations cannot be written; whether that is so still.
+    /// Leases one delivery while conversations cannot be written; whether that is so still.
     func probe() -> Bool {
-        let (handover, goesOn) = queues.withLock { ($0.probe(), $0.holds.contains(.conversations)) }
-        resume(handover)
-        return goesOn
+        let (handover, isHeld) = lanes.withLock { ($0.probe(), $0.holds.contains(.conversations)) }
+        handOver(handover)
+        return isHeld
     }
 
-    /// Waits for a message whose reference nobody fetches yet; nil when closed or cancelled.
+    /// Waits for a message whose reference is not being fetched yet; nil when closed or cancelled.
     func nextReference() async -> Lease? {
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
@@ -94,7 +231,7 @@ final class DeliveryScheduler: Sendable {
                 resume(references.withLock { Task.isCancelled ? [(waiter, nil)] : $0.wait(waiter) })
             }
         } onCancel: {
-            resume(references.withLock { $0.cancel(id) })
+            resume(references.withLock { $0.cancel(id).map { [$0] } ?? [] })
         }
     }
 
@@ -106,101 +243,199 @@ final class DeliveryScheduler: Sendable {
         resume(references.withLock { $0.resize(slots: slots, share: share) })
     }
 
-    /// Runs `body` on the queues; for what hands nothing over.
-    func withQueues<Result: Sendable>(_ body: (inout DeliveryQueues) -> Result) -> Result {
-        queues.withLock { body(&$0) }
+    /// The leased delivery with this record; nil when it is not leased.
+    func leased(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
+        withQueues(of: key) { $0.leased(record, of: key) }
     }
 
-    /// Notes the end of a reference and lets the delivery go when it is its turn.
+    /// Changes the leased delivery; false when it is not leased.
+    @discardableResult
+    func update(
+        _ record: UInt64, of key: ConversationKey, _ change: (inout PendingDelivery) -> Void
+    ) -> Bool {
+        withQueues(of: key) { $0.update(record, of: key, change) }
+    }
+
+    /// Whether a message's reference has no end yet.
+    func awaitsReference(_ record: UInt64, of key: ConversationKey) -> Bool {
+        withQueues(of: key) { $0.awaitsReference(record, of: key) }
+    }
+
+    /// Whether an unfinished message closes the conversation; nil when none says either.
+    func closes(_ key: ConversationKey) -> Bool? { withQueues(of: key) { $0.closes(key) } }
+
+    /// All messages that are recorded and not finished.
+    var recorded: [Lease] { partitions.flatMap { $0.state.withLock { $0.queues.recorded } } }
+
+    /// Ends a reference; the message can be recorded when it is its turn.
     func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) {
-        resume(queues.withLock { $0.resolve(record, of: key, at: location) ? $0.advance(key) : nil })
+        change(key) { $0.resolve(record, of: key, at: location) }
     }
 
-    /// Gives a lease back for a while; false when it is not leased.
+    /// Releases a lease for a while; false when it is not leased.
     func postpone(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
-        guard queues.withLock({ $0.postpone(record, of: key) }) else { return false }
+        guard let delivery = leased(record, of: key) else { return false }
+        clear(delivery, of: key)
+        guard withQueues(of: key, { $0.postpone(record, of: key) }) else { return false }
         resume(record, of: key, after: delay)
         return true
     }
 
-    /// Gives a lease back without its attempt, and returns for how long; nil when it is not leased.
-    func giveBack(_ record: UInt64, of key: ConversationKey) -> Duration? {
-        guard let result = queues.withLock({ $0.giveBack(record, of: key) }) else { return nil }
-        resume(result.next)
-        let delay = pause(afterGivingBack: result.times)
-        resume(record, of: key, after: delay)
-        return delay
+    /// Releases a lease without its attempt, and returns for how long; nil when it is not leased.
+    func release(_ record: UInt64, of key: ConversationKey) -> Duration? {
+        guard let delivery = leased(record, of: key) else { return nil }
+        update(record, of: key) {
+            $0.attempt -= 1
+            $0.releases = $0.releases == .max ? .max : $0.releases + 1
+        }
+        let delay = pause(afterReleases: delivery.releases)
+        let isReleased =
+            delivery.isParked ? park(record, of: key, after: delay) : postpone(record, of: key, after: delay)
+        return isReleased ? delay : nil
     }
 
     /// Lets a reference that could not be read be fetched after a pause.
-    func giveBackReference(_ lease: Lease) {
+    func releaseReference(_ lease: Lease) {
         var pending = lease.pending
-        pending.timesGivenBack = min(pending.timesGivenBack, .max - 1) + 1
+        pending.releases = min(pending.releases, .max - 1) + 1
         let again = Lease(conversation: lease.conversation, pending: pending)
-        let delay = pause(afterGivingBack: pending.timesGivenBack)
-        timers.asyncAfter(deadline: .now() + delay.dispatchInterval) { [weak self] in
+        timers.asyncAfter(deadline: .now() + pause(afterReleases: lease.pending.releases).dispatchInterval) {
+            [weak self] in
             guard let self else { return }
             self.resume(self.references.withLock { $0.add(again) })
         }
     }
 
-    private func pause(afterGivingBack times: UInt8) -> Duration {
-        min(Duration.seconds(1) * (1 << Int(min(times, 6) - 1)), .seconds(30))
+    private func pause(afterReleases times: UInt8) -> Duration {
+        min(releasePause * (1 << Int(min(times, 5))), releasePause * 30)
     }
 
-    /// Gives a lease back for a while and lets the others of its conversation go on; false when it is not leased.
+    /// Releases a lease for a while and lets the others of its conversation be leased; false when it is not leased.
     func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
-        guard let result = queues.withLock({ $0.park(record, of: key) }) else { return false }
-        resume(result.next)
+        guard let delivery = leased(record, of: key) else { return false }
+        clear(delivery, of: key)
+        if !delivery.isParked {
+            parked.add(1, ordering: .relaxed)
+            lanes.withLock { $0.changeBacklog(of: key.business, by: -1) }
+        }
+        change(key) { $0.park(record, of: key) ?? [] }
         resume(record, of: key, after: delay)
         return true
     }
 
+    /// Leaves a leased delivery that cannot be read where it is until a restart.
+    func markUnreadable(_ lease: Lease) {
+        clear(lease.pending, of: lease.conversation)
+        withQueues(of: lease.conversation) { $0.markUnreadable(lease.conversation) }
+        unreadable.add(1, ordering: .relaxed)
+    }
+
+    /// Counts a message that cannot be read back, so that its conversation stands still.
+    func countUnreadable() { unreadable.add(1, ordering: .relaxed) }
+
     private func resume(_ record: UInt64, of key: ConversationKey, after delay: Duration) {
         timers.asyncAfter(deadline: .now() + delay.dispatchInterval) { [weak self] in
-            guard let self else { return }
-            self.resume(self.queues.withLock { $0.resume(record, of: key) })
+            self?.change(key) { $0.resume(record, of: key) }
         }
     }
 
     /// Ends a delivery; nil when it is not leased.
     func finish(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
         let now = SystemClock.nanoseconds()
-        let result = queues.withLock { $0.finish(record, of: key, at: now) }
-        if result != nil {
-            pending.subtract(1, ordering: .relaxed)
-            quotas.finish(key.business)
+        let finished = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
+            guard let (finished, progress) = queues.finish(record, of: key) else { return (nil, []) }
+            return (finished, progress)
         }
-        resume(result?.next)
-        return result?.finished
+        guard let finished else { return nil }
+        if finished.isSuspect { for handover in lanes.withLock({ $0.endSuspect() }) { handOver(handover) } }
+        pending.subtract(1, ordering: .relaxed)
+        quotas.finish(key.business)
+        if finished.isParked { parked.subtract(1, ordering: .relaxed) }
+        lanes.withLock { $0.recordFinish(of: key.business, wasParked: finished.isParked, at: now) }
+        return finished
     }
 
     /// Finds an unfinished delivery, and whether it is leased; reads all of them.
-    func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? { queues.withLock { $0.find(record) } }
+    func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? {
+        for partition in partitions {
+            if let found = partition.state.withLock({ $0.queues.find(record) }) { return found }
+        }
+        return nil
+    }
 
     /// Removes an unfinished delivery, and the next of its conversation can be leased; false when it is leased and not
     /// `evenLeased`, or absent.
     func remove(_ record: UInt64, of key: ConversationKey, evenLeased: Bool) -> Bool {
         if evenLeased, finish(record, of: key) != nil { return true }
-        guard let result = queues.withLock({ $0.remove(record, of: key) }) else { return false }
+        let removed = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
+            guard let (removed, progress) = queues.remove(record, of: key) else { return (nil, []) }
+            return (removed, progress)
+        }
+        guard let removed else { return false }
         pending.subtract(1, ordering: .relaxed)
         quotas.finish(key.business)
-        resume(result.next)
+        if removed.isParked {
+            parked.subtract(1, ordering: .relaxed)
+        } else {
+            lanes.withLock { $0.changeBacklog(of: key.business, by: -1) }
+        }
         return true
     }
 
-    /// Lets nobody wait any more.
+    /// Leases nothing more; resumes all waiters.
     func close() {
-        resume(queues.withLock { $0.close() })
+        for handover in lanes.withLock({ $0.close() }) { handOver(handover) }
         resume(references.withLock { $0.close() })
     }
 
-    private func resume(_ handover: DeliveryQueues.Handover?) {
-        guard let handover else { return }
-        handover.waiter.continuation.resume(returning: handover.lease)
+    /// Changes the queues of a conversation's partition and passes on what that made possible.
+    private func change(
+        _ key: ConversationKey, _ body: (inout ConversationQueues) -> ConversationQueues.Progress
+    ) {
+        _ = change(key) { queues -> (Bool, ConversationQueues.Progress) in (true, body(&queues)) }
     }
 
-    private func resume(_ handovers: [DeliveryQueues.Handover]) {
+    private func change<Result: Sendable>(
+        _ key: ConversationKey,
+        _ body: (inout ConversationQueues) -> (Result, ConversationQueues.Progress)
+    ) -> Result {
+        let partition = partitions[place(key)]
+        let (result, isDeliverable, isSuspect, beginsRecording) = partition.state.withLock { state in
+            let (result, progress) = body(&state.queues)
+            var begins = false
+            if progress.contains(.recordable) {
+                state.recordable.append(key)
+                begins = !state.isRecording
+                state.isRecording = true
+            }
+            let isDeliverable = progress.contains(.deliverable)
+            let isSuspect = isDeliverable && state.queues.isSuspectNext(of: key)
+            return (result, isDeliverable, isSuspect, begins)
+        }
+        if beginsRecording { partition.executor.queue.async { self.record(in: partition) } }
+        if isDeliverable { handOver(lanes.withLock { isSuspect ? $0.addSuspect(key) : $0.add(key) }) }
+        return result
+    }
+
+    private func withQueues<Result: Sendable>(
+        of key: ConversationKey, _ body: (inout ConversationQueues) -> Result
+    ) -> Result {
+        partitions[place(key)].state.withLock { body(&$0.queues) }
+    }
+
+    /// Leases the conversation's delivery to the waiter, outside of the lanes' lock.
+    private func handOver(_ handover: DeliveryLanes.Handover?) {
+        var handover = handover
+        while let (waiter, key) = handover {
+            guard let key else { return waiter.continuation.resume(returning: nil) }
+            if let lease = withQueues(of: key, { $0.lease(key) }) {
+                return waiter.continuation.resume(returning: lease)
+            }
+            handover = lanes.withLock { $0.next(of: key.business, or: waiter) }
+        }
+    }
+
+    private func resume(_ handovers: [ReferenceLane.Handover]) {
         for handover in handovers { handover.waiter.continuation.resume(returning: handover.lease) }
     }
 }

@@ -3,13 +3,13 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Hands out no deliveries while the disk takes nothing: each would be an attempt for nothing, and a line in the log.
+/// Hands out no deliveries while disk write failed: each would be an attempt for nothing, and a line in the log.
 ///
 /// It opens by itself. The journal tries the disk again of its own accord; for the conversations one delivery at a time
 /// is handed out, until a line is written.
 final class DiskCircuitBreaker: Sendable {
     private struct State {
-        var holds: DeliveryQueues.Holds = []
+        var holds: DeliveryLanes.Holds = []
         var isProbing = false
     }
 
@@ -47,7 +47,7 @@ final class DiskCircuitBreaker: Sendable {
         hold(.conversations, error)
     }
 
-    private func hold(_ reason: DeliveryQueues.Holds, _ error: any Error) {
+    private func hold(_ reason: DeliveryLanes.Holds, _ error: any Error) {
         let isFirst = state.withLock { state in
             if reason == .conversations, !state.isProbing {
                 state.isProbing = true
@@ -58,18 +58,18 @@ final class DiskCircuitBreaker: Sendable {
             return scheduler.hold(reason)
         }
         if isFirst {
-            logger.error("the disk takes nothing; deliveries wait", metadata: ["error": "\(error)"])
+            logger.error("disk write failed; deliveries paused", metadata: ["error": "\(error)"])
         }
     }
 
-    private func release(_ reason: DeliveryQueues.Holds) {
+    private func release(_ reason: DeliveryLanes.Holds) {
         if hint.load(ordering: .relaxed) & reason.rawValue == 0 { return }
         let wasLast = state.withLock { state in
             guard state.holds.remove(reason) != nil else { return false }
             hint.store(state.holds.rawValue, ordering: .relaxed)
             return scheduler.release(reason)
         }
-        if wasLast { logger.notice("the disk takes records again; deliveries go on") }
+        if wasLast { logger.notice("disk writes succeed again; deliveries resumed") }
     }
 
     private func probeLater() {

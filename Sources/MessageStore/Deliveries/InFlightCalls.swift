@@ -1,10 +1,11 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Which deliveries handlers are at work on, in a file that outlives the process.
+/// Which deliveries are leased, in a file that outlives the process.
 ///
-/// A line of 19 digits for each, or of 19 spaces where nothing is under way. A line is written before the handler is
-/// called and never synced: what the system has survives the process, and after a power cut nobody asks.
+/// A line of 19 characters for each: the record's digits, behind `!` when the delivery ran alone in the whole process; 19 spaces
+/// where nothing is leased. A line is written at the lease and never synced: what the system has survives the process, and
+/// after a power cut nothing is counted.
 final class InFlightCalls: Sendable {
     private struct State {
         var places: [UInt64: Int] = [:]
@@ -17,14 +18,20 @@ final class InFlightCalls: Sendable {
     private let state = Mutex(State())
     private static let lineBytes = emptyLine.count
     private static let emptyLine = Array("                   \n".utf8)
+    private static let alone = UInt8(ascii: "!")
 
-    /// Opens the file; returns what was under way when the last process ended.
-    static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: Set<UInt64>) {
+    /// Opens the file; returns what was leased when the last process ended, and whether it ran alone.
+    static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Bool]) {
         do throws(SystemError) {
             let file = try File(path, for: .overwriting)
             let lines = try file.readAll().split(separator: UInt8(ascii: "\n"))
-            let left = lines.compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
-            return (InFlightCalls(file), Set(left))
+            var left: [UInt64: Bool] = [:]
+            for line in lines {
+                let isAlone = line.first == alone
+                let digits = isAlone ? line.dropFirst() : line
+                if let record = UInt64(String(decoding: digits, as: UTF8.self)) { left[record] = isAlone }
+            }
+            return (InFlightCalls(file), left)
         } catch {
             throw .unavailable(path: path, error)
         }
@@ -35,8 +42,8 @@ final class InFlightCalls: Sendable {
     /// Forgets what was left, once it is in the journal.
     func clear() throws(SystemError) { try file.truncate(to: 0) }
 
-    /// Notes that a handler is called; on a thread that may wait for the disk.
-    func begin(_ record: UInt64) {
+    /// Records a lease; on a thread that may wait for the disk.
+    func begin(_ record: UInt64, isAlone: Bool) {
         let place = state.withLock { state -> Int? in
             guard !state.isClosed, state.places[record] == nil else { return nil }
             let place = state.free.popLast() ?? state.count
@@ -51,10 +58,12 @@ final class InFlightCalls: Sendable {
             line[index] = UInt8(ascii: "0") + UInt8(rest % 10)
             rest /= 10
         }
+        // A record number has fewer digits than the line.
+        if isAlone { line[0] = Self.alone }
         write(line, at: place)
     }
 
-    /// Notes that no handler has the delivery any more.
+    /// Records the end of a lease.
     func end(_ record: UInt64) {
         let place = state.withLock { $0.isClosed ? nil : $0.places.removeValue(forKey: record) }
         guard let place else { return }
@@ -62,7 +71,7 @@ final class InFlightCalls: Sendable {
         state.withLock { $0.free.append(place) }
     }
 
-    /// Notes that the process ends in good order, whatever handlers do.
+    /// Records that the process ends in good order, whatever handlers do.
     func close() {
         state.withLock { state in
             state.isClosed = true

@@ -8,11 +8,11 @@ extension Store {
     /// The reason of a message that an operator drops.
     package static let droppedByOperator = "dropped by an operator"
 
-    /// Ends unfinished messages as dropped, though their records cannot be read; durable when it returns. Returns those that
-    /// were dropped before.
+    /// Ends unfinished messages as dropped, though their records cannot be read; durable when it returns.
     ///
-    /// All of them or none, unless a handler gets one of them meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message that
-    /// a handler has at the moment, and ``StoreError/notPending(record:)`` for one that has ended otherwise.
+    /// Returns those that were dropped before. All of them or none, unless a handler gets one of them meanwhile.
+    /// Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message that a handler has
+    /// at the moment, and ``StoreError/notPending(record:)`` for one that has ended otherwise.
     package func dropPending(_ records: [UInt64], reason: String) async throws -> Set<UInt64> {
         var repeated: Set<UInt64> = []
         var found: [Lease] = []
@@ -56,13 +56,13 @@ extension Store {
             guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: evenLeased) else {
                 throw StoreError.notFinished(record: pending.record)
             }
-            decided.withLock { $0[pending.record] = nil }
             calls.end(pending.record)
-            let ended = EndedDelivery(
-                record: pending.record, segment: pending.location.segment, isDeadLetter: result.isDeadLetter)
             try journal.append(
-                JournalBody.finished(of: pending.record, kind: pending.recordedKind, result, at: .now()),
-                for: .ended(ended))
+                JournalBody.finished(of: pending.record, kind: pending.recording.kind, result, at: .now()),
+                for: .nobody,
+                effect: .end(
+                    segment: pending.location.segment,
+                    deadLetter: result.isDeadLetter ? DeadLetter(pending.record, reply: nil) : nil))
         }
         // Behind them in the journal: durable when it returns.
         await journal.flush()

@@ -5,13 +5,18 @@ import Synchronization
 final class Deduplicator: Sendable {
     private let index: Mutex<MessageIndex>
     private let scheduler: DeliveryScheduler
+    private let outbox: Outbox
+    private let memory: MemoryBudget
     private let maximumPendingDeliveries: Int
     private let pace: AnswerPace
     private let timers = DispatchQueue(label: "balloon.pace")
 
     init(
-        index: MessageIndex, scheduler: DeliveryScheduler, maximumPendingDeliveries: Int, pace: AnswerPace
+        index: MessageIndex, scheduler: DeliveryScheduler, outbox: Outbox, memory: MemoryBudget,
+        maximumPendingDeliveries: Int, pace: AnswerPace
     ) {
+        self.outbox = outbox
+        self.memory = memory
         self.pace = pace
         self.index = Mutex(index)
         self.scheduler = scheduler
@@ -28,10 +33,7 @@ final class Deduplicator: Sendable {
     ) {
         let key = MessageKey(business: message.business, id: message.id)
         let body = JournalBody.message(message)
-        let accepted = AcceptedMessage(
-            key: key, conversation: ConversationKey(business: message.business, customer: message.customer),
-            hasPayloadReference: message.hasPayloadReference, isOutbound: message.outboundKind != nil,
-            act: message.act)
+        let accepted = AcceptedMessage(key: key, message: message)
         // In one step, so that no twin comes between the claim and a refusal.
         let answer = index.withLock { index -> AppendResult? in
             switch index.claim(key, at: message.receivedAt, completion) {
@@ -47,7 +49,8 @@ final class Deduplicator: Sendable {
                     {
                         throw .quotaReached(maximum: quota)
                     }
-                    try journal.append(body, for: .sender(accepted, completion), isPrompt: isPrompt)
+                    try journal.append(
+                        body, for: .sender(accepted, completion), isPrompt: isPrompt, effect: .message)
                     return nil
                 } catch {
                     _ = index.forget(key)
@@ -69,6 +72,7 @@ final class Deduplicator: Sendable {
     private func store(_ entries: [JournalEntry], _ records: [JournalledRecord]) {
         var deliveries: [Lease] = []
         deliveries.reserveCapacity(entries.count)
+        var proactive: [(ReceivedMessage, JournalledRecord)] = []
         var twins: [AppendCompletion] = []
         index.withLock { index in
             for (position, entry) in entries.enumerated() {
@@ -77,24 +81,33 @@ final class Deduplicator: Sendable {
                 if let waiting = index.store(message.key, record: record.number) {
                     twins.append(contentsOf: waiting)
                 }
-                deliveries.append(
-                    Lease(
-                        conversation: message.conversation,
-                        pending: PendingDelivery(
-                            record: record.number, location: record.location,
-                            awaitsReference: message.hasPayloadReference, isOutbound: message.isOutbound,
-                            act: message.act, isDecided: message.isOutbound,
-                            isRecovered: false)))
+                guard message.message.outboundKind == nil else {
+                    proactive.append((message.message, record))
+                    continue
+                }
+                var pending = PendingDelivery(
+                    record, awaitsReference: message.message.hasPayloadReference, act: message.message.act)
+                pending.text = memory.keep(message.message)
+                deliveries.append(Lease(conversation: message.conversation, pending: pending))
             }
         }
-        // Before the senders are told, so that whoever was told finds it counted and leased; it costs them microseconds.
+        // Before the senders are told, so that a sender that was told finds it counted; it costs them microseconds.
+        for delivery in deliveries { outbox.record(delivery.pending.act, in: delivery.conversation) }
         let backlogs = scheduler.add(deliveries)
+        for (message, record) in proactive {
+            let key = ConversationKey(business: message.business, customer: message.customer)
+            outbox.add(message, as: record, isClosed: scheduler.closes(key))
+        }
         var told = 0
         var paced: [AppendCompletion] = []
         var pause = Duration.zero
         for (position, entry) in entries.enumerated() {
             switch entry.waiter {
-            case .sender(_, let completion):
+            case .sender(let message, let completion):
+                guard message.message.outboundKind == nil else {
+                    completion(.stored)
+                    continue
+                }
                 let own = pace.pause(behind: backlogs[told])
                 told += 1
                 if own == .zero {
@@ -106,7 +119,7 @@ final class Deduplicator: Sendable {
             case .task(let continuation): continuation.resume(returning: records[position])
             case .tasks(let continuation, let count):
                 continuation.resume(returning: Array(records[position..<position + count]))
-            case .same, .nobody, .ended, .checkpoint: break
+            case .same, .nobody: break
             }
         }
         for completion in twins { completion(.duplicate) }
@@ -130,7 +143,7 @@ final class Deduplicator: Sendable {
             case .sender(_, let completion): completion(.failed(error))
             case .task(let continuation): continuation.resume(throwing: error)
             case .tasks(let continuation, _): continuation.resume(throwing: error)
-            case .same, .nobody, .ended, .checkpoint: break
+            case .same, .nobody: break
             }
         }
         for completion in twins { completion(.failed(error)) }

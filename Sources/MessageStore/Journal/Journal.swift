@@ -72,9 +72,10 @@ final class Journal: Sendable {
     /// Throws ``StoreError/overloaded`` when too much waits, which only a sender's message can cause, and
     /// ``StoreError/closed``; then nobody is told anything else. One that is not prompt may wait for ``begin()``.
     func append(
-        _ body: [UInt8], for waiter: JournalEntry.Waiter, isPrompt: Bool = true
+        _ body: [UInt8], for waiter: JournalEntry.Waiter, isPrompt: Bool = true,
+        effect: JournalEntry.Effect? = nil
     ) throws(StoreError) {
-        try append(JournalEntry(body: body, waiter: waiter), isPrompt: isPrompt)
+        try append(JournalEntry(body: body, waiter: waiter, effect: effect), isPrompt: isPrompt)
     }
 
     /// Begins to write what was appended and not promptly.
@@ -120,18 +121,23 @@ final class Journal: Sendable {
     }
 
     /// Writes a record and waits until it is on disk.
-    func append(_ body: [UInt8]) async throws -> JournalledRecord {
+    func append(_ body: [UInt8], effect: JournalEntry.Effect? = nil) async throws -> JournalledRecord {
         try await withCheckedThrowingContinuation { continuation in
-            do { try append(body, for: .task(continuation)) } catch { continuation.resume(throwing: error) }
+            do { try append(body, for: .task(continuation), effect: effect) } catch {
+                continuation.resume(throwing: error)
+            }
         }
     }
 
     /// Writes several records in one batch and waits until they are on disk; when that fails, none is.
-    func append(_ bodies: [[UInt8]]) async throws -> [JournalledRecord] {
+    func append(_ bodies: [(body: [UInt8], effect: JournalEntry.Effect)]) async throws -> [JournalledRecord] {
         guard let first = bodies.first else { return [] }
         return try await withCheckedThrowingContinuation { continuation in
-            let entry = JournalEntry(body: first, waiter: .tasks(continuation, count: bodies.count))
-            let others = bodies.dropFirst().map { JournalEntry(body: $0, waiter: .same) }
+            let entry = JournalEntry(
+                body: first.body, waiter: .tasks(continuation, count: bodies.count), effect: first.effect)
+            let others = bodies.dropFirst().map {
+                JournalEntry(body: $0.body, waiter: .same, effect: $0.effect)
+            }
             do { try append(entry, with: others) } catch { continuation.resume(throwing: error) }
         }
     }
@@ -262,7 +268,7 @@ final class Journal: Sendable {
         }
     }
 
-    /// Finds out whether the disk takes records again, with what waits or with a segment's first lines alone: a server
+    /// Finds out whether disk writes succeed again, with what waits or with a segment's first lines alone: a server
     /// that is not ready is sent nothing that would.
     private func probe() {
         let entries = waiting.withLock { waiting -> [JournalEntry]? in

@@ -28,9 +28,11 @@ enum JournalBody {
     ///
     /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`;
     /// with `"reference":true` before the message when it has a payload reference.
-    /// `"replayOf":12` says which message is handed over again, `"outbound":"text"` that the message is one of that
+    /// `"replayOf":12` says which message is handed over again, with `"retriedReply":0` which of its replies is sent again, `"outbound":"text"` that the message is one of that
     /// kind from the business, which answers no event, `"person":true` that no program wrote that, and `"act":"closes"` or `"neither"` that it says nothing.
-    static func message(_ message: ReceivedMessage, replayOf original: UInt64? = nil) -> [UInt8] {
+    static func message(
+        _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil
+    ) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: message.message.count + 512)
         writer.object { writer in
             writer.field("type", "message")
@@ -43,7 +45,8 @@ enum JournalBody {
             writer.field("business", message.business.rawValue)
             writer.field("customer", message.customer.rawValue)
             writer.field("id", message.id.rawValue)
-            writer.field("replayOf", original.map { Int($0) })
+            writer.field("replayOf", original.map { Int(clamping: $0) })
+            writer.field("retriedReply", retriedReply)
             writer.field("outbound", message.outboundKind?.rawValue)
             if message.isFromPerson { writer.field("person", true) }
             if message.act != .writes { writer.field("act", message.act.rawValue) }
@@ -76,11 +79,13 @@ enum JournalBody {
 
     /// What became of a message's attachments, in their order.
     ///
-    /// `{"type":"files","of":12,"at":"…","files":[{"sha256":"…","size":148861},{"failure":"…"}]}`.
+    /// `{"type":"files","of":12,"at":"…","ownLine":true,"files":[{"sha256":"…","size":148861},{"failure":"…"}]}`; `ownLine`
+    /// says that the conversation has a line of its own for it, which earlier versions did not write.
     static func files(of record: UInt64, _ files: [RecordedFile], at: Timestamp) -> [UInt8] {
         object("files") { writer in
             writer.field("of", Int(record))
             writer.field("at", at)
+            writer.field("ownLine", true)
             writer.files(files)
         }
     }
@@ -88,7 +93,7 @@ enum JournalBody {
     /// What a handler decided.
     ///
     /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
-    /// `"replies":[…]}`;
+    /// `"replyCount":2,"replies":[…]}`;
     /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected` and
     /// `handedOff`. With `"state":{…}` when the handler's state of the conversation changes with it.
     static func outcome(
@@ -111,6 +116,7 @@ enum JournalBody {
                 writer.key("state")
                 writer.raw(oneLine(state))
             }
+            writer.field("replyCount", outcome.replies.count)
             writer.key("replies")
             writer.array { writer in
                 for reply in outcome.replies {
@@ -125,21 +131,34 @@ enum JournalBody {
         }
     }
 
-    /// What finally became of a reply.
+    /// How a reply ended.
     ///
-    /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","at":"…"}`;
-    /// results are `accepted`, `refused` and `failed`.
-    static func reply(of record: UInt64, index: Int, id: MessageID, _ result: ReplyResult, at: Timestamp)
+    /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","attempts":1,"at":"…"}`;
+    /// results are `accepted`, `refused`, `expired` and `dropped`; earlier versions also wrote `failed`.
+    static func reply(of reply: ReplyID, id: MessageID, _ result: ReplyResult, attempts: Int, at: Timestamp)
         -> [UInt8]
     {
         object("reply") {
-            $0.field("of", Int(record))
-            $0.field("index", index)
+            $0.field("of", Int(clamping: reply.record))
+            $0.field("index", reply.index)
             $0.field("id", id.rawValue)
             $0.field("result", result.name)
             $0.field("status", result.status)
             $0.field("reason", result.reason)
+            $0.field("attempts", attempts)
             $0.field("at", at)
+        }
+    }
+
+    /// `{"type":"replyAttempt","of":12,"index":0,"attempt":1,"at":"…","next":"…"}`: an attempt to send a reply that the
+    /// gateway did not answer well, and when the next is due.
+    static func replyAttempt(of reply: ReplyID, _ attempt: Int, at: Timestamp, next: Timestamp) -> [UInt8] {
+        object("replyAttempt") {
+            $0.field("of", Int(clamping: reply.record))
+            $0.field("index", reply.index)
+            $0.field("attempt", attempt)
+            $0.field("at", at)
+            $0.field("next", next)
         }
     }
 
@@ -183,10 +202,12 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"dropped","of":12,"at":"…"}`: nothing is to be done about a dead letter.
-    static func dropped(of record: UInt64, at: Timestamp) -> [UInt8] {
+    /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: nothing is to be done about a dead letter, which is a reply where
+    /// there is an index.
+    static func dropped(of record: UInt64, reply index: Int? = nil, at: Timestamp) -> [UInt8] {
         object("dropped") {
-            $0.field("of", Int(record))
+            $0.field("of", Int(clamping: record))
+            $0.field("index", index)
             $0.field("at", at)
         }
     }
@@ -213,6 +234,30 @@ enum JournalBody {
             write(event.attributes, to: &writer)
             if event.hasReference { writer.field("reference", true) }
             write(message: event.message.text, to: &writer)
+        }
+    }
+
+    /// A reply that is a dead letter as it is, for the time after its own segment.
+    ///
+    /// `{"type":"carried","of":12,"index":0,"at":"…","business":"…","customer":"…","id":"…","kind":"text","attempts":3,`
+    /// `"result":"refused","status":400,"reason":"…","person":true,"attributes":{…},"message":{…}}`; `at` is when it was
+    /// decided.
+    static func carried(_ reply: JournalReply) -> [UInt8] {
+        object("carried") { writer in
+            writer.field("of", Int(clamping: reply.id.record))
+            writer.field("index", reply.id.index)
+            writer.field("at", reply.decidedAt)
+            writer.field("business", reply.business.rawValue)
+            writer.field("customer", reply.customer.rawValue)
+            writer.field("id", reply.messageID.rawValue)
+            writer.field("kind", reply.kind.rawValue)
+            writer.field("attempts", reply.attempts)
+            writer.field("result", reply.status.rawValue)
+            writer.field("status", reply.httpStatus)
+            writer.field("reason", reply.reason)
+            if reply.isFromPerson { writer.field("person", true) }
+            write(reply.attributes, to: &writer)
+            write(message: reply.message, to: &writer)
         }
     }
 

@@ -30,7 +30,7 @@ struct JournalDamage: Sendable {
     mutating func judge(_ reader: JournalReader, openMessages: [RecoveredJournal.Recovered]) {
         losses = (reader.losses + losses).sorted { $0.records.lowerBound < $1.records.lowerBound }
         blemishes = reader.blemishes.map(\.segment)
-        let firstOpen = openMessages.map(\.pending.record).min() ?? .max
+        let firstOpen = openMessages.map(\.state.record).min() ?? .max
         for loss in losses {
             // So many are not looked at one by one.
             guard loss.records.count <= Self.maximumSingles else {
@@ -44,7 +44,7 @@ struct JournalDamage: Sendable {
             }
         }
         guard let last = harmful.last?.upperBound else { return }
-        held = Set(openMessages.filter { $0.pending.record < last }.map(\.conversation))
+        held = Set(openMessages.filter { $0.state.record < last }.map(\.conversation))
         ended = []
     }
 

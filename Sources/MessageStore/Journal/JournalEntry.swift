@@ -6,6 +6,22 @@ struct JournalEntry: Sendable {
     let body: [UInt8]
     /// Who is told when the record is on disk, or that it is not.
     let waiter: Waiter
+    /// What the record means for the segments of the journal once it is durable.
+    var effect: Effect?
+
+    /// What a durable record changes in the ledger of segments.
+    enum Effect: Sendable {
+        /// A message begins.
+        case message
+        /// So many replies of a message in this segment were decided.
+        case replies(Int, segment: UInt64)
+        /// A delivery, or a reply, of a message in this segment ended.
+        case end(segment: UInt64, deadLetter: DeadLetter?)
+        /// A dead letter was dropped or retried.
+        case decision(about: DeadLetter)
+        /// Conversations are on disk up to this record.
+        case checkpoint(through: UInt64)
+    }
 
     /// Who waits for a record.
     ///
@@ -21,25 +37,22 @@ struct JournalEntry: Sendable {
         case same
         /// Nobody.
         case nobody
-        /// Nobody; it ends a delivery.
-        case ended(EndedDelivery)
-        /// Nobody; it says how far conversations are on disk.
-        case checkpoint(through: UInt64)
     }
 
     var isLazy: Bool {
         switch waiter {
-        case .nobody, .ended, .checkpoint: true
+        case .nobody: true
         case .sender, .task, .tasks, .same: false
         }
     }
 }
 
-/// What the store remembers of a message while it waits for its sync.
+/// A message that waits for its sync.
 struct AcceptedMessage: Sendable {
     let key: MessageKey
-    let conversation: ConversationKey
-    let hasPayloadReference: Bool
-    let isOutbound: Bool
-    let act: ReceivedMessage.Act
+    let message: ReceivedMessage
+
+    var conversation: ConversationKey {
+        ConversationKey(business: message.business, customer: message.customer)
+    }
 }

@@ -48,7 +48,7 @@ package struct JournalEvent: Sendable {
     /// The kind, once that was found out.
     package let kind: Kind?
     /// What became of it.
-    package private(set) var status: Status
+    package let status: Status
     /// Why, where somebody said so.
     package let reason: String?
     /// How many attempts ended without an outcome.
@@ -59,6 +59,8 @@ package struct JournalEvent: Sendable {
     package let message: JSONValue
     /// The kind of a message that went out unasked; nil for what a customer sent.
     package let outboundKind: Kind?
+    /// What became of the replies that were decided, in their order.
+    package let replies: [ReplyState.Status]
     /// Whether a person, not a program, wrote what went out unasked.
     let isFromPerson: Bool
     /// Whether it came with a payload reference.
@@ -70,41 +72,46 @@ package struct JournalEvent: Sendable {
     /// Whether it came to an end.
     package var isFinished: Bool { status != .pending && status != .parked }
 
-    /// Reads what a trace leads to; throws when a line cannot be read, or is no message.
-    init(_ trace: EventTrace, record: UInt64, from reader: SegmentReader) throws(StoreError) {
-        let root = try reader.line(at: trace.location).root
+    /// Reads the message of a state; throws when a line cannot be read, or is no message.
+    init(_ state: MessageState, from reader: SegmentReader) throws(StoreError) {
+        let root = try reader.line(at: state.location).root
         guard let business = root["business"]?.string, let customer = root["customer"]?.string,
             let id = root["id"]?.string, let message = root["message"]
-        else { throw .unknownRecord(record) }
-        self.record = record
+        else { throw .unknownRecord(state.record) }
+        record = state.record
         at = root.timestamp("at") ?? Timestamp(milliseconds: 0)
         self.business = BusinessID(business)
         self.customer = CustomerID(customer)
         self.id = MessageID(id)
-        let resolved = try trace.resolved.map { location throws(StoreError) in
+        let resolved = try state.resolved.map { location throws(StoreError) in
             try reader.line(at: location).root["message"]
         }
         self.message = resolved.flatMap(\.self) ?? message
         replayOf = root.record("replayOf")
-        replayedAs = trace.replayedAs
+        replayedAs = state.replayedAs
         let outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         self.outboundKind = outboundKind
         isFromPerson = root["person"]?.bool ?? false
         hasReference = root["reference"]?.bool ?? false
         attributes = ReceivedAttributes(root["attributes"])
-        status = trace.status
-        if trace.isCarried {
+        replies = state.replies.map(\.status)
+        if state.isCarried {
             kind = root["kind"]?.string.flatMap(Kind.init)
             reason = root["reason"]?.string
             attempts = root["attempts"]?.int ?? 0
             next = nil
             // What was dropped or retried since says so; else it is what it was.
-            if status == .pending { status = root["result"]?.string.flatMap(Status.init) ?? .failed }
+            status =
+                state.status == .pending
+                ? root["result"]?.string.flatMap(Status.init) ?? .failed : state.status
         } else {
-            kind = trace.kind ?? outboundKind
-            reason = trace.reason
-            attempts = Int(trace.attempts)
-            next = trace.next
+            kind = state.kind
+            reason = state.reason
+            attempts = Int(state.attempts)
+            next = state.next
+            // What the business sends of its own accord has no delivery, only a reply.
+            status =
+                outboundKind != nil && state.end == nil && !state.hasQueuedReply ? .handled : state.status
         }
     }
 
@@ -117,55 +124,6 @@ package struct JournalEvent: Sendable {
             business: business, customer: customer, id: id, attributes: attributes,
             message: Array(message.text), hasPayloadReference: isOpen, outboundKind: outboundKind,
             isFromPerson: isFromPerson)
-    }
-}
-
-/// What the journal says of one message, without its text.
-struct EventTrace: Sendable {
-    /// Where the message stands.
-    let location: RecordLocation
-    /// Whether that is where it was carried to.
-    let isCarried: Bool
-    /// Where it stands with its payload.
-    var resolved: RecordLocation?
-    var status = JournalEvent.Status.pending
-    var kind: Kind?
-    var reason: String?
-    var attempts: Int32 = 0
-    var next: Timestamp?
-    /// The record as which it was handed over again last.
-    private(set) var replayedAs: UInt64?
-
-    /// Begins with the message's own record, or with what was carried.
-    init(_ location: RecordLocation, isCarried: Bool) {
-        self.location = location
-        self.isCarried = isCarried
-    }
-
-    /// Takes in a later record about it.
-    mutating func apply(_ record: JournalRecord, at location: RecordLocation) {
-        switch record {
-        case .resolved: resolved = location
-        case .outcome(_, let kind): self.kind = kind ?? self.kind
-        case .attempt(let attempt):
-            attempts += 1
-            status = attempt.isParked ? .parked : .pending
-            next = attempt.next
-        case .finished(let finished):
-            status = finished.result
-            reason = finished.reason
-            kind = finished.kind ?? kind
-            next = nil
-        // A carried one that has no other status is a dead letter.
-        case .dropped where status.isDeadLetter || isCarried: status = .dropped
-        case .message, .reply, .files, .dropped, .carried, .checkpoint, .unsynced, .segment, .other: break
-        }
-    }
-
-    /// Takes in that it is handed over again as another record.
-    mutating func applyReplay(as record: UInt64) {
-        replayedAs = record
-        if status.isDeadLetter || (isCarried && status == .pending) { status = .retried }
     }
 }
 

@@ -64,35 +64,97 @@ package struct JournalFiles: Sendable {
     }
 
     private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
-        var traces: [UInt64: EventTrace] = [:]
-        let missing = try forEachRecord { record, number, location throws(StoreError) in
-            if let subject = record.subject {
-                if case .carried = record, traces[subject] == nil, wanted?.contains(subject) ?? true {
-                    traces[subject] = EventTrace(location, isCarried: true)
-                } else {
-                    traces[subject]?.apply(record, at: location)
-                }
-            } else if case .message(let message) = record {
-                if let original = message.replayOf { traces[original]?.applyReplay(as: number) }
-                if wanted?.contains(number) ?? true {
-                    traces[number] = EventTrace(location, isCarried: false)
-                }
-            }
-        }
         let reader = SegmentReader(directory: directory)
-        for record in traces.keys.sorted() {
-            guard let trace = traces[record] else { continue }
-            let event: JournalEvent
-            do throws(StoreError) {
-                event = try JournalEvent(trace, record: record, from: reader)
-            } catch {
-                // Its segment has gone meanwhile.
-                if case .unavailable(_, let reason) = error, reason.isMissing { continue }
-                throw error
-            }
+        try forEachState(of: wanted) { state in
+            // Where only a reply was carried, the event's own text is gone.
+            if state.isCarried, state.status == .handled { return }
+            guard
+                let event = try readingKept({ () throws(StoreError) in try JournalEvent(state, from: reader) }
+                )
+            else { return }
             try body(event)
         }
+    }
+
+    /// Calls `body` with every reply that is `wanted`, in the order of their events.
+    ///
+    /// Reads and throws as ``forEach(where:_:)`` does.
+    package func forEachReply(
+        where wanted: (JournalReply) -> Bool = { _ in true }, _ body: (JournalReply) throws -> Void
+    ) throws {
+        let reader = SegmentReader(directory: directory)
+        try forEachState(of: nil) { state in
+            for index in state.replies.indices where !state.isPlaceholder(index) {
+                let reply = try readingKept { () throws(StoreError) in
+                    try JournalReply(state, index: index, from: reader)
+                }
+                if let reply, wanted(reply) { try body(reply) }
+            }
+        }
+    }
+
+    /// The replies with these names, in their order and each once.
+    ///
+    /// Throws ``StoreError/unknownReply(record:index:)`` when one is none.
+    package func replies(_ names: [ReplyID]) throws -> [JournalReply] {
+        let reader = SegmentReader(directory: directory)
+        var wanted = Set(names)
+        var found: [ReplyID: JournalReply] = [:]
+        try forEachState(of: Set(names.map(\.record))) { state in
+            for index in state.replies.indices
+            where wanted.contains(ReplyID(record: state.record, index: index)) {
+                let reply = try JournalReply(state, index: index, from: reader)
+                found[reply.id] = reply
+            }
+        }
+        return try names.filter { wanted.remove($0) != nil }.map { name in
+            guard let reply = found[name] else {
+                throw StoreError.unknownReply(record: name.record, index: name.index)
+            }
+            return reply
+        }
+    }
+
+    /// The same for a task: the whole journal is read on a queue, so that no other task waits for it.
+    func repliesOnQueue(_ names: [ReplyID]) async throws -> [JournalReply] {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "balloon.replies").async {
+                continuation.resume(with: Result { try replies(names) })
+            }
+        }
+    }
+
+    /// Folds the whole journal, then calls `body` with the state of every message, or of those that are wanted.
+    private func forEachState(of wanted: Set<UInt64>?, _ body: (MessageState) throws -> Void) throws {
+        var states: [UInt64: MessageState] = [:]
+        let missing = try forEachRecord { record, number, location throws(StoreError) in
+            if let subject = record.subject {
+                if case .carried(_, let reply) = record, states[subject] == nil,
+                    wanted?.contains(subject) ?? true
+                {
+                    states[subject] = MessageState(carried: subject, reply: reply, at: location)
+                } else if let index = states.index(forKey: subject) {
+                    states.values[index].apply(record, number: number, at: location)
+                }
+            } else if case .message(let message) = record {
+                if let original = message.replayOf, let index = states.index(forKey: original) {
+                    states.values[index].applyRetry(of: message.retriedReply, as: number)
+                }
+                if wanted?.contains(number) ?? true {
+                    states[number] = MessageState(message, record: number, at: location)
+                }
+            }
+        }
+        for record in states.keys.sorted() { if let state = states[record] { try body(state) } }
         // Who named records has them all.
         if wanted == nil, let missing { throw missing }
+    }
+
+    /// Nil when the segment has gone meanwhile.
+    private func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
+        do throws(StoreError) { return try body() } catch {
+            if case .unavailable(_, let reason) = error, reason.isMissing { return nil }
+            throw error
+        }
     }
 }

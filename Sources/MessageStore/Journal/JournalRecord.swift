@@ -9,19 +9,21 @@ enum JournalRecord: Sendable {
     /// A payload reference came to an end.
     case resolved(of: UInt64)
     /// A handler decided.
-    case outcome(of: UInt64, kind: Kind?)
+    case outcome(Outcome)
+    /// An attempt to send a reply failed, and another one is due.
+    case replyAttempt(ReplyAttempt)
     /// A reply came to an end.
-    case reply(of: UInt64)
+    case reply(Reply)
     /// What became of a message's attachments.
     case files(of: UInt64)
     /// An attempt ended without an outcome.
     case attempt(Attempt)
     /// A delivery ended.
     case finished(Finished)
-    /// A dead letter is none any more.
-    case dropped(of: UInt64)
-    /// A dead letter whose own segment may go.
-    case carried(of: UInt64)
+    /// A dead letter was dropped: the event, or one of its replies.
+    case dropped(of: UInt64, reply: Int?)
+    /// A dead letter whose own segment may go: the event, or one of its replies.
+    case carried(of: UInt64, reply: Int?)
     /// How far conversations are on disk.
     case checkpoint(through: UInt64)
     /// A sync of conversations failed.
@@ -37,8 +39,35 @@ enum JournalRecord: Sendable {
         let at: Timestamp?
         let hasReference: Bool
         let replayOf: UInt64?
+        /// Which of that record's replies is sent again; nil when the event is handed over again.
+        let retriedReply: Int?
         let outboundKind: Kind?
         let act: ReceivedMessage.Act
+    }
+
+    struct Outcome: Sendable {
+        let of: UInt64
+        let at: Timestamp?
+        let kind: Kind?
+        /// How many replies were decided.
+        let replies: Int
+    }
+
+    struct ReplyAttempt: Sendable {
+        let of: UInt64
+        let index: Int
+        let number: Int
+        let next: Timestamp?
+    }
+
+    struct Reply: Sendable {
+        let of: UInt64
+        let index: Int
+        let status: ReplyState.Status
+        let httpStatus: Int?
+        let reason: String?
+        let attempts: Int
+        let at: Timestamp?
     }
 
     struct Attempt: Sendable {
@@ -65,10 +94,10 @@ enum JournalRecord: Sendable {
             return
         }
         let head = JournalLine.withoutMessages(line, header)
-        guard
-            let root =
-                ((try? JSONDocument(head, limits: .journal))
-                ?? (try? JSONDocument(Array(line), limits: .journal)))?.root
+        let short = (try? JSONDocument(head, limits: .journal))?.root
+        // The head of an outcome that an earlier version wrote does not say how many replies follow.
+        let isEnough = short.map { $0["type"]?.equals("outcome") != true || $0["replyCount"] != nil } ?? false
+        guard let root = isEnough ? short : (try? JSONDocument(Array(line), limits: .journal))?.root
         else { return nil }
         self = Self.read(root) ?? .other
     }
@@ -76,10 +105,11 @@ enum JournalRecord: Sendable {
     /// The record of the message that this is about; nil for a message itself and for what is about none.
     var subject: UInt64? {
         switch self {
-        case .resolved(let record), .reply(let record), .dropped(let record), .carried(let record),
-            .files(let record):
+        case .resolved(let record), .files(let record), .dropped(let record, _), .carried(let record, _):
             record
-        case .outcome(let record, _): record
+        case .outcome(let outcome): outcome.of
+        case .replyAttempt(let attempt): attempt.of
+        case .reply(let reply): reply.of
         case .attempt(let attempt): attempt.of
         case .finished(let finished): finished.of
         case .message, .checkpoint, .unsynced, .segment, .other: nil
@@ -95,13 +125,14 @@ enum JournalRecord: Sendable {
         if type.equals("segment") { return .segment(at: root.timestamp("at")) }
         guard let of = root.record("of") else { return nil }
         if type.equals("finished") { return .finished(Finished(root, of: of)) }
-        if type.equals("outcome") { return .outcome(of: of, kind: root.messageKind) }
-        if type.equals("reply") { return .reply(of: of) }
+        if type.equals("outcome") { return .outcome(Outcome(root, of: of)) }
+        if type.equals("reply") { return Reply(root, of: of).map { .reply($0) } }
+        if type.equals("replyAttempt") { return ReplyAttempt(root, of: of).map { .replyAttempt($0) } }
         if type.equals("files") { return .files(of: of) }
         if type.equals("resolved") { return .resolved(of: of) }
         if type.equals("attempt") { return Attempt(root, of: of).map { .attempt($0) } }
-        if type.equals("dropped") { return .dropped(of: of) }
-        return type.equals("carried") ? .carried(of: of) : nil
+        if type.equals("dropped") { return .dropped(of: of, reply: root.replyIndex) }
+        return type.equals("carried") ? .carried(of: of, reply: root.replyIndex) : nil
     }
 }
 
@@ -116,8 +147,43 @@ extension JournalRecord.Message {
         at = root.timestamp("at")
         hasReference = root["reference"]?.bool ?? false
         replayOf = root.record("replayOf")
+        retriedReply = root["retriedReply"]?.int.flatMap { $0 >= 0 ? $0 : nil }
         outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         act = root["act"]?.string.flatMap { ReceivedMessage.Act(rawValue: $0) } ?? .writes
+    }
+}
+
+extension JournalRecord.Outcome {
+    fileprivate init(_ root: JSONValue, of record: UInt64) {
+        of = record
+        at = root.timestamp("at")
+        kind = root.messageKind
+        // Earlier versions did not write the count before the replies, which the head of a line leaves out.
+        replies = min(max(0, root["replyCount"]?.int ?? root["replies"]?.elements.count ?? 0), 10_000)
+    }
+}
+
+extension JournalRecord.ReplyAttempt {
+    fileprivate init?(_ root: JSONValue, of record: UInt64) {
+        guard let index = root.replyIndex, let attempt = root["attempt"]?.int else { return nil }
+        of = record
+        self.index = index
+        number = attempt
+        next = root.timestamp("next")
+    }
+}
+
+extension JournalRecord.Reply {
+    fileprivate init?(_ root: JSONValue, of record: UInt64) {
+        guard let index = root.replyIndex, let result = root["result"]?.string else { return nil }
+        of = record
+        self.index = index
+        // What a newer program says counts as an end, so that nothing is sent twice.
+        status = ReplyState.Status(rawValue: result) ?? .dropped
+        httpStatus = root["status"]?.int
+        reason = root["reason"]?.string
+        attempts = root["attempts"]?.int ?? 1
+        at = root.timestamp("at")
     }
 }
 
@@ -149,6 +215,9 @@ extension JSONValue {
     func timestamp(_ name: String) -> Timestamp? {
         self[name]?.string.flatMap { Timestamp(rfc3339: $0) }
     }
+
+    /// The index of a reply among those of its outcome.
+    fileprivate var replyIndex: Int? { self["index"]?.int.flatMap { $0 >= 0 ? $0 : nil } }
 
     fileprivate var messageKind: BusinessMessages.Kind? {
         self["kind"]?.string.flatMap(BusinessMessages.Kind.init(rawValue:))

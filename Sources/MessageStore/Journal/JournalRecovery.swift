@@ -58,7 +58,7 @@ struct JournalRecovery {
         // Numbers that were given up, or are lost, are not given out again.
         for range in reader.abandoned.ranges { state.skip(to: range.upperBound + 1) }
         for loss in reader.losses { state.skip(to: loss.records.upperBound + 1) }
-        damage.judge(reader, openMessages: state.open)
+        damage.judge(reader, openMessages: state.unended)
         for loss in damage.losses {
             logger.error(
                 "journal records are lost",

@@ -139,6 +139,7 @@ extension JournalRecord.Message {
         self.at = at
         self.hasReference = hasReference
         self.replayOf = replayOf
+        retriedReply = nil
         outboundKind = nil
         act = .writes
     }

@@ -3,25 +3,10 @@ import BusinessMessages
 
 /// What the records of a journal add up to, one after the other.
 struct RecoveredJournal: Sendable {
-    /// A message and what became of it.
+    /// A message, its conversation and what became of it.
     struct Recovered: Sendable {
         let conversation: ConversationKey
-        var pending: PendingDelivery
-        /// The kind under which it is in its conversation.
-        var kind: Kind?
-        /// The message that it says once more.
-        var original: MessageID?
-
-        init(_ message: JournalRecord.Message, record: UInt64, at location: RecordLocation) {
-            conversation = message.conversation
-            pending = PendingDelivery(
-                record: record, location: location, awaitsReference: message.hasReference,
-                isReplay: message.replayOf != nil, isOutbound: message.outboundKind != nil,
-                act: message.act, isDecided: message.outboundKind != nil, isRecovered: true)
-            kind = message.outboundKind
-        }
-
-        var lease: Lease { Lease(conversation: conversation, pending: pending) }
+        var state: MessageState
     }
 
     /// The number of the next record to be written.
@@ -33,11 +18,10 @@ struct RecoveredJournal: Sendable {
     private(set) var latestMessageAt: Timestamp?
     /// What each segment is needed for.
     private(set) var ledger = SegmentLedger()
-    /// The messages that are not finished, by their records.
-    private var unfinished: [UInt64: Recovered] = [:]
-    /// The messages that were finished and whose conversation lines may not be on disk, by the record that
-    /// says so.
-    private var unsynced: [UInt64: Recovered] = [:]
+    /// The messages that something is left to do for: a delivery, a reply, or a line that may not be on disk.
+    private var open: [UInt64: Recovered] = [:]
+    /// The messages with lines that may not be on disk, by the records that ended their deliveries or replies.
+    private var unsynced: [UInt64: UInt64] = [:]
 
     /// Adds up the records of a store with this configuration.
     init(_ configuration: StoreConfiguration) {
@@ -46,19 +30,23 @@ struct RecoveredJournal: Sendable {
             maximumCount: configuration.maximumRememberedMessages)
     }
 
-    /// The messages that are not finished.
-    var open: [Recovered] { Array(unfinished.values) }
+    /// The messages whose delivery has not ended, in the order of their records.
+    var undelivered: [Recovered] {
+        open.values.filter { !$0.state.isDelivered }.sorted { $0.state.record < $1.state.record }
+    }
 
-    /// The deliveries that are not finished, in the order of their records.
-    var deliveries: [Lease] {
-        unfinished.values.map(\.lease).sorted { $0.pending.record < $1.pending.record }
+    /// The messages with a delivery or a reply that has not ended.
+    var unended: [Recovered] { open.values.filter { !$0.state.isDelivered || $0.state.hasQueuedReply } }
+
+    /// The messages with replies that have not ended, in the order in which those were decided.
+    var withQueuedReplies: [Recovered] {
+        open.values.filter { $0.state.hasQueuedReply }
+            .sorted { ($0.state.decision?.record ?? 0) < ($1.state.decision?.record ?? 0) }
     }
 
     /// The messages whose conversation lines may be missing, in the order of their records.
     var unwritten: [Recovered] {
-        (Array(unsynced.values) + unfinished.values.filter(\.pending.isDecided))
-            .filter { $0.kind != nil }
-            .sorted { $0.pending.record < $1.pending.record }
+        open.values.filter { $0.state.kind != nil }.sorted { $0.state.record < $1.state.record }
     }
 
     /// Goes past numbers that must not be given out.
@@ -71,19 +59,16 @@ struct RecoveredJournal: Sendable {
         case .message(let message): add(message, record: number, at: location)
         case .checkpoint(let through): applyCheckpoint(through)
         case .unsynced: isUnsynced = true
-        case .resolved(let message):
-            unfinished[message]?.pending.awaitsReference = false
-            unfinished[message]?.pending.related.append(location)
-        case .outcome(let message, let kind):
-            unfinished[message]?.pending.isDecided = true
-            unfinished[message]?.pending.related.append(location)
-            unfinished[message]?.kind = kind
-        case .reply(let message), .files(let message): unfinished[message]?.pending.related.append(location)
-        case .attempt(let attempt): unfinished[attempt.of]?.pending.note(attempt)
-        case .finished(let finished): finish(finished, by: number)
-        case .dropped(let message): ledger.noteDecision(about: message)
-        case .carried(let message): ledger.noteCarried(message, in: location.segment)
         case .segment(let at): ledger.begin(location.segment, at: at)
+        case .dropped(let message, let reply): ledger.recordDecision(about: DeadLetter(message, reply: reply))
+        case .carried(let message, let reply):
+            ledger.recordCarried(DeadLetter(message, reply: reply), in: location.segment)
+        case .resolved(let of), .files(let of): open[of]?.state.apply(record, number: number, at: location)
+        case .attempt(let attempt): open[attempt.of]?.state.apply(record, number: number, at: location)
+        case .replyAttempt(let attempt): open[attempt.of]?.state.apply(record, number: number, at: location)
+        case .outcome(let outcome): decide(outcome, record, number: number, at: location)
+        case .reply(let reply): end(reply, record, number: number, at: location)
+        case .finished(let finished): end(finished, record, number: number, at: location)
         case .other: break
         }
     }
@@ -91,12 +76,12 @@ struct RecoveredJournal: Sendable {
     /// Counts a crash for those of the deliveries that were not decided; returns the records that say so.
     mutating func countCrashes(of deliveries: Set<UInt64>) -> [JournalEntry] {
         deliveries.sorted().compactMap { record in
-            guard var found = unfinished[record], !found.pending.isDecided else { return nil }
-            found.pending.attempt += 1
-            found.pending.crashes = UInt8(clamping: Int(found.pending.crashes) + 1)
-            unfinished[record] = found
-            let body = JournalBody.crashedAttempt(of: record, Int(found.pending.attempt), at: .now())
-            return JournalEntry(body: body, waiter: .nobody)
+            guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
+            let attempt = JournalRecord.Attempt(
+                of: record, number: Int(found.attempt) + 1, isCrash: true, isParked: false, next: nil)
+            open[record]?.state.apply(.attempt(attempt), number: 0, at: found.location)
+            return JournalEntry(
+                body: JournalBody.crashedAttempt(of: record, attempt.number, at: .now()), waiter: .nobody)
         }
     }
 
@@ -109,40 +94,65 @@ struct RecoveredJournal: Sendable {
         // Of two with an identity the first counts. But one that came when the first was forgotten was taken for
         // another message, and acknowledged.
         if let replayed = message.replayOf {
-            ledger.noteDecision(about: replayed)
-        } else if let first = index.recover(message.key, record: record, at: at), unfinished[first] != nil {
+            ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
+        } else if let first = index.recover(message.key, record: record, at: at), isUnended(first) {
             return
         }
-        ledger.noteMessage(in: location.segment)
-        unfinished[record] = Recovered(message, record: record, at: location)
+        ledger.recordOpen(1, in: location.segment)
+        open[record] = Recovered(
+            conversation: message.conversation, state: MessageState(message, record: record, at: location))
     }
 
-    private mutating func finish(_ finished: JournalRecord.Finished, by record: UInt64) {
-        guard var message = unfinished.removeValue(forKey: finished.of) else { return }
-        message.kind = finished.kind ?? message.kind
-        message.original = finished.original
-        unsynced[record] = message
-        ledger.note(
-            EndedDelivery(
-                record: finished.of, segment: message.pending.location.segment,
-                isDeadLetter: finished.result.isDeadLetter), by: record)
+    private func isUnended(_ record: UInt64) -> Bool {
+        open[record].map { !$0.state.isDelivered || $0.state.hasQueuedReply } ?? false
+    }
+
+    private mutating func decide(
+        _ outcome: JournalRecord.Outcome, _ record: JournalRecord, number: UInt64, at location: RecordLocation
+    ) {
+        guard let state = open[outcome.of]?.state, !state.isDecided else { return }
+        open[outcome.of]?.state.apply(record, number: number, at: location)
+        // In the message's own segment: without the message the outcome means nothing.
+        ledger.recordOpen(outcome.replies, in: state.location.segment)
+    }
+
+    private mutating func end(
+        _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
+    ) {
+        guard let state = open[reply.of]?.state, state.isQueued(reply.index) else { return }
+        open[reply.of]?.state.apply(record, number: number, at: location)
+        unsynced[number] = reply.of
+        let letter = reply.status.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
+        ledger.recordEnd(in: state.location.segment, deadLetter: letter, by: number)
+    }
+
+    private mutating func end(
+        _ finished: JournalRecord.Finished, _ record: JournalRecord, number: UInt64,
+        at location: RecordLocation
+    ) {
+        guard let before = open[finished.of]?.state, before.end == nil else { return }
+        open[finished.of]?.state.apply(record, number: number, at: location)
+        unsynced[number] = finished.of
+        // What the business sends of its own accord has no delivery: its reply is counted.
+        if before.outboundKind == nil {
+            let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
+            ledger.recordEnd(in: before.location.segment, deadLetter: letter, by: number)
+        }
+        // Earlier versions ended replies together with their delivery.
+        guard let after = open[finished.of]?.state else { return }
+        for index in after.replies.indices where before.isQueued(index) && !after.isQueued(index) {
+            ledger.recordEnd(
+                in: after.location.segment, deadLetter: DeadLetter(finished.of, reply: index), by: number)
+        }
     }
 
     private mutating func applyCheckpoint(_ through: UInt64) {
         isUnsynced = false
-        ledger.noteCheckpoint(through: through)
-        unsynced = unsynced.filter { $0.key > through }
-    }
-}
-
-extension PendingDelivery {
-    /// Takes in a record of type attempt.
-    fileprivate mutating func note(_ attempt: JournalRecord.Attempt) {
-        self.attempt = Int32(clamping: attempt.number)
-        if attempt.isCrash { crashes = UInt8(clamping: Int(crashes) + 1) }
-        if attempt.isParked {
-            isParked = true
-            due = attempt.next
+        ledger.recordCheckpoint(through: through)
+        for (end, message) in unsynced where end <= through {
+            unsynced[end] = nil
+            guard let state = open[message]?.state, state.isDelivered, !state.hasQueuedReply else { continue }
+            if state.lastEnd <= through { open[message] = nil }
         }
     }
 }

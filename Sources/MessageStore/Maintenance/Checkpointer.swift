@@ -37,12 +37,15 @@ final class Checkpointer: Sendable {
     private let syncer: ConversationSyncer
     private let journal: Journal
     private let recovery: ConversationRecovery
+    private let unwrittenLines: UnwrittenLines
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, conversations: ConversationPartitions,
-        syncer: ConversationSyncer, journal: Journal, recovery: ConversationRecovery, logger: Logger
+        syncer: ConversationSyncer, journal: Journal, recovery: ConversationRecovery,
+        unwrittenLines: UnwrittenLines, logger: Logger
     ) {
+        self.unwrittenLines = unwrittenLines
         interval = configuration.checkpointInterval
         syncInterval = configuration.conversationSyncInterval
         state = Mutex(State(recovery: (.now, interval)))
@@ -165,7 +168,7 @@ final class Checkpointer: Sendable {
         let isEarly = state.withLock { remaining($0) > .zero }
         if isEarly, !isLast, conversations.hasUnsynced { return noteWrite() }
         // A delivery's lines are written before its finished record, so those of all records up to here are.
-        let through = journal.lastRecord
+        let through = unwrittenLines.checkpoint(through: journal.lastRecord)
         guard state.withLock({ $0.isTrusted }) else { return }
         do {
             switch isLast ? try await syncer.finish() : try await syncer.run() {
@@ -174,7 +177,8 @@ final class Checkpointer: Sendable {
             case .stopped: return
             }
             try journal.append(
-                JournalBody.checkpoint(through: through, at: .now()), for: .checkpoint(through: through))
+                JournalBody.checkpoint(through: through, at: .now()), for: .nobody,
+                effect: .checkpoint(through: through))
             state.withLock { $0.recovery = (.now, interval) }
         } catch StoreError.closed {
             return

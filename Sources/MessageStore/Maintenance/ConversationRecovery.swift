@@ -18,11 +18,11 @@ struct ConversationRecovery: Sendable {
     /// forbids to write is set aside with an alarm.
     ///
     /// Reads the whole journal, on a queue. Throws a ``StoreError``; what can be written anew is by
-    /// then, unless the disk takes nothing.
+    /// then, unless disk write failed.
     func run() async throws {
         let checkpoint = accounts.withLedger { $0.checkpoint }
         // Before the journal is read, so that who finishes meanwhile is in one of the two: see ``Store/finish``.
-        let underWay = scheduler.withQueues { $0.recorded }
+        let underWay = scheduler.recorded
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
         try await withCheckedThrowingContinuation { continuation in
@@ -33,16 +33,16 @@ struct ConversationRecovery: Sendable {
     }
 
     private func writeAnew(_ underWay: [Lease], finishedAfter checkpoint: UInt64) throws(StoreError) {
-        var journalled: [ConversationName: [RecoveredJournal.Recovered]] = [:]
-        var messages = OpenMessages()
+        var journalled: [ConversationName: [JournalledLine]] = [:]
+        var fold = LineFold()
         try files.forEachRecord { record, number, location throws(StoreError) in
-            guard let message = messages.apply(record, number: number, at: location), number > checkpoint
+            guard let line = fold.apply(record, number: number, at: location), number > checkpoint
             else { return }
-            journalled[conversations.name(of: message.conversation), default: []].append(message)
+            journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
         // An earlier life may have written their lines, or meant to.
-        for message in messages.decided {
-            journalled[conversations.name(of: message.conversation), default: []].append(message)
+        for line in fold.openLines {
+            journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
         let open = Dictionary(grouping: underWay) { conversations.name(of: $0.conversation) }
         let dirty = conversations.all.reduce(into: Set()) {
@@ -53,7 +53,7 @@ struct ConversationRecovery: Sendable {
             let partition = conversations.partition(of: name)
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
-                for message in journalled[name] ?? [] { entries += try message.entries(from: reader) }
+                for line in journalled[name] ?? [] { entries += try line.entries(from: reader) }
                 for lease in open[name] ?? [] { entries += try lease.entries(from: reader) }
                 if entries.isEmpty, !dirty.contains(name) { continue }
                 try partition.reconcile(name, with: entries, isSynced: false)
@@ -78,9 +78,9 @@ struct ConversationRecovery: Sendable {
 extension Lease {
     /// The lines that it has in its conversation by now.
     func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
-        guard let kind = pending.recordedKind else { return [] }
-        return try DeliveryRecords(pending, from: reader).entries(
-            record: pending.record, kind: kind, conversation: conversation,
-            repeating: pending.recordedOriginal)
+        guard let kind = pending.recording.kind, !pending.isReplay else { return [] }
+        return try MessageRecords(pending.location, pending.related, from: reader)
+            .inboundEntries(
+                of: conversation, record: pending.record, kind: kind, repeating: pending.recording.original)
     }
 }

@@ -114,18 +114,32 @@ final class Retention: Sendable {
     }
 
     /// Writes dead letters to the current segment, and what was decided about them meanwhile.
-    private func carry(_ records: [UInt64]) async throws {
-        if records.isEmpty { return }
+    private func carry(_ letters: [DeadLetter]) async throws {
+        if letters.isEmpty { return }
+        let records = letters.filter { $0.reply == nil }.map(\.record)
         for event in try await files.eventsOnQueue(records) where event.isDeadLetter {
-            let written = try await journal.append(JournalBody.carried(event))
-            let isOne = accounts.withLedger { ledger in
-                let isOne = ledger.deadLetters[event.record] != nil
-                ledger.begin(written.location.segment, at: nil)
-                if isOne { ledger.noteCarried(event.record, in: written.location.segment) }
-                return isOne
-            }
-            // Retried or dropped before this copy of it was written: that must stand behind the copy as well.
-            if !isOne { _ = try await journal.append(JournalBody.dropped(of: event.record, at: .now())) }
+            try await carry(DeadLetter(event.record, reply: nil), JournalBody.carried(event))
+        }
+        let replies = letters.compactMap { letter in
+            letter.reply.map { ReplyID(record: letter.record, index: $0) }
+        }
+        for reply in try await files.repliesOnQueue(replies) where reply.isDeadLetter {
+            try await carry(DeadLetter(reply.id.record, reply: reply.id.index), JournalBody.carried(reply))
+        }
+    }
+
+    private func carry(_ letter: DeadLetter, _ body: [UInt8]) async throws {
+        let written = try await journal.append(body)
+        let isOne = accounts.withLedger { ledger in
+            let isOne = ledger.deadLetters[letter] != nil
+            ledger.begin(written.location.segment, at: nil)
+            if isOne { ledger.recordCarried(letter, in: written.location.segment) }
+            return isOne
+        }
+        // Retried or dropped before this copy of it was written: that must stand behind the copy as well.
+        if !isOne {
+            _ = try await journal.append(
+                JournalBody.dropped(of: letter.record, reply: letter.reply, at: .now()))
         }
     }
 

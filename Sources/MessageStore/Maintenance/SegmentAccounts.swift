@@ -25,25 +25,17 @@ final class SegmentAccounts: Sendable {
         ledger.withLock { ledger in
             for (entry, record) in zip(entries, records) {
                 ledger.begin(record.location.segment, at: nil)
-                switch entry.waiter {
-                case .sender:
+                switch entry.effect {
+                case .message:
                     ledger.begin(record.location.segment, at: now)
-                    ledger.noteMessage(in: record.location.segment)
-                case .ended(let ended): ledger.note(ended, by: record.number)
-                case .checkpoint(let through): ledger.noteCheckpoint(through: through)
-                case .task, .tasks, .same, .nobody: break
+                    ledger.recordOpen(1, in: record.location.segment)
+                case .replies(let count, let segment): ledger.recordOpen(count, in: segment)
+                case .end(let segment, let letter):
+                    ledger.recordEnd(in: segment, deadLetter: letter, by: record.number)
+                case .decision(let letter): ledger.recordDecision(about: letter)
+                case .checkpoint(let through): ledger.recordCheckpoint(through: through)
+                case nil: break
                 }
-            }
-        }
-    }
-
-    /// Notes messages that are handed over again.
-    func noteMessages(in segments: [UInt64]) {
-        let now = now
-        ledger.withLock { ledger in
-            for segment in segments {
-                ledger.begin(segment, at: now)
-                ledger.noteMessage(in: segment)
             }
         }
     }
@@ -52,7 +44,4 @@ final class SegmentAccounts: Sendable {
     func withLedger<Result: Sendable>(_ body: (inout SegmentLedger) -> Result) -> Result {
         ledger.withLock { body(&$0) }
     }
-
-    /// Notes that a dead letter is none any more.
-    func noteDecision(about record: UInt64) { ledger.withLock { $0.noteDecision(about: record) } }
 }

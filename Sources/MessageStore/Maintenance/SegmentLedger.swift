@@ -11,9 +11,9 @@ struct SegmentLedger: Sendable {
         let first: UInt64
         /// When something was last written to it that must be remembered, or to one before it.
         var newest: Timestamp
-        /// How many of its messages are not finished.
-        var unfinished = 0
-        /// The last of the records by which its messages were finished.
+        /// How many deliveries and replies of its messages have not ended.
+        var open = 0
+        /// The last of the records that ended one of them.
         var lastEnd: UInt64 = 0
     }
 
@@ -22,7 +22,7 @@ struct SegmentLedger: Sendable {
     /// How far conversations are on disk.
     private(set) var checkpoint: UInt64 = 0
     /// The segment of each dead letter that nobody has decided about.
-    private(set) var deadLetters: [UInt64: UInt64] = [:]
+    private(set) var deadLetters: [DeadLetter: UInt64] = [:]
 
     /// Notes a segment, and that something was written to it.
     mutating func begin(_ segment: UInt64, at: Timestamp?) {
@@ -40,38 +40,38 @@ struct SegmentLedger: Sendable {
         for index in segments.indices { segments[index].newest = min(segments[index].newest, now) }
     }
 
-    /// Notes a message that must be finished.
-    mutating func noteMessage(in segment: UInt64) {
+    /// Counts deliveries or replies of messages in a segment that must come to an end.
+    mutating func recordOpen(_ count: Int, in segment: UInt64) {
         guard let index = index(of: segment) else { return }
-        segments[index].unfinished += 1
+        segments[index].open += count
     }
 
-    /// Notes the end of a message that was noted.
-    mutating func note(_ ended: EndedDelivery, by record: UInt64) {
-        guard let index = index(of: ended.segment) else { return }
-        segments[index].unfinished -= 1
+    /// Counts the end of one of them, by the record that says so.
+    mutating func recordEnd(in segment: UInt64, deadLetter: DeadLetter?, by record: UInt64) {
+        guard let index = index(of: segment) else { return }
+        segments[index].open -= 1
         segments[index].lastEnd = max(segments[index].lastEnd, record)
-        if ended.isDeadLetter { deadLetters[ended.record] = ended.segment }
+        if let deadLetter { deadLetters[deadLetter] = segment }
     }
 
-    /// Notes that a dead letter is none any more.
-    mutating func noteDecision(about record: UInt64) { deadLetters[record] = nil }
+    /// Removes a dead letter that was retried or dropped.
+    mutating func recordDecision(about letter: DeadLetter) { deadLetters[letter] = nil }
 
-    /// Notes that a dead letter stands in a later segment as well; whether it was one still.
+    /// Moves a dead letter to the segment that has a copy of it; whether it was one still.
     @discardableResult
-    mutating func noteCarried(_ record: UInt64, in segment: UInt64) -> Bool {
-        deadLetters.updateValue(segment, forKey: record) != nil
+    mutating func recordCarried(_ letter: DeadLetter, in segment: UInt64) -> Bool {
+        deadLetters.updateValue(segment, forKey: letter) != nil
     }
 
-    /// Notes how far conversations are on disk.
-    mutating func noteCheckpoint(through record: UInt64) { checkpoint = max(checkpoint, record) }
+    /// Records how far conversations are on disk.
+    mutating func recordCheckpoint(through record: UInt64) { checkpoint = max(checkpoint, record) }
 
     /// The oldest segments that nothing needs, dead letters aside; never the last, which knows the next number.
     ///
     /// All in them is finished, its conversations are on disk, and it is older than the window.
     func expired(at now: Timestamp, window: Duration) -> ArraySlice<Segment> {
         segments.dropLast().prefix { segment in
-            segment.unfinished == 0 && segment.lastEnd <= checkpoint
+            segment.open == 0 && segment.lastEnd <= checkpoint
                 && segment.newest.advanced(by: window) < now
         }
     }
@@ -79,12 +79,12 @@ struct SegmentLedger: Sendable {
     /// Whether nothing but a checkpoint is missing for the oldest segment to go.
     func awaitsCheckpoint(at now: Timestamp, window: Duration) -> Bool {
         guard let oldest = segments.dropLast().first else { return false }
-        return oldest.unfinished == 0 && oldest.lastEnd > checkpoint
+        return oldest.open == 0 && oldest.lastEnd > checkpoint
             && oldest.newest.advanced(by: window) < now
     }
 
     /// The dead letters in these segments, in the order of their records.
-    func deadLetters(in expired: ArraySlice<Segment>) -> [UInt64] {
+    func deadLetters(in expired: ArraySlice<Segment>) -> [DeadLetter] {
         guard let last = expired.last else { return [] }
         return deadLetters.filter { $0.value <= last.first }.map(\.key).sorted()
     }
@@ -103,10 +103,18 @@ struct SegmentLedger: Sendable {
     }
 }
 
-/// A delivery that came to an end.
-struct EndedDelivery: Sendable {
+/// The name of a dead letter: an event, or one of its replies.
+struct DeadLetter: Hashable, Comparable, Sendable {
     let record: UInt64
-    /// The segment of the message's record.
-    let segment: UInt64
-    let isDeadLetter: Bool
+    /// The reply's index; nil for the event itself.
+    let reply: Int?
+
+    init(_ record: UInt64, reply: Int?) {
+        self.record = record
+        self.reply = reply
+    }
+
+    static func < (left: DeadLetter, right: DeadLetter) -> Bool {
+        (left.record, left.reply ?? -1) < (right.record, right.reply ?? -1)
+    }
 }

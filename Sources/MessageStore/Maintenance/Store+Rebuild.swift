@@ -72,12 +72,12 @@ extension Store {
         }
         var rebuilt = Rebuilt()
         var damaged: [String: [ConversationEntry]] = [:]
-        var messages = OpenMessages()
+        var fold = LineFold()
         // Before the journal is read, so that who finishes meanwhile is in one of the two.
-        let underWay = scheduler.withQueues { $0.recorded }
+        let underWay = scheduler.recorded
         try files.forEachRecord { record, number, location throws(StoreError) in
-            guard let message = messages.apply(record, number: number, at: location) else { return }
-            for entry in try message.entries(from: reader) {
+            guard let line = fold.apply(record, number: number, at: location) else { return }
+            for entry in try line.entries(from: reader) {
                 let path = ConversationPath.file(entry.conversation)
                 if refused.contains(path) { continue }
                 let result = try leavingRefused { () throws(StoreError) in

@@ -25,7 +25,7 @@ extension Store {
             try self.keepDamaged(repair)
             if !repair.lostRecords.isEmpty { try await self.journal.abandon(repair.lostRecords) }
             for lease in self.held.release() {
-                _ = self.scheduler.giveBack(lease.pending.record, of: lease.conversation)
+                _ = self.scheduler.release(lease.pending.record, of: lease.conversation)
             }
             self.logger.notice(
                 "the journal was repaired",

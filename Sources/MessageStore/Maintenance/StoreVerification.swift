@@ -75,7 +75,7 @@ package struct StoreVerification: Sendable {
         }
         let reader = SegmentReader(directory: data.journal)
         var expected = ExpectedLines()
-        var messages = OpenMessages()
+        var fold = LineFold()
         var last: UInt64 = 0
         var journal = try JournalReader(data.journal)
         var seen: Set<UInt64> = []
@@ -84,8 +84,8 @@ package struct StoreVerification: Sendable {
             seen.insert(location.segment)
             last = max(last, number)
             if case .checkpoint(let through) = record { expected.noteCheckpoint(through: through) }
-            if let message = messages.apply(record, number: number, at: location) {
-                for entry in try message.entries(from: reader) {
+            if let line = fold.apply(record, number: number, at: location) {
+                for entry in try line.entries(from: reader) {
                     expected.insert(entry, finishedBy: number)
                 }
             }

@@ -136,6 +136,14 @@ struct OutboxQueue: Sendable {
         return lease(id)
     }
 
+    /// Leases the entry with this identity wherever it stands; nil when it is leased or has left.
+    mutating func lease(id: ReplyID) -> Entry? {
+        guard let node = nodes[id], !node.isLeased else { return nil }
+        let entry = lease(id)
+        advance(node.entry.conversation)
+        return entry
+    }
+
     /// Leases an entry that was decided longer ago than `lifetime`; to be called until it returns nil.
     ///
     /// An entry that is being sent is left to its end.

@@ -52,6 +52,16 @@ struct Conversations: AsyncParsableCommand {
                 StandardStream.output.write(
                     options.json ? ConversationRendering.json(line) : ConversationRendering.text(line))
             }
+            // They have no line until they have ended.
+            try options.journal().forEachReply(
+                where: {
+                    $0.status == .queued && $0.customer == summary.customer && $0.business == summary.business
+                },
+                {
+                    StandardStream.output.write(
+                        options.json
+                            ? ReplyRendering.conversationJSON($0) : ReplyRendering.conversationText($0))
+                })
         }
 
         private func chosen() throws -> ConversationFiles.Summary? {

@@ -1,12 +1,15 @@
 import ArgumentParser
 import BalloonPOSIX
+import BusinessMessages
+import MessageServer
 import MessageStore
 
-/// `balloon deadletters …`: messages that no handler took, until somebody decides about them.
+/// `balloon deadletters …`: messages that no handler took and replies that were not sent, until somebody decides about them.
 struct DeadLetters: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deadletters",
-        abstract: "List, show, retry and drop the messages that no handler took.",
+        abstract:
+            "List, show, retry and drop the messages that no handler took, and the replies that were not sent.",
         subcommands: [List.self, Show.self, Retry.self, Drop.self])
 
     /// `balloon deadletters list`.
@@ -18,9 +21,9 @@ struct DeadLetters: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            try options.journal().forEach(
-                where: { $0.isDeadLetter && filter.admits($0) },
-                options.write)
+            let journal = try options.journal()
+            try journal.forEach(where: { $0.isDeadLetter && filter.admits($0) }, options.write)
+            try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }, options.write)
         }
     }
 
@@ -29,15 +32,23 @@ struct DeadLetters: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a dead letter as JSON, without secrets, and why it is one.")
 
-        @Argument(help: "The message's record, as the list shows it.")
-        var record: UInt64
+        @Argument(help: "The message's record, or the reply's name, as the list shows it: 57, 57.1.")
+        var name: DeadLetterName
 
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            for event in try options.journal().events([record]) {
-                guard event.isDeadLetter else { throw StoreError.notDead(record: record) }
-                StandardStream.output.write(EventRendering.json(event, withMessage: true))
+            switch name {
+            case .event(let record):
+                for event in try options.journal().events([record]) {
+                    guard event.isDeadLetter else { throw StoreError.notDead(record: record) }
+                    StandardStream.output.write(EventRendering.json(event, withMessage: true))
+                }
+            case .reply(let id):
+                for reply in try options.journal().replies([id]) {
+                    guard reply.isDeadLetter else { throw StoreError.notDead(record: id.record) }
+                    StandardStream.output.write(ReplyRendering.json(reply, withMessage: true))
+                }
             }
         }
     }
@@ -45,12 +56,27 @@ struct DeadLetters: AsyncParsableCommand {
     /// `balloon deadletters retry`.
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Hand dead letters to their handlers again.")
+            abstract: "Hand dead letters to their handlers again; send replies again, with the same id.")
 
         @OptionGroup var choice: DeadLetterChoice
+
+        @Option(
+            help: ArgumentHelp(
+                "Send this message instead of the one reply that is named, with a new id.", valueName: "file")
+        )
+        var edit: String?
+
         @OptionGroup var options: ReadingOptions
 
+        func validate() throws {
+            guard edit != nil else { return }
+            guard choice.names.count == 1, case .reply? = choice.names.first else {
+                throw ValidationError("--edit takes the name of one reply: 57.1.")
+            }
+        }
+
         func run() async throws {
+            try await retryReplies()
             var results: [ReplayResult] = []
             var chosen: [JournalEvent] = []
             for event in try choice.events(options) {
@@ -73,6 +99,35 @@ struct DeadLetters: AsyncParsableCommand {
                 )
             }
         }
+
+        private func retryReplies() async throws {
+            let replies = try choice.replies(options)
+            if let other = replies.first(where: { !$0.isDeadLetter && $0.status != .retried }) {
+                throw StoreError.notDead(record: other.id.record)
+            }
+            let chosen = replies.filter(\.isDeadLetter).map(\.id)
+            let records = try await StoreChange.retry(chosen, as: try edited(), data: options.data)
+            let retries = Dictionary(zip(chosen, records)) { first, _ in first }
+            for reply in replies.map(\.id) {
+                let retry = retries[reply]
+                StandardStream.output.write(
+                    options.json
+                        ? ReplyRendering.json(reply, .retried, replay: retry)
+                        : retry.map { "\(reply) is sent again as \($0).1\n" } ?? "\(reply) already retried\n")
+            }
+        }
+
+        /// The message of the file, checked as `balloon send` does it; nil without one.
+        private func edited() throws -> DecidedReply? {
+            guard let edit, case .reply(let name)? = choice.names.first else { return nil }
+            guard let reply = try options.journal().replies([name]).first else { return nil }
+            let request = SendRequest(
+                business: reply.business, customer: reply.customer, message: try CommandFile.json(edit),
+                files: [], wait: .zero)
+            do throws(SendRefusal) { return try request.outbound(id: .random()) } catch {
+                throw CommandFailure.unsendable(error)
+            }
+        }
     }
 
     /// `balloon deadletters drop`.
@@ -84,6 +139,17 @@ struct DeadLetters: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
+            let replies = try choice.replies(options)
+            if let other = replies.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
+                throw StoreError.notDead(record: other.id.record)
+            }
+            try await StoreChange.drop(replies.filter(\.isDeadLetter).map(\.id), data: options.data)
+            for reply in replies {
+                StandardStream.output.write(
+                    options.json
+                        ? ReplyRendering.json(reply.id, .dropped)
+                        : "\(reply.id) \(reply.isDeadLetter ? "is" : "already") dropped\n")
+            }
             let chosen = try choice.events(options)
             if let other = chosen.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.notDead(record: other.record)
@@ -102,8 +168,8 @@ struct DeadLetters: AsyncParsableCommand {
 
 /// Which dead letters something is done about.
 struct DeadLetterChoice: ParsableArguments {
-    @Argument(help: "The messages' records, as the list shows them.")
-    var records: [UInt64] = []
+    @Argument(help: "The messages' records and the replies' names, as the list shows them: 57 57.1.")
+    var names: [DeadLetterName] = []
 
     @Flag(help: "All that the filters admit.")
     var all = false
@@ -111,13 +177,45 @@ struct DeadLetterChoice: ParsableArguments {
     @OptionGroup var filter: EventFilter
 
     func validate() throws {
-        if records.isEmpty != all { throw ValidationError("Name the records, or --all.") }
+        if names.isEmpty != all { throw ValidationError("Name the records, or --all.") }
     }
 
     /// The dead letters that the filters admit; of those that are named also what is none any more, for a repetition.
     func events(_ options: ReadingOptions) throws -> [JournalEvent] {
         let journal = try options.journal()
         if all { return try journal.events { $0.isDeadLetter && filter.admits($0) } }
-        return try journal.events(records).filter { !$0.isDeadLetter || filter.admits($0) }
+        let records = names.compactMap { if case .event(let record) = $0 { record } else { nil } }
+        return try records.isEmpty
+            ? [] : journal.events(records).filter { !$0.isDeadLetter || filter.admits($0) }
+    }
+
+    /// The replies among them; of those that are named also what is no dead letter any more, for a repetition.
+    func replies(_ options: ReadingOptions) throws -> [JournalReply] {
+        let journal = try options.journal()
+        if all {
+            var replies: [JournalReply] = []
+            try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }) { replies.append($0) }
+            return replies
+        }
+        let named = names.compactMap { if case .reply(let reply) = $0 { reply } else { nil } }
+        return try named.isEmpty
+            ? [] : journal.replies(named).filter { !$0.isDeadLetter || filter.admits($0) }
+    }
+}
+
+/// What a dead letter is called: the record of a message, or the name of a reply.
+enum DeadLetterName: ExpressibleByArgument {
+    case event(UInt64)
+    case reply(ReplyID)
+
+    /// Reads `57` or `57.1`.
+    init?(argument: String) {
+        if let record = UInt64(argument) {
+            self = .event(record)
+        } else if let reply = ReplyID(argument) {
+            self = .reply(reply)
+        } else {
+            return nil
+        }
     }
 }

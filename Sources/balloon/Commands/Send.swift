@@ -81,16 +81,16 @@ struct Send: AsyncParsableCommand {
         }
         switch answer.result {
         case .accepted: return
-        case .refused, .failed: throw ExitCode(CommandStatus.failed.rawValue)
+        case .refused, .expired, .dropped, .failed: throw ExitCode(CommandStatus.failed.rawValue)
         case nil: throw ExitCode(CommandStatus.pending.rawValue)
         }
     }
 }
 
 extension SendAnswer {
-    /// `accepted`, `refused (400): …`, `failed: …` or `waiting`.
+    /// `accepted`, `refused (400): …`, `expired: …`, `dropped: …` or `queued`.
     fileprivate var text: String {
-        guard let result else { return "waiting" }
+        guard let result else { return "queued" }
         let status = result.name == "refused" ? result.status.map { " (\($0))" } ?? "" : ""
         return result.name + status + (result.reason.map { ": \($0)" } ?? "")
     }

@@ -3,7 +3,7 @@ import BusinessMessages
 import MessageStore
 
 /// What a business sends of its own accord because somebody asked for it.
-extension DeliveryPipeline {
+extension ReplySender {
     /// Makes a message durable, and waits for its end as long as the request says.
     ///
     /// Throws a `SendRefusal` before anything is written, and a `StoreError` when it cannot be made durable.
@@ -27,15 +27,6 @@ extension DeliveryPipeline {
         return ReceivedMessage(
             business: request.business, customer: request.customer, id: id, message: body,
             outboundKind: outbound.kind, isFromPerson: !request.isAutomatic)
-    }
-
-    /// Sends what waits in one conversation to be sent unasked, as far as nothing else comes before it.
-    func sendOutbound(of business: BusinessID, _ customer: CustomerID) async {
-        await withTaskExecutorPreference(executor) {
-            while let delivery = store.nextOutbound(of: business, customer) {
-                await deliver(outbound: delivery)
-            }
-        }
     }
 }
 

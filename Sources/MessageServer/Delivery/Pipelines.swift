@@ -1,0 +1,57 @@
+import BalloonPOSIX
+import GatewayClient
+import Logging
+import MessageStore
+
+/// The pipelines behind the 200, and the client of Apple's gateway that they share: `record`, `deliver` and `send`.
+struct Pipelines: Sendable {
+    let gateway: GatewayClient
+    let resolver: PayloadResolver
+    let recording: RecordPipeline
+    let deliveries: DeliveryPipeline
+    let sender: ReplySender
+
+    /// Puts together what handles the messages of `store`.
+    ///
+    /// Throws a ``TransportError`` for lack of descriptors.
+    init(
+        _ configuration: ServerConfiguration, store: Store, observer: any StageObserver, logger: Logger
+    ) throws {
+        var settings = GatewayConfiguration(
+            baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
+            downloadHosts: configuration.gateway.downloadHosts)
+        settings.maximumAttachmentBytes = configuration.attachments.maximumBytes
+        gateway = try GatewayClient(
+            configuration: settings,
+            uploads: KnownUploads(path: configuration.dataDirectory + "/uploads.jsonl"), logger: logger)
+        // Handlers get these paths, and may have another working directory.
+        let files = AttachmentFiles(dataDirectory: absolute(configuration.dataDirectory))
+        let replyFiles = ReplyFiles(
+            gateway: gateway, files: files, maximumBytes: configuration.attachments.maximumBytes)
+        resolver = PayloadResolver(
+            store: store, gateway: gateway, observer: observer, logger: logger,
+            concurrency: configuration.limits.referenceConcurrency)
+        recording = RecordPipeline(
+            store: store, observer: observer,
+            recentChoices: RecentChoices(
+                windowMilliseconds: Repetition.windowMilliseconds, after: store.latestRecoveredMessageAt))
+        var deliveries = DeliveryPipeline(
+            store: store,
+            attachments: AttachmentFetcher(
+                gateway: gateway, files: files, logger: logger, deadline: configuration.attachments.deadline,
+                slots: FairSlots(
+                    configuration.attachments.concurrency,
+                    share: configuration.attachments.share(among: configuration.businesses.count))),
+            replyFiles: replyFiles, observer: observer, logger: logger)
+        deliveries.retrySchedule = configuration.retrySchedule
+        self.deliveries = deliveries
+        sender = ReplySender(
+            store: store, gateway: gateway, replyFiles: replyFiles, observer: observer, logger: logger,
+            lifetime: configuration.gateway.replyLifetime)
+    }
+}
+
+private func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let directory = try? ProcessPaths.workingDirectory() else { return path }
+    return directory + "/" + path
+}

@@ -1,0 +1,377 @@
+import BalloonPOSIX
+import BusinessMessages
+import GatewayClient
+import Logging
+import MessageStore
+import Synchronization
+
+/// Sends the queued replies, in the order in which their conversations decided them: stage 11.
+///
+/// ```
+///   outbox ──lease──> closed? ──> upload files ──> check ──> gateway ──┬─ settle: accepted, refused, dropped
+///     ^                                                                ├─ postpone: it is tried again later
+///     └──────────────── release ────────── GatewayHealth <── answer ───┘
+/// ```
+///
+/// The gateway client makes one attempt; all waiting is the outbox's. What an answer says about other replies is
+/// ``GatewayHealth``'s to decide.
+final class ReplySender: Sendable {
+    let store: Store
+    let replyFiles: ReplyFiles
+    /// Who waits for the end of a message that the business sends of its own accord.
+    let outcomes = SendOutcomes()
+    private let gateway: GatewayClient
+    private let observer: any StageObserver
+    private let logger: Logger
+    /// How long after its decision a reply expires.
+    private let lifetime: Duration
+    private let schedule: SendSchedule
+    /// Reads conversations and files, and waits for the disk.
+    private let executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()))
+
+    private struct State {
+        var health = GatewayHealth()
+        /// Replies that met a 401 or 403 and keep their lease until it is known what that was about.
+        var held: [ReplyID: Attempt] = [:]
+        /// When the timer that was set last wakes the sender.
+        var wakesAt: Timestamp?
+    }
+
+    private let state = Mutex(State())
+
+    /// While replies are queued, those that have expired are looked for this often.
+    private static let heartbeat = Duration.seconds(60)
+    /// Typing that was decided longer ago is not shown any more.
+    private static let typingLifetime = Duration.seconds(60)
+
+    init(
+        store: Store, gateway: GatewayClient, replyFiles: ReplyFiles, observer: any StageObserver,
+        logger: Logger, lifetime: Duration = .seconds(72 * 3600), schedule: SendSchedule = SendSchedule()
+    ) {
+        self.store = store
+        self.gateway = gateway
+        self.replyFiles = replyFiles
+        self.observer = observer
+        self.logger = logger
+        self.lifetime = lifetime
+        self.schedule = schedule
+    }
+
+    /// Why replies wait at the moment although they are due; empty when they do not.
+    var pauses: [GatewayHealth.Report] { state.withLock { $0.health.pauses } }
+
+    /// Sends until the store leases no more or the task is cancelled.
+    func run() async {
+        await withTaskExecutorPreference(executor) {
+            await withDiscardingTaskGroup { group in
+                for await _ in store.replyWakeups {
+                    while let entry = store.leaseExpiredReply(after: lifetime) {
+                        group.addTask(executorPreference: executor) { await self.expire(entry) }
+                    }
+                    while let attempt = next() {
+                        group.addTask(executorPreference: executor) { await self.send(attempt) }
+                    }
+                    reportPauses()
+                    setTimer()
+                }
+            }
+        }
+    }
+
+    /// Sends the queued replies of one conversation until none is due, for a program that sends without serving.
+    func sendQueued(of business: BusinessID, _ customer: CustomerID) async {
+        await withTaskExecutorPreference(executor) {
+            while !Task.isCancelled, let entry = store.leaseReply(of: business, customer) {
+                await send(Attempt(entry))
+            }
+        }
+    }
+
+    /// The reply that is tried now; nil when none may be.
+    private func next() -> Attempt? {
+        while true {
+            let now = Timestamp.now()
+            guard case .lease(let selection, let probe) = state.withLock({ $0.health.next(at: now) })
+            else { return nil }
+            if let entry = store.leaseReply(selection) {
+                state.withLock { $0.health.begin(probe) }
+                return Attempt(entry, probe)
+            }
+            guard let probe else { return nil }
+            // Only releases: a reply ends when another one was answered.
+            for action in state.withLock({ $0.health.foundNothing(for: probe, at: now) }) {
+                if case .release(let id) = action { takeHeld(id).map { store.release($0.entry) } }
+            }
+            if probe == .pause { return nil }
+        }
+    }
+
+    /// Makes one attempt to send a reply, then settles or postpones it, or waits to learn what a 401 or 403 was about.
+    func send(_ attempt: Attempt) async {
+        let entry = attempt.entry
+        var stages = DeliveryStages(entry, observer)
+        stages.begin(.reply)
+        let decision = await decision(about: entry)
+        let answer = GatewayHealth.Answer(decision)
+        let actions = state.withLock { $0.health.decide(attempt.facts, answer, at: .now()) }
+        switch decision {
+        case .ended(let result): await settle(entry, result, stages)
+        case .tried(.accepted(let status)): await settle(entry, .accepted(status: status), stages)
+        case .tried(.refused(let status, let reason)):
+            await settle(entry, .refused(status: status, reason: reason), stages)
+        case .tried(.wait(let reason, let atLeast, _)):
+            if entry.reply.kind.isTyping {
+                await settle(entry, .dropped(reason: "typing is tried once: \(reason)"), stages)
+            } else {
+                postpone(entry, atLeast: atLeast, reason, stages)
+            }
+        case .tried(.credentialRefused(let status, _)):
+            stages.end(.givenBack(reason: "the gateway refused with \(status)"))
+        case .tried(.interrupted):
+            store.release(entry)
+            stages.end(.givenBack(reason: "interrupted; it is sent after a restart"))
+        }
+        await perform(actions, after: attempt)
+    }
+
+    /// What one attempt decides; the second one that follows a 401 or 403 has a fresh token.
+    private func decision(about entry: OutboxEntry) async -> Decision {
+        let decision = await tryOnce(entry)
+        let isTyping = entry.reply.kind.isTyping
+        switch decision {
+        case .tried(.credentialRefused) where !isTyping:
+            gateway.renewToken()
+            return await tryOnce(entry)
+        case .tried(.credentialRefused(let status, _)):
+            return .ended(.dropped(reason: "typing is tried once: refused with \(status)"))
+        case .tried, .ended: return decision
+        }
+    }
+
+    private func tryOnce(_ entry: OutboxEntry) async -> Decision {
+        do {
+            if let result = try resultWithoutSending(entry) { return .ended(result) }
+            let message = try await replyFiles.upload(entry.reply.message, for: entry.business)
+            if let reason = reasonNotToSend(message, entry) {
+                return .ended(.refused(status: nil, reason: reason))
+            }
+            return .tried(.accepted(status: try await post(message, entry).status))
+        } catch is ReplyFileMissing {
+            return .ended(.refused(status: nil, reason: fileMissingReason))
+        } catch let error as GatewayError {
+            return .tried(SendDecision(error))
+        } catch is CancellationError {
+            return .tried(.interrupted)
+        } catch {
+            // The disk's trouble, or that of the conversation's file: nothing of it says that the reply must not be sent.
+            return .tried(.wait(reason: "\(error)", atLeast: nil, isOutage: false))
+        }
+    }
+
+    private func post(_ message: [UInt8], _ entry: OutboxEntry) async throws(GatewayError)
+        -> GatewayAcceptance
+    {
+        var options = SendOptions()
+        options.isNotification = entry.reply.kind == .invitation
+        options.isAutomatic = !entry.isFromPerson
+        guard entry.reply.kind == .authentication else {
+            return try await gateway.send(
+                message, id: entry.reply.id, from: entry.business, to: entry.customer, options: options)
+        }
+        return try await gateway.authenticate(
+            message, id: entry.reply.id, from: entry.business, to: entry.customer, options: options)
+    }
+
+    /// Carries out what the answer says about this reply, and about one that waited for it.
+    private func perform(_ actions: [GatewayHealth.Action], after attempt: Attempt) async {
+        for action in actions {
+            switch action {
+            case .hold(let id):
+                state.withLock { $0.held[id] = attempt }
+                // The next one is to be tried now.
+                store.wakeReplySender()
+            case .release(let id): store.release((takeHeld(id) ?? attempt).entry)
+            case .refuse(let id, let status, let reason):
+                let entry = (takeHeld(id) ?? attempt).entry
+                var stages = DeliveryStages(entry, observer)
+                stages.begin(.reply)
+                await settle(entry, .refused(status: status, reason: reason), stages)
+            case .resumed(let business):
+                logger.notice(
+                    "replies are sent again", metadata: business.map { ["business": "\($0.rawValue)"] })
+                store.wakeReplySender()
+            }
+        }
+    }
+
+    private func takeHeld(_ id: ReplyID) -> Attempt? { state.withLock { $0.held.removeValue(forKey: id) } }
+
+    private func postpone(
+        _ entry: OutboxEntry, atLeast: Duration?, _ reason: String, _ stages: DeliveryStages
+    ) {
+        let delay = schedule.delay(
+            afterAttempts: entry.attempts + 1, atLeast: atLeast, random: .random(in: 0...1))
+        stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
+        store.postpone(entry, until: .now().advanced(by: delay))
+    }
+
+    private func expire(_ entry: OutboxEntry) async {
+        var stages = DeliveryStages(entry, observer)
+        stages.begin(.reply)
+        let reason =
+            "not sent within \(lifetime.components.seconds / 3600) hours, in \(entry.attempts) attempts"
+        await settle(entry, .expired(reason: reason), stages)
+    }
+
+    /// Writes the end of a reply, until the journal has it: what the gateway has accepted must not be sent again, but for a
+    /// stop, and then with the same id.
+    private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
+        guard await store.settleUntilDone(entry, result) else {
+            return stages.end(
+                .givenBack(reason: "its end was not recorded; it is sent again after a restart"))
+        }
+        outcomes.settle(entry.reply.id, result)
+        switch result {
+        case .accepted: stages.end(.done)
+        case .refused(let status, let reason):
+            stages.end(status.map { .refused(status: $0, reason: reason) } ?? .failed(reason: reason))
+        case .expired(let reason), .dropped(let reason), .failed(let reason):
+            stages.end(.failed(reason: reason))
+        }
+    }
+
+    private func reportPauses() {
+        for pause in state.withLock({ $0.health.reports(at: .now()) }) {
+            logger.error(
+                "replies are not sent; one is tried from time to time",
+                metadata: [
+                    "business": "\(pause.business?.rawValue ?? "all")", "reason": "\(pause.cause)",
+                    "since": "\(pause.since.rfc3339)", "queued": "\(store.queuedReplyCount)",
+                ])
+        }
+    }
+
+    /// Has the sender woken when something must be looked at although no reply comes or ends.
+    private func setTimer() {
+        let now = Timestamp.now()
+        let wakesAt = state.withLock { state -> Timestamp? in
+            var next = state.health.nextLook
+            if store.queuedReplyCount > 0 {
+                let heartbeat = now.advanced(by: Self.heartbeat)
+                next = min(next ?? heartbeat, heartbeat)
+            }
+            guard let next else { return nil }
+            if let set = state.wakesAt, set > now, set <= next { return nil }
+            state.wakesAt = next
+            return next
+        }
+        if let wakesAt { store.wakeReplySender(at: wakesAt) }
+    }
+}
+
+extension ReplySender {
+    /// A leased reply, and what trying it is to find out.
+    struct Attempt: Sendable {
+        let entry: OutboxEntry
+        let facts: GatewayHealth.Attempt
+
+        init(_ entry: OutboxEntry, _ probe: GatewayHealth.Probe? = nil) {
+            self.entry = entry
+            facts = GatewayHealth.Attempt(
+                id: entry.id, business: entry.business, customer: entry.customer, begunAt: .now(),
+                probe: probe)
+        }
+    }
+
+    /// What an attempt decides about a reply.
+    fileprivate enum Decision: Sendable {
+        /// It ended without the message having been sent.
+        case ended(ReplyResult)
+        /// The gateway, or the network, said so.
+        case tried(SendDecision)
+    }
+
+    /// How a reply ends without an attempt, because the conversation was closed or typing is long over; nil when it can be
+    /// sent.
+    private func resultWithoutSending(_ entry: OutboxEntry) throws -> ReplyResult? {
+        if entry.reply.kind.isTyping, entry.decidedAt.advanced(by: Self.typingLifetime) < .now() {
+            return .dropped(reason: typingOverReason)
+        }
+        return try isClosed(entry) ? .dropped(reason: closedReason) : nil
+    }
+
+    /// Whether the customer closed the conversation and has not written since.
+    private func isClosed(_ entry: OutboxEntry) throws -> Bool {
+        switch entry.closure {
+        case .open: return false
+        case .closed: return true
+        case .unknown: break
+        }
+        var maximum = 50
+        while true {
+            let lines = try store.recentLines(of: entry.business, entry.customer, maximum: maximum)
+            if let last = lines.last(where: { $0.direction == .inbound && !$0.kind.isTyping }) {
+                return last.kind == .close
+            }
+            // Each message that was not sent has a line too, so that a close can be any number of them away.
+            guard lines.count >= maximum else { return false }
+            maximum *= 4
+        }
+    }
+
+    /// The first rule that a reply breaks, which Apple would answer with a 400 that names none; nil when it may go.
+    ///
+    /// What stood in the message is left out: it may be the customer's own words.
+    private func reasonNotToSend(_ message: [UInt8], _ entry: OutboxEntry) -> String? {
+        let capabilities = entry.capabilityList.map { Capabilities(parsing: $0) }
+        let problems = OutboundMessage.problems(inJSON: message, needsEnvelope: true, for: capabilities)
+        guard let problem = problems.first(where: { $0.severity == .error }) else { return nil }
+        return
+            "not sent: it breaks the rule \(problem.rule) at \(problem.pointer.isEmpty ? "/" : problem.pointer)"
+    }
+}
+
+extension Store {
+    /// Writes how a reply ended until that succeeds; false when the store stops: after a restart it may be sent once more.
+    fileprivate func settleUntilDone(_ entry: OutboxEntry, _ result: ReplyResult) async -> Bool {
+        var pause = Duration.milliseconds(100)
+        var failures = 0
+        while true {
+            do {
+                try await settle(entry, result, leavesLine: failures >= 5)
+                return true
+            } catch {
+                guard let error = error as? StoreError, error.disposition != .stop else { return false }
+                // A full disk is waited for, however long that takes.
+                if error.disposition != .retryLater { failures += 1 }
+                guard await self.pause(for: pause) else { return false }
+                pause = min(pause * 2, .seconds(10))
+            }
+        }
+    }
+}
+
+/// Why nothing was sent, in the conversation's line.
+private let closedReason = "not sent: the customer has closed the conversation and not written since"
+private let fileMissingReason = "not sent: a file that goes with it is no longer kept"
+private let typingOverReason = "not sent: typing is shown for a minute at most"
+
+extension GatewayHealth.Answer {
+    /// What an attempt says of the gateway.
+    fileprivate init(_ decision: ReplySender.Decision) {
+        self =
+            switch decision {
+            case .tried(.accepted): .accepted
+            case .tried(.credentialRefused(let status, let reason)):
+                .credentialRefused(status: status, reason: reason)
+            case .tried(.wait(let reason, let atLeast, isOutage: true)):
+                .outage(reason: reason, retryAfter: atLeast)
+            case .tried(.refused(.some, _)): .messageRefused
+            case .tried(.refused), .tried(.wait), .tried(.interrupted), .ended: .unsent
+            }
+    }
+}
+
+extension Kind {
+    fileprivate var isTyping: Bool { self == .typingStart || self == .typingEnd }
+}

@@ -1,0 +1,101 @@
+import BusinessMessages
+
+/// The conversation lines that the journal's records vouch for, found while it is read in order.
+struct LineFold {
+    private var open: [UInt64: RecoveredJournal.Recovered] = [:]
+
+    /// Takes in a record; returns the line that it completes.
+    mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation)
+        -> JournalledLine?
+    {
+        if case .message(let message) = record {
+            open[number] = RecoveredJournal.Recovered(
+                conversation: message.conversation, state: MessageState(message, record: number, at: location)
+            )
+            return nil
+        }
+        guard let subject = record.subject, let index = open.index(forKey: subject) else { return nil }
+        open.values[index].state.apply(record, number: number, at: location)
+        let message = open.values[index]
+        if message.state.isDelivered, !message.state.hasQueuedReply { open.remove(at: index) }
+        switch record {
+        case .finished: return message.inboundLine
+        case .reply(let reply): return message.line(ofReply: reply.index)
+        default: return nil
+        }
+    }
+
+    /// The lines of messages that something is left to do for, as far as they are known: an earlier life may have written
+    /// them, or meant to.
+    var openLines: [JournalledLine] {
+        open.values.sorted { $0.state.record < $1.state.record }.flatMap(\.lines)
+    }
+}
+
+/// A conversation line that the journal vouches for.
+struct JournalledLine: Sendable {
+    let conversation: ConversationKey
+    let state: MessageState
+    /// The reply's index; nil for the line of the message itself.
+    let reply: Int?
+
+    /// The line, and the one that tells of its attachments; none when its message was never recorded in the conversation.
+    func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
+        guard let reply else { return try inboundEntries(from: reader) }
+        let journalled = try JournalReply(state, index: reply, from: reader)
+        guard let result = state.replies[reply].result, let end = state.replies[reply].end else { return [] }
+        return [
+            ConversationEntry(
+                conversation: conversation, record: state.record, at: end.at, id: journalled.messageID,
+                kind: journalled.kind, message: journalled.message, result: result)
+        ]
+    }
+
+    private func inboundEntries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
+        guard let kind = state.kind else { return [] }
+        return try MessageRecords(state.location, state.related, from: reader)
+            .inboundEntries(of: conversation, record: state.record, kind: kind, repeating: state.original)
+    }
+}
+
+extension MessageRecords {
+    /// The lines of the message itself and of what became of its attachments.
+    func inboundEntries(
+        of conversation: ConversationKey, record: UInt64, kind: Kind, repeating original: MessageID?
+    ) -> [ConversationEntry] {
+        var entry = ConversationEntry(
+            conversation: conversation, record: record, at: receivedAt, id: id, kind: kind, message: message,
+            repeats: original)
+        guard let files else { return [entry] }
+        guard let filesLineAt else {
+            entry.files = files
+            return [entry]
+        }
+        return [
+            entry,
+            ConversationEntry(
+                conversation: conversation, record: record, at: filesLineAt, id: id, kind: kind, message: [],
+                files: files, isFilesOnly: true),
+        ]
+    }
+}
+
+extension RecoveredJournal.Recovered {
+    /// The message's own line; nil for a replay, whose message has its line from the first time, for what the business
+    /// sends of its own accord, and when no kind is known.
+    var inboundLine: JournalledLine? {
+        guard state.replayOf == nil, state.outboundKind == nil, state.kind != nil else { return nil }
+        return JournalledLine(conversation: conversation, state: state, reply: nil)
+    }
+
+    /// The line of a reply that has ended.
+    func line(ofReply index: Int) -> JournalledLine? {
+        guard state.replies.indices.contains(index), state.replies[index].end != nil else { return nil }
+        return JournalledLine(conversation: conversation, state: state, reply: index)
+    }
+
+    /// All lines that its conversation must have by now.
+    var lines: [JournalledLine] {
+        (inboundLine.map { [$0] } ?? []) + state.replies.indices.compactMap(line)
+    }
+}

@@ -1,0 +1,386 @@
+import BusinessMessages
+
+/// The unfinished messages of some conversations: one list for each conversation, first in, first out.
+///
+/// ```
+///   parked   parked | leased   recorded   recorded   unrecorded   awaitsReference
+///   ─────────────── │ ──────────────────────────────────────────────────────────
+///   outside the     │ in the conversation's order: recorded one after the other,
+///   order, each due │ then delivered one after the other, at their own pace
+///   at its time     │
+/// ```
+///
+/// A value without effects. Whoever changes it learns whether the conversation has become deliverable or recordable.
+struct ConversationQueues: Sendable {
+    /// What a change made possible.
+    struct Progress: OptionSet, Sendable {
+        /// A delivery of the conversation can be leased.
+        static let deliverable = Progress(rawValue: 1)
+        /// A message of the conversation can be recorded.
+        static let recordable = Progress(rawValue: 2)
+        let rawValue: UInt8
+    }
+
+    private var conversations: [ConversationKey: Conversation] = [:]
+
+    fileprivate struct Conversation {
+        var pending = FIFO<PendingDelivery>()
+        /// How many of `pending`, from the first on, are recorded.
+        var recordedCount = 0
+        /// Deliveries outside the order, waiting for their time.
+        var parked: [PendingDelivery] = []
+        /// Deliveries outside the order whose time came while another one was leased.
+        var due = FIFO<PendingDelivery>()
+        var head = Head.idle
+        var recording = Recording.idle
+        /// Whether the next one in the order comes after one that was parked.
+        var hasGap = false
+    }
+
+    /// What is done about the first delivery.
+    fileprivate enum Head {
+        /// Nothing: there is none, or it is not recorded.
+        case idle
+        /// It waits to be leased.
+        case ready
+        /// It is leased.
+        case leased
+        /// Its lease was released; it waits for its time.
+        case postponed
+        /// Its records cannot be read; the conversation stands still.
+        case unreadable
+    }
+
+    /// What is done about the first unrecorded message.
+    fileprivate enum Recording {
+        /// Nothing: there is none, or its payload is not there yet.
+        case idle
+        /// The conversation is in the list of recordable ones, or its message is being recorded.
+        case scheduled
+        /// Recording failed; it waits for its time.
+        case postponed
+    }
+
+    /// Adds a message behind those of its conversation.
+    mutating func add(_ pending: PendingDelivery, to key: ConversationKey) -> Progress {
+        conversations[key, default: Conversation()].add(pending)
+        return advance(key)
+    }
+
+    /// Leases the first delivery of a deliverable conversation.
+    mutating func lease(_ key: ConversationKey) -> Lease? {
+        withConversation(key) { $0.lease(key) }.flatMap { $0 }
+    }
+
+    /// The leased delivery with this record; nil when it is not leased.
+    func leased(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
+        guard let conversation = conversations[key], conversation.head == .leased,
+            let first = conversation.pending.first, first.record == record
+        else { return nil }
+        return first
+    }
+
+    /// Whether the delivery that would be leased next is a suspect.
+    func isSuspectNext(of key: ConversationKey) -> Bool {
+        conversations[key]?.pending.first?.isSuspect ?? false
+    }
+
+    /// All messages that are recorded and not finished.
+    var recorded: [Lease] {
+        conversations.flatMap { key, conversation in
+            (conversation.pending.indices.map { conversation.pending[$0] } + conversation.parked
+                + conversation.due.indices.map { conversation.due[$0] })
+                .filter { $0.recording.kind != nil }.map { Lease(conversation: key, pending: $0) }
+        }
+    }
+
+    /// Changes the leased delivery; false when it is not leased.
+    mutating func update(
+        _ record: UInt64, of key: ConversationKey, _ change: (inout PendingDelivery) -> Void
+    ) -> Bool {
+        guard leased(record, of: key) != nil else { return false }
+        withConversation(key) { change(&$0.pending[$0.pending.indices.lowerBound]) }
+        return true
+    }
+
+    /// Records the end of a message's reference, whose text is in the record at `location`.
+    mutating func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) -> Progress
+    {
+        withConversation(key) { conversation in
+            guard let index = conversation.index(of: record), conversation.pending[index].awaitsReference
+            else { return }
+            conversation.pending[index].awaitsReference = false
+            conversation.pending[index].related.append(location)
+        }
+        return advance(key)
+    }
+
+    /// Whether a message's reference has no end yet.
+    func awaitsReference(_ record: UInt64, of key: ConversationKey) -> Bool {
+        guard let conversation = conversations[key], let index = conversation.index(of: record) else {
+            return false
+        }
+        return conversation.pending[index].awaitsReference
+    }
+
+    /// The first unrecorded message of a recordable conversation.
+    func nextToRecord(of key: ConversationKey) -> Lease? {
+        guard let conversation = conversations[key], let index = conversation.firstUnrecorded,
+            !conversation.pending[index].awaitsReference
+        else { return nil }
+        return Lease(conversation: key, pending: conversation.pending[index])
+    }
+
+    /// Marks the first unrecorded message of a conversation as recorded; returns it when it is parked and now waits for its
+    /// time outside the order.
+    mutating func record(
+        _ record: UInt64, of key: ConversationKey, as line: RecordedLine
+    ) -> (parked: PendingDelivery?, Progress) {
+        let parked = withConversation(key) { $0.record(record, as: line) }.flatMap { $0 }
+        return (parked, advance(key))
+    }
+
+    /// Leaves a message unrecorded until ``resumeRecording(of:)``; returns how often that happened.
+    mutating func postponeRecording(of key: ConversationKey) -> UInt8 {
+        withConversation(key) { conversation in
+            conversation.recording = .postponed
+            guard let index = conversation.firstUnrecorded else { return 0 }
+            let times = conversation.pending[index].releases
+            conversation.pending[index].releases = times == .max ? .max : times + 1
+            return times
+        } ?? 0
+    }
+
+    /// Lets a conversation's recording be tried again.
+    mutating func resumeRecording(of key: ConversationKey) -> Progress {
+        withConversation(key) { if $0.recording == .postponed { $0.recording = .idle } }
+        return advance(key)
+    }
+
+    /// Whether an unfinished message closes the conversation, and none behind it opens it again; nil when none says either.
+    func closes(_ key: ConversationKey) -> Bool? {
+        guard let pending = conversations[key]?.pending else { return nil }
+        let last = pending.indices.last { pending[$0].act != .neither }
+        return last.map { pending[$0].act == .closes }
+    }
+
+    /// Releases a lease until ``resume(_:of:)``; false when it is not leased.
+    mutating func postpone(_ record: UInt64, of key: ConversationKey) -> Bool {
+        guard leased(record, of: key) != nil else { return false }
+        withConversation(key) { $0.head = .postponed }
+        return true
+    }
+
+    /// Takes a leased delivery out of its conversation's order until ``resume(_:of:)``; nil when it is not leased.
+    mutating func park(_ record: UInt64, of key: ConversationKey) -> Progress? {
+        guard leased(record, of: key) != nil else { return nil }
+        withConversation(key) { $0.park() }
+        return advance(key)
+    }
+
+    /// Lets a postponed delivery be leased again.
+    mutating func resume(_ record: UInt64, of key: ConversationKey) -> Progress {
+        withConversation(key) { conversation in
+            if conversation.makeDue(record) { return }
+            if conversation.head == .postponed, conversation.pending.first?.record == record {
+                conversation.head = .idle
+            }
+        }
+        return advance(key)
+    }
+
+    /// Leaves a leased delivery where it is until a restart.
+    mutating func markUnreadable(_ key: ConversationKey) { withConversation(key) { $0.head = .unreadable } }
+
+    /// Removes a leased delivery; nil when it is not leased.
+    mutating func finish(_ record: UInt64, of key: ConversationKey) -> (finished: PendingDelivery, Progress)?
+    {
+        guard let finished = leased(record, of: key) else { return nil }
+        let isEmpty = withConversation(key) { conversation in
+            conversation.popFirst()
+            conversation.head = .idle
+            return conversation.isEmpty
+        }
+        if isEmpty ?? true {
+            conversations[key] = nil
+            return (finished, [])
+        }
+        return (finished, advance(key))
+    }
+
+    /// Finds a message, and whether it is leased; reads all conversations.
+    func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? {
+        for (key, conversation) in conversations {
+            guard let delivery = conversation.delivery(record) else { continue }
+            return (Lease(conversation: key, pending: delivery), leased(record, of: key) != nil)
+        }
+        return nil
+    }
+
+    /// Removes a message in any state but leased; nil when it is leased or absent.
+    mutating func remove(_ record: UInt64, of key: ConversationKey) -> (removed: PendingDelivery, Progress)? {
+        guard leased(record, of: key) == nil, let removed = conversations[key]?.delivery(record) else {
+            return nil
+        }
+        let isEmpty = withConversation(key) { conversation in
+            conversation.remove(record)
+            return conversation.isEmpty
+        }
+        if isEmpty ?? true {
+            conversations[key] = nil
+            return (removed, [])
+        }
+        return (removed, advance(key))
+    }
+
+    /// Makes the first delivery and the first unrecorded message of a conversation ready when nothing is in their way.
+    private mutating func advance(_ key: ConversationKey) -> Progress {
+        withConversation(key) { conversation in
+            var progress: Progress = []
+            // First, because it counts what needs no recording.
+            if conversation.makeRecordable() { progress.insert(.recordable) }
+            if conversation.makeReady() { progress.insert(.deliverable) }
+            return progress
+        } ?? []
+    }
+
+    /// Changes a conversation in place; nil when there is none.
+    @discardableResult
+    private mutating func withConversation<Result>(
+        _ key: ConversationKey, _ change: (inout Conversation) -> Result
+    ) -> Result? {
+        guard let index = conversations.index(forKey: key) else { return nil }
+        return change(&conversations.values[index])
+    }
+}
+
+extension ConversationQueues.Conversation {
+    /// Whether nothing is left, so that no gap needs to be remembered either.
+    fileprivate var isEmpty: Bool { pending.isEmpty && parked.isEmpty && due.isEmpty }
+
+    fileprivate var firstUnrecorded: Int? {
+        recordedCount < pending.count ? pending.indices.lowerBound + recordedCount : nil
+    }
+
+    /// The place of a message among those in the order, which are sorted by record.
+    fileprivate func index(of record: UInt64) -> Int? {
+        var low = pending.indices.lowerBound
+        var high = pending.indices.upperBound
+        // A parked delivery that was put in front is the only one that may be out of place.
+        if low < high, pending[low].record == record { return low }
+        if low < high, recordedCount > 0 { low += 1 }
+        while low < high {
+            let middle = low + (high - low) / 2
+            if pending[middle].record < record { low = middle + 1 } else { high = middle }
+        }
+        return low < pending.indices.upperBound && pending[low].record == record ? low : nil
+    }
+
+    fileprivate mutating func add(_ delivery: PendingDelivery) {
+        if delivery.isParked { hasGap = true }
+        if delivery.isParked, delivery.recording.isDone {
+            parked.append(delivery)
+        } else {
+            pending.append(delivery)
+        }
+    }
+
+    fileprivate mutating func record(_ record: UInt64, as line: RecordedLine) -> PendingDelivery? {
+        guard let index = firstUnrecorded, pending[index].record == record else { return nil }
+        self.recording = .idle
+        pending[index].recording = line.recording
+        pending[index].event = line.event
+        guard pending[index].isParked else {
+            recordedCount += 1
+            return nil
+        }
+        // One that an earlier life parked: it is recorded in its turn and then leaves the order again.
+        guard let delivery = pending.remove(where: { $0.record == record }) else { return nil }
+        parked.append(delivery)
+        return delivery
+    }
+
+    fileprivate mutating func popFirst() {
+        _ = pending.popFirst()
+        recordedCount = max(0, recordedCount - 1)
+    }
+
+    fileprivate mutating func prepend(_ delivery: PendingDelivery) {
+        pending.prepend(delivery)
+        recordedCount += 1
+    }
+
+    fileprivate func delivery(_ record: UInt64) -> PendingDelivery? {
+        parked.first { $0.record == record }
+            ?? pending.indices.first { pending[$0].record == record }.map { pending[$0] }
+            ?? due.indices.first { due[$0].record == record }.map { due[$0] }
+    }
+
+    /// A place that the lane keeps for it is harmless: leasing asks whether the conversation is ready.
+    fileprivate mutating func remove(_ record: UInt64) {
+        parked.removeAll { $0.record == record }
+        _ = due.remove { $0.record == record }
+        guard let index = pending.indices.first(where: { pending[$0].record == record }) else { return }
+        if index == pending.indices.lowerBound { head = .idle }
+        if index - pending.indices.lowerBound < recordedCount {
+            recordedCount -= 1
+        } else if recording == .scheduled || recording == .postponed {
+            recording = .idle
+        }
+        _ = pending.remove { $0.record == record }
+        hasGap = true
+    }
+
+    /// Takes the leased delivery out of the order.
+    fileprivate mutating func park() {
+        guard var delivery = pending.first else { return }
+        popFirst()
+        if !delivery.isParked { hasGap = true }
+        delivery.isParked = true
+        parked.append(delivery)
+        head = .idle
+    }
+
+    /// Lets a parked delivery whose time has come be leased; false when it is not parked.
+    ///
+    /// It goes before the others as soon as none of them is leased or waits for another attempt.
+    fileprivate mutating func makeDue(_ record: UInt64) -> Bool {
+        guard let index = parked.firstIndex(where: { $0.record == record }) else { return false }
+        let delivery = parked.remove(at: index)
+        // The ready one is taken from the front when it is leased.
+        if case .ready = head { prepend(delivery) } else { due.append(delivery) }
+        return true
+    }
+
+    /// Makes the first delivery of an idle conversation ready; whether it did.
+    fileprivate mutating func makeReady() -> Bool {
+        guard head == .idle else { return false }
+        if let delivery = due.popFirst() { prepend(delivery) }
+        guard recordedCount > 0 else { return false }
+        head = .ready
+        return true
+    }
+
+    /// Schedules the first unrecorded message; whether it did.
+    fileprivate mutating func makeRecordable() -> Bool {
+        guard recording == .idle else { return false }
+        // Those that an earlier life recorded need no line.
+        while let index = firstUnrecorded, pending[index].recording.isDone { recordedCount += 1 }
+        guard let index = firstUnrecorded, !pending[index].awaitsReference else { return false }
+        recording = .scheduled
+        return true
+    }
+
+    /// Leases the first delivery for an attempt.
+    fileprivate mutating func lease(_ key: ConversationKey) -> Lease? {
+        guard head == .ready, !pending.isEmpty else { return nil }
+        head = .leased
+        let first = pending.indices.lowerBound
+        pending[first].attempt += 1
+        if hasGap, !pending[first].isParked {
+            pending[first].isAfterGap = true
+            hasGap = false
+        }
+        return Lease(conversation: key, pending: pending[first])
+    }
+}

@@ -1,0 +1,191 @@
+import BusinessMessages
+
+/// The conversations of each business that have a delivery ready, and the tasks that wait for one.
+///
+/// A value without effects: the caller leases the returned conversation and resumes the returned waiter.
+struct DeliveryLanes: Sendable {
+    /// A waiter and the conversation whose delivery it is leased; nil when there will be none.
+    typealias Handover = (waiter: LeaseWaiter, conversation: ConversationKey?)
+
+    /// What cannot be written at the moment, so that an attempt would be for nothing.
+    struct Holds: OptionSet, Sendable {
+        static let journal = Holds(rawValue: 1)
+        static let conversations = Holds(rawValue: 2)
+        /// Deliveries that were leased when the last process crashed run first, one at a time.
+        static let suspects = Holds(rawValue: 4)
+        let rawValue: UInt8
+    }
+
+    private struct Lane {
+        /// How many deliveries of the business are not finished, parked ones left out.
+        var backlog = 0
+        /// When the last one was, in nanoseconds of a clock that never jumps.
+        var finishedAt: UInt64 = 0
+        var ready = FIFO<ConversationKey>()
+        /// The latest waiter is resumed first: its thread and memory are still in use.
+        var waiters: [LeaseWaiter] = []
+    }
+
+    private var lanes: [BusinessID: Lane] = [:]
+    private var isClosed = false
+    /// While there is any, no delivery is leased.
+    private(set) var holds: Holds = []
+    /// How many suspects have not run yet, and those that can.
+    private var suspectCount = 0
+    private var readySuspects = FIFO<ConversationKey>()
+    private var isSuspectLeased = false
+    /// The businesses in the order in which they are probed.
+    private var probed = FIFO<BusinessID>()
+
+    /// Counts deliveries of a business that were added, parked or finished.
+    mutating func changeBacklog(of business: BusinessID, by count: Int) {
+        lanes[business, default: Lane()].backlog += count
+    }
+
+    /// Counts the end of a delivery.
+    mutating func recordFinish(of business: BusinessID, wasParked: Bool, at now: UInt64) {
+        lanes[business]?.finishedAt = now
+        if !wasParked { lanes[business]?.backlog -= 1 }
+    }
+
+    /// How many deliveries of a business are not finished, parked ones left out; 0 when none was in the second before
+    /// `now`, because then no handler works on them.
+    func backlog(of business: BusinessID, at now: UInt64) -> Int {
+        guard let lane = lanes[business], lane.finishedAt + 1_000_000_000 > now else { return 0 }
+        return lane.backlog
+    }
+
+    /// Holds all deliveries until so many suspects have run, each alone.
+    mutating func holdForSuspects(_ count: Int) {
+        guard count > 0 else { return }
+        suspectCount = count
+        holds.insert(.suspects)
+    }
+
+    /// Adds a conversation whose next delivery is a suspect.
+    mutating func addSuspect(_ key: ConversationKey) -> Handover? {
+        guard holds.contains(.suspects) else { return add(key) }
+        readySuspects.append(key)
+        return nextSuspect()
+    }
+
+    /// Counts the end of a suspect's attempt; returns what can be leased then.
+    mutating func endSuspect() -> [Handover] {
+        guard isSuspectLeased else { return [] }
+        isSuspectLeased = false
+        suspectCount -= 1
+        if suspectCount <= 0 { return releaseSuspects() }
+        return nextSuspect().map { [$0] } ?? []
+    }
+
+    /// Whether a suspect runs at the moment, and how many have not.
+    var suspects: (isLeased: Bool, count: Int) {
+        (isSuspectLeased, holds.contains(.suspects) ? suspectCount : 0)
+    }
+
+    /// Lets everything be leased, though some suspects have not run: their handlers are not there.
+    mutating func releaseSuspects() -> [Handover] {
+        while let key = readySuspects.popFirst() { lanes[key.business, default: Lane()].ready.append(key) }
+        return release(.suspects)
+    }
+
+    private mutating func nextSuspect() -> Handover? {
+        guard holds == .suspects, !isSuspectLeased, !isClosed else { return nil }
+        for _ in 0..<readySuspects.count {
+            guard let key = readySuspects.popFirst() else { return nil }
+            if let waiter = lanes[key.business]?.waiters.popLast() {
+                isSuspectLeased = true
+                return (waiter, key)
+            }
+            readySuspects.append(key)
+        }
+        return nil
+    }
+
+    /// Adds a deliverable conversation; returns the waiter that gets it, if there is one.
+    mutating func add(_ key: ConversationKey) -> Handover? {
+        guard holds.isEmpty, !isClosed, let waiter = lanes[key.business]?.waiters.popLast() else {
+            lanes[key.business, default: Lane()].ready.append(key)
+            return nil
+        }
+        return (waiter, key)
+    }
+
+    /// Takes the conversation of a business that is ready longest.
+    mutating func next(of business: BusinessID) -> ConversationKey? {
+        guard !isClosed, holds.isEmpty else { return nil }
+        return lanes[business]?.ready.popFirst()
+    }
+
+    /// Takes the conversation of a business that is ready longest, or adds a waiter.
+    mutating func next(of business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
+        if isClosed { return (waiter, nil) }
+        if let key = next(of: business) { return (waiter, key) }
+        lanes[business, default: Lane()].waiters.append(waiter)
+        return nextSuspect()
+    }
+
+    /// Cancels a waiter.
+    mutating func cancel(_ waiter: UInt64, of business: BusinessID) -> Handover? {
+        guard let index = lanes[business]?.waiters.firstIndex(where: { $0.id == waiter }) else { return nil }
+        return lanes[business]?.waiters.remove(at: index).handover
+    }
+
+    /// Leases no more deliveries; returns the waiters that end.
+    mutating func close() -> [Handover] {
+        isClosed = true
+        var handovers: [Handover] = []
+        for business in lanes.keys {
+            handovers += (lanes[business]?.waiters ?? []).map(\.handover)
+            lanes[business]?.waiters = []
+        }
+        return handovers
+    }
+
+    /// Holds all deliveries; whether none was held until now.
+    mutating func hold(_ reason: Holds) -> Bool {
+        defer { holds.formUnion(reason) }
+        return holds.subtracting(.suspects).isEmpty
+    }
+
+    /// Removes a reason; returns what can be leased when it was the last.
+    mutating func release(_ reason: Holds) -> [Handover] {
+        guard !holds.isEmpty, holds.subtracting(reason).isEmpty else {
+            holds.subtract(reason)
+            return nextSuspect().map { [$0] } ?? []
+        }
+        holds = []
+        var handovers: [Handover] = []
+        for business in lanes.keys {
+            while let handover = pair(business) { handovers.append(handover) }
+        }
+        return handovers
+    }
+
+    /// Leases one delivery, of another business each time, to find out whether its conversation can be written.
+    mutating func probe() -> Handover? {
+        guard holds == .conversations else { return nil }
+        if probed.isEmpty { for business in lanes.keys { probed.append(business) } }
+        while let business = probed.popFirst() {
+            if let handover = pair(business) { return handover }
+        }
+        return nil
+    }
+
+    /// Pairs a waiter with the conversation of its business that is ready longest.
+    private mutating func pair(_ business: BusinessID) -> Handover? {
+        guard let lane = lanes[business], !lane.ready.isEmpty, let waiter = lane.waiters.last,
+            let key = lanes[business]?.ready.popFirst()
+        else { return nil }
+        lanes[business]?.waiters.removeLast()
+        return (waiter, key)
+    }
+}
+
+/// A task that waits for a lease.
+struct LeaseWaiter: Sendable {
+    let id: UInt64
+    let continuation: CheckedContinuation<Lease?, Never>
+
+    fileprivate var handover: DeliveryLanes.Handover { (self, nil) }
+}

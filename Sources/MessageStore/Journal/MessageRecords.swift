@@ -1,0 +1,78 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+
+/// The texts of one message, read back from its records.
+struct MessageRecords: Sendable {
+    let id: MessageID
+    let receivedAt: Timestamp
+    let attributes: ReceivedAttributes
+    private(set) var message: [UInt8]
+    private(set) var reference = ReferenceState.none
+    /// What a handler decided, and the record that says so.
+    private(set) var decided: (outcome: DecidedOutcome, record: UInt64)?
+    /// Nil until the attachments were fetched.
+    private(set) var files: [RecordedFile]?
+    /// When that was recorded, if the conversation has a line of its own for it.
+    private(set) var filesLineAt: Timestamp?
+
+    /// The texts of a message that is in memory still.
+    init(_ received: ReceivedMessage) {
+        id = received.id
+        receivedAt = received.receivedAt
+        attributes = received.attributes
+        message = received.message
+    }
+
+    /// Reads the message's own record and those that say more about it, in their order.
+    init(_ location: RecordLocation, _ related: [RecordLocation], from reader: SegmentReader)
+        throws(StoreError)
+    {
+        let root = try reader.line(at: location).root
+        id = MessageID(root["id"]?.string ?? "")
+        receivedAt = root.timestamp("at") ?? Timestamp(milliseconds: 0)
+        attributes = ReceivedAttributes(root["attributes"])
+        message = Array(root["message"]?.text ?? [])
+        for location in related { apply(try reader.line(at: location).root) }
+    }
+
+    private mutating func apply(_ root: JSONValue) {
+        guard let type = root["type"] else { return }
+        if type.equals("resolved") {
+            if let resolved = root["message"] {
+                message = Array(resolved.text)
+                reference = .resolved
+            } else {
+                reference = .failed(reason: root["failure"]?.string ?? "")
+            }
+        } else if type.equals("files") {
+            files = RecordedFile.list(in: root)
+            filesLineAt = root["ownLine"]?.bool == true ? root.timestamp("at") : nil
+        } else if type.equals("outcome"), decided == nil {
+            decided = (DecidedOutcome(root), root.record("record") ?? 0)
+        }
+    }
+}
+
+extension DecidedOutcome {
+    /// Reads a record of type outcome.
+    fileprivate init(_ root: JSONValue) {
+        let reason = root["reason"]?.string ?? ""
+        verdict =
+            switch root["outcome"]?.string {
+            case "rejected": .rejected(reason: reason)
+            case "handedOff": .handedOff(reason: reason)
+            default: .handled
+            }
+        replies = (root["replies"]?.elements.map(DecidedReply.init)) ?? []
+        state = root["state"].map { Array($0.text) }
+    }
+}
+
+extension DecidedReply {
+    fileprivate init(_ value: JSONValue) {
+        id = MessageID(value["id"]?.string ?? "")
+        kind = value["kind"]?.string.flatMap(Kind.init) ?? .unrecognized
+        message = Array(value["message"]?.text ?? [])
+    }
+}

@@ -1,0 +1,204 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import Synchronization
+
+/// The decided replies that have no end yet, in memory: their order, and where their texts stand in the journal.
+///
+/// ```
+///   outcome durable ──add──> queue ──lease──> sender ──settle──> reply record ──> conversation line
+///                              ^                 │
+///                              └────postpone─────┘   (replyAttempt record)
+/// ```
+final class Outbox: Sendable {
+    /// What is known of a queued reply besides its place in the queue.
+    struct Item: Sendable {
+        let place: ReplyText.Place
+        /// The segment of the message that it belongs to, which is kept until the reply has ended.
+        let segment: UInt64
+        /// Its text, while there is room for it in memory.
+        var text: ReplyText?
+        let isRecovered: Bool
+        /// How it ended, once that is in the journal; its line may be missing still.
+        var end: (result: ReplyResult, at: Timestamp)?
+        /// Its number among the unwritten lines from then on.
+        var line: UInt64?
+    }
+
+    /// A reply that was taken out of the queue for an attempt.
+    struct Lease: Sendable {
+        let entry: OutboxQueue.Entry
+        let item: Item
+        let closure: OutboxEntry.Closure
+    }
+
+    fileprivate struct State {
+        var queue = OutboxQueue()
+        var items: [ReplyID: Item] = [:]
+        /// Whether the customer has closed a conversation with queued replies.
+        var closures: [ConversationKey: OutboxEntry.Closure] = [:]
+        /// Replies whose records cannot be read, so that they and those behind them wait for a restart.
+        var unreadable = 0
+        var textBytes = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let total = Atomic(0)
+    private let timers = DispatchQueue(label: "balloon.outbox")
+    private let wake: AsyncStream<Void>.Continuation
+    /// A value whenever a reply may have become available.
+    let wakeups: AsyncStream<Void>
+    /// How many bytes of texts stay in memory.
+    private static let maximumTextBytes = 16 << 20
+
+    init() { (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    /// How many replies have no end.
+    var count: Int { total.load(ordering: .relaxed) }
+
+    /// How many of them cannot be read.
+    var unreadableCount: Int { state.withLock { $0.unreadable } }
+
+    /// Adds replies behind those of their conversation.
+    func add(_ entries: [(entry: OutboxQueue.Entry, item: Item)], closure: OutboxEntry.Closure) {
+        guard let first = entries.first else { return }
+        total.add(entries.count, ordering: .relaxed)
+        state.withLock { state in
+            for (entry, item) in entries {
+                state.queue.add(entry)
+                state.items[entry.id] = state.bounded(item, maximumBytes: Self.maximumTextBytes)
+            }
+            state.closures[first.entry.conversation] = closure
+        }
+        wakeSender(at: first.entry.due)
+    }
+
+    /// Learns that a customer wrote or closed a conversation.
+    func record(_ act: ReceivedMessage.Act, in conversation: ConversationKey) {
+        guard act != .neither, count > 0 else { return }
+        state.withLock { state in
+            guard state.closures[conversation] != nil else { return }
+            state.closures[conversation] = act == .closes ? .closed : .open
+        }
+    }
+
+    /// Leases a reply by the rule of `selection`.
+    func lease(_ selection: OutboxSelection, at now: Timestamp) -> Lease? {
+        state.withLock { state -> Lease? in
+            guard !state.isClosed, let entry = state.queue.lease(selection, at: now) else { return nil }
+            return state.leased(entry)
+        }
+    }
+
+    /// Leases a reply that was decided longer ago than `lifetime`.
+    func leaseExpired(at now: Timestamp, after lifetime: Duration) -> Lease? {
+        state.withLock { state -> Lease? in
+            guard !state.isClosed, let entry = state.queue.leaseExpired(at: now, after: lifetime) else {
+                return nil
+            }
+            return state.leased(entry)
+        }
+    }
+
+    /// Leases the reply with this name; nil when there is none, or it is being sent.
+    func lease(_ id: ReplyID) -> Lease? {
+        state.withLock { state -> Lease? in
+            guard !state.isClosed, let entry = state.queue.lease(id: id) else { return nil }
+            return state.leased(entry)
+        }
+    }
+
+    /// What is known of a queued reply; nil when it has ended.
+    func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
+
+    /// Remembers that a reply's end is in the journal.
+    func recordEnd(_ id: ReplyID, _ result: ReplyResult, at: Timestamp, line: UInt64) {
+        state.withLock { state in
+            state.items[id]?.end = (result, at)
+            state.items[id]?.line = line
+        }
+    }
+
+    /// Removes a reply whose end and line are written.
+    func settle(_ id: ReplyID) {
+        let isKnown = state.withLock { state in
+            guard let entry = state.queue.settle(id) else { return false }
+            if let item = state.items.removeValue(forKey: id) { state.textBytes -= item.textBytes }
+            if state.queue.entries(of: entry.conversation, maximum: 1).isEmpty {
+                state.closures[entry.conversation] = nil
+            }
+            return true
+        }
+        guard isKnown else { return }
+        total.subtract(1, ordering: .relaxed)
+        wake.yield()
+    }
+
+    /// Ends a lease after a failed attempt, until `due`.
+    func postpone(_ id: ReplyID, until due: Timestamp) {
+        state.withLock { $0.queue.postpone(id, until: due) }
+        // Its place among those in flight is free.
+        wake.yield()
+        wakeSender(at: due)
+    }
+
+    /// Ends a lease without an attempt.
+    func release(_ id: ReplyID) {
+        state.withLock { $0.queue.release(id) }
+        wake.yield()
+    }
+
+    /// Leaves a leased reply that cannot be read where it is until a restart.
+    func markUnreadable() { state.withLock { $0.unreadable += 1 } }
+
+    /// The queued replies of a conversation, in the order in which they will leave.
+    func queued(of conversation: ConversationKey, maximum: Int) -> [(OutboxQueue.Entry, Item)] {
+        guard count > 0 else { return [] }
+        return state.withLock { state in
+            state.queue.entries(of: conversation, maximum: maximum).compactMap { entry in
+                state.items[entry.id].map { (entry, $0) }
+            }
+        }
+    }
+
+    /// How many replies of each business have no end.
+    var countsByBusiness: [BusinessID: Int] { state.withLock { $0.queue.countsByBusiness } }
+
+    /// Leases nothing more; ends the stream of wake-ups.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wake.finish()
+    }
+
+    /// Wakes the sender at `due`, or now.
+    func wakeSender(at due: Timestamp?) {
+        guard let due else {
+            wake.yield()
+            return
+        }
+        // The timer follows a clock that never jumps; a step of the wall clock is seen at the next wake-up.
+        timers.asyncAfter(deadline: .now() + remaining(until: due).dispatchInterval) { [wake] in wake.yield()
+        }
+    }
+}
+
+extension Outbox.State {
+    fileprivate func leased(_ entry: OutboxQueue.Entry) -> Outbox.Lease? {
+        items[entry.id].map {
+            Outbox.Lease(entry: entry, item: $0, closure: closures[entry.conversation] ?? .unknown)
+        }
+    }
+
+    /// The item, without its text where that would be too much.
+    fileprivate mutating func bounded(_ item: Outbox.Item, maximumBytes: Int) -> Outbox.Item {
+        var item = item
+        if textBytes + item.textBytes > maximumBytes { item.text = nil }
+        textBytes += item.textBytes
+        return item
+    }
+}
+
+extension Outbox.Item {
+    fileprivate var textBytes: Int { text?.reply.message.count ?? 0 }
+}

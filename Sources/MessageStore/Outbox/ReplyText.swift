@@ -1,0 +1,62 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+
+/// The text of a decided reply, read back from the journal.
+struct ReplyText: Sendable {
+    let business: BusinessID
+    let customer: CustomerID
+    let reply: DecidedReply
+    /// The id of the message that it answers; nil for a message of the business's own accord.
+    let inReplyTo: MessageID?
+    /// Whether a person, not a program, wrote it.
+    let isFromPerson: Bool
+    /// What came beside the message that it answers.
+    let attributes: ReceivedAttributes
+
+    /// Where the text stands: in the record of the outcome that decided it, beside the record of its event; or in one
+    /// record of its own.
+    enum Place: Sendable {
+        case outcome(RecordLocation, event: RecordLocation)
+        case own(RecordLocation)
+    }
+
+    init(
+        business: BusinessID, customer: CustomerID, reply: DecidedReply, inReplyTo: MessageID?,
+        isFromPerson: Bool, attributes: ReceivedAttributes
+    ) {
+        self.business = business
+        self.customer = customer
+        self.reply = reply
+        self.inReplyTo = inReplyTo
+        self.isFromPerson = isFromPerson
+        self.attributes = attributes
+    }
+
+    /// Reads the reply with this name; throws when a record cannot be read, or has no such reply.
+    init(_ id: ReplyID, at place: Place, from reader: SegmentReader) throws(StoreError) {
+        let line: JSONValue
+        let content: JSONValue?
+        switch place {
+        case .own(let location):
+            line = try reader.line(at: location).root
+            content = line
+            inReplyTo = nil
+        case .outcome(let outcome, let event):
+            line = try reader.line(at: event).root
+            content = try reader.line(at: outcome).root["replies"]?.elements.dropFirst(id.index).first { _ in
+                true
+            }
+            inReplyTo = line["id"]?.string.map { MessageID($0) }
+        }
+        guard let business = line["business"]?.string, let customer = line["customer"]?.string, let content,
+            let messageID = content["id"]?.string, let message = content["message"]
+        else { throw .unknownReply(record: id.record, index: id.index) }
+        self.business = BusinessID(business)
+        self.customer = CustomerID(customer)
+        let kind = (content["outbound"] ?? content["kind"])?.string.flatMap(Kind.init) ?? .unrecognized
+        reply = DecidedReply(id: MessageID(messageID), kind: kind, message: Array(message.text))
+        isFromPerson = line["person"]?.bool ?? false
+        attributes = ReceivedAttributes(line["attributes"])
+    }
+}

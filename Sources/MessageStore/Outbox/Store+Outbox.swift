@@ -1,0 +1,211 @@
+import BalloonJSON
+package import BalloonPOSIX
+package import BusinessMessages
+import Logging
+
+extension Store {
+    /// A value whenever a reply may have become available; ends when the store stops leasing.
+    ///
+    /// For one consumer.
+    package var replyWakeups: AsyncStream<Void> { outbox.wakeups }
+
+    /// Adds a value to ``replyWakeups`` at `due`, or now.
+    package func wakeReplySender(at due: Timestamp? = nil) { outbox.wakeSender(at: due) }
+
+    /// How many replies have no end yet; never waits.
+    package var queuedReplyCount: Int { outbox.count }
+
+    /// Leases a queued reply by the rule of `selection`; nil when none can leave now.
+    ///
+    /// In a conversation replies leave in the order in which they were decided, one at a time.
+    package func leaseReply(_ selection: OutboxSelection = .any()) -> OutboxEntry? {
+        while let lease = outbox.lease(selection, at: .now()) {
+            if let entry = entry(lease) { return entry }
+        }
+        return nil
+    }
+
+    /// Leases a reply that was decided longer ago than `lifetime`, to be settled as expired; nil when there is none.
+    package func leaseExpiredReply(after lifetime: Duration) -> OutboxEntry? {
+        while let lease = outbox.leaseExpired(at: .now(), after: lifetime) {
+            if let entry = entry(lease) { return entry }
+        }
+        return nil
+    }
+
+    /// Leases the next reply of one conversation, for a program that sends without serving.
+    package func leaseReply(of business: BusinessID, _ customer: CustomerID) -> OutboxEntry? {
+        let key = ConversationKey(business: business, customer: customer)
+        guard let first = outbox.queued(of: key, maximum: 1).first?.0,
+            first.due.map({ $0 <= .now() }) ?? true,
+            let lease = outbox.lease(first.id)
+        else { return nil }
+        return entry(lease)
+    }
+
+    /// Leases the reply with this name; nil when it is being sent or has ended.
+    func leaseReply(_ id: ReplyID) -> OutboxEntry? { outbox.lease(id).flatMap(entry) }
+
+    /// Writes how a reply ended to the journal and waits for the disk, then writes the conversation's line.
+    ///
+    /// To be repeated when it throws: each step is made once. A reply that has ended already is ignored. A line that its file
+    /// alone refuses is left to the journal when `leavesLine` says so: the reply ends all the same.
+    package func settle(_ entry: OutboxEntry, _ result: ReplyResult, leavesLine: Bool = false) async throws {
+        guard let item = outbox.item(entry.id) else { return }
+        let end: (result: ReplyResult, at: Timestamp)
+        if let known = item.end {
+            end = known
+        } else {
+            end = (result, .now())
+            let line = unwrittenLines.begin(after: journal.lastRecord)
+            defer { if outbox.item(entry.id)?.end == nil { unwrittenLines.end(line) } }
+            let letter = result.isDeadLetter ? DeadLetter(entry.id.record, reply: entry.id.index) : nil
+            _ = try await journal.append(
+                JournalBody.reply(
+                    of: entry.id, id: entry.reply.id, result, attempts: entry.attempts + 1, at: end.at),
+                effect: .end(segment: item.segment, deadLetter: letter))
+            outbox.recordEnd(entry.id, result, at: end.at, line: line)
+        }
+        let line = ConversationEntry(
+            conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
+            kind: entry.reply.kind, message: entry.reply.message, result: end.result)
+        do { try write(line, mightBeThere: entry.isRecovered || item.end != nil) } catch {
+            // The journal vouches for the line, and the reconciler writes it.
+            guard leavesLine, case StoreError.unavailable(_, let reason) = error, !reason.isDiskWide else {
+                throw error
+            }
+            checkpointer.distrust(RefusedLines(record: entry.id.record))
+        }
+        outbox.item(entry.id)?.line.map(unwrittenLines.end)
+        outbox.settle(entry.id)
+    }
+
+    /// Keeps a reply for another attempt at `due`.
+    ///
+    /// Only later replies of the same conversation wait for it. The attempt's number is written with the next batch; a crash
+    /// before that forgets it.
+    package func postpone(_ entry: OutboxEntry, until due: Timestamp) {
+        outbox.postpone(entry.id, until: due)
+        // Only a count of attempts is lost when the store is closed.
+        try? journal.append(
+            JournalBody.replyAttempt(of: entry.id, entry.attempts + 1, at: .now(), next: due), for: .nobody)
+    }
+
+    /// Keeps a reply as if it had not been leased.
+    package func release(_ entry: OutboxEntry) { outbox.release(entry.id) }
+
+    /// The queued replies of a conversation, in the order in which they will leave; at most `maximum`.
+    package func queuedReplies(
+        of business: BusinessID, _ customer: CustomerID, maximum: Int = 100
+    ) -> [OutboxEntry] {
+        let key = ConversationKey(business: business, customer: customer)
+        return outbox.queued(of: key, maximum: maximum).compactMap {
+            entry($0.0, $0.1, .unknown, marksUnreadable: false)
+        }
+    }
+
+    /// The entry of a lease; nil when its records cannot be read: then it waits, or stands still until a restart.
+    private func entry(_ lease: Outbox.Lease) -> OutboxEntry? {
+        entry(lease.entry, lease.item, lease.closure, marksUnreadable: true)
+    }
+
+    private func entry(
+        _ queued: OutboxQueue.Entry, _ item: Outbox.Item, _ closure: OutboxEntry.Closure,
+        marksUnreadable: Bool
+    ) -> OutboxEntry? {
+        do throws(StoreError) {
+            let text =
+                if let text = item.text { text } else {
+                    try ReplyText(queued.id, at: item.place, from: reader)
+                }
+            return OutboxEntry(
+                id: queued.id, business: text.business, customer: text.customer, reply: text.reply,
+                inReplyTo: text.inReplyTo, decidedAt: queued.decidedAt, attempts: queued.attempts,
+                isFromPerson: text.isFromPerson, capabilityList: text.attributes.capabilityList,
+                closure: closure, isRecovered: item.isRecovered)
+        } catch {
+            guard marksUnreadable else { return nil }
+            logger.error(
+                "a queued reply cannot be read from the journal",
+                metadata: ["reply": "\(queued.id)", "error": "\(error)"])
+            if case .unavailable = error {
+                outbox.postpone(queued.id, until: Timestamp.now().advanced(by: .seconds(30)))
+            } else {
+                outbox.markUnreadable()
+            }
+            return nil
+        }
+    }
+
+    /// Queues the replies of a decided outcome.
+    func enqueue(
+        _ outcome: DecidedOutcome, of delivery: Delivery, segment: UInt64, decision: RecordLocation,
+        at: Timestamp
+    ) {
+        let entries = outcome.replies.enumerated().map { index, reply in
+            let id = ReplyID(record: delivery.record, index: index)
+            let text = ReplyText(
+                business: delivery.business, customer: delivery.customer, reply: reply,
+                inReplyTo: delivery.id,
+                isFromPerson: false, attributes: delivery.attributes)
+            return (
+                entry: OutboxQueue.Entry(
+                    id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind.isTyping),
+                item: Outbox.Item(
+                    place: .outcome(decision, event: delivery.location), segment: segment, text: text,
+                    isRecovered: false)
+            )
+        }
+        // A customer who has just written has not closed the conversation, unless a later message does.
+        let isLatest = !delivery.isParked && !delivery.isReplay && delivery.act == .writes
+        outbox.add(
+            entries,
+            closure: OutboxEntry.Closure(
+                isClosed: scheduler.closes(delivery.conversation), otherwise: isLatest ? .open : .unknown))
+    }
+
+    /// Queues what earlier lives decided and did not bring to an end.
+    func enqueue(_ recovered: [RecoveredJournal.Recovered]) {
+        for message in recovered {
+            let state = message.state
+            for (index, reply) in state.replies.enumerated() where reply.status == .queued {
+                guard let place = state.place(ofReply: index) else { continue }
+                let entry = OutboxQueue.Entry(
+                    id: ReplyID(record: state.record, index: index), conversation: message.conversation,
+                    decidedAt: reply.decidedAt, isTyping: false, attempts: reply.attempts, due: reply.next)
+                let item = Outbox.Item(
+                    place: place, segment: state.location.segment, text: nil, isRecovered: true)
+                outbox.add([(entry, item)], closure: .unknown)
+            }
+        }
+    }
+}
+
+extension Outbox {
+    /// Queues a message of the business's own accord, which was decided when it was stored.
+    func add(_ message: ReceivedMessage, as record: JournalledRecord, isClosed: Bool?) {
+        let id = ReplyID(record: record.number, index: 0)
+        let reply = DecidedReply(
+            id: message.id, kind: message.outboundKind ?? .unrecognized, message: message.message)
+        let text = ReplyText(
+            business: message.business, customer: message.customer, reply: reply, inReplyTo: nil,
+            isFromPerson: message.isFromPerson, attributes: message.attributes)
+        let entry = OutboxQueue.Entry(
+            id: id, conversation: ConversationKey(business: message.business, customer: message.customer),
+            decidedAt: message.receivedAt, isTyping: reply.kind.isTyping)
+        let item = Item(
+            place: .own(record.location), segment: record.location.segment, text: text, isRecovered: false)
+        add([(entry, item)], closure: OutboxEntry.Closure(isClosed: isClosed, otherwise: .unknown))
+    }
+}
+
+extension OutboxEntry.Closure {
+    /// What unfinished messages say of it, and what is known where none says either.
+    fileprivate init(isClosed: Bool?, otherwise: OutboxEntry.Closure) {
+        self = isClosed.map { $0 ? .closed : .open } ?? otherwise
+    }
+}
+
+extension Kind {
+    var isTyping: Bool { self == .typingStart || self == .typingEnd }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// `balloon replies …`: what was decided to be sent, and what became of it, from the journal.
+struct Replies: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List, show and drop the replies in the journal.",
+        subcommands: [List.self, Show.self, Drop.self])
+
+    /// `balloon replies list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "List queued replies, oldest event first: name, time, status, business, customer, summary.",
+            discussion: "With --status it lists those that ended so, or with --all every reply.")
+
+        @Option(help: ArgumentHelp("Only this business's.", valueName: "id"))
+        var business: String?
+
+        @Option(help: "Those with this status instead of the queued ones.")
+        var status: ReplyState.Status?
+
+        @Flag(help: "Whatever became of them.")
+        var all = false
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let wanted = status ?? .queued
+            try options.journal().forEachReply(
+                where: { reply in
+                    (all || reply.status == wanted)
+                        && (business == nil || reply.business.rawValue == business)
+                },
+                options.write)
+        }
+    }
+
+    /// `balloon replies show`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a reply as JSON, and what became of it.")
+
+        @Argument(help: "The reply's name, as the list shows it: 57.1.")
+        var reply: ReplyID
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            for reply in try options.journal().replies([reply]) {
+                StandardStream.output.write(ReplyRendering.json(reply, withMessage: true))
+            }
+        }
+    }
+
+    /// `balloon replies drop`.
+    struct Drop: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End queued replies without sending them.",
+            discussion: "One that is being sent is not dropped: repeat the command if its attempt failed.")
+
+        @Argument(help: "The replies' names, as the list shows them: 57.1 57.2.")
+        var replies: [ReplyID]
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let found = try options.journal().replies(replies)
+            let queued = found.filter { $0.status != .dropped }.map(\.id)
+            if !queued.isEmpty { try await StoreChange.drop(queued, data: options.data) }
+            for reply in found {
+                let isRepetition = reply.status == .dropped
+                StandardStream.output.write(
+                    options.json
+                        ? ReplyRendering.json(reply.id, .dropped)
+                        : "\(reply.id) \(isRepetition ? "already" : "is") dropped\n")
+            }
+        }
+    }
+}
+
+extension ReplyID: ExpressibleByArgument {
+    /// Reads `57.1`.
+    package init?(argument: String) { self.init(argument) }
+}
+
+extension ReplyState.Status: ExpressibleByArgument {}
+
+extension ReadingOptions {
+    /// Writes a reply as it was asked for.
+    func write(_ reply: JournalReply) {
+        StandardStream.output.write(
+            json ? ReplyRendering.json(reply, withMessage: false) : ReplyRendering.text(reply))
+    }
+}

@@ -1,0 +1,84 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// Replies as people and programs read them on standard output; every result ends its line.
+enum ReplyRendering {
+    /// `57.1  2026-11-21T10:00:00.123Z  queued  BUSINESS  CUSTOMER  text: Good morning  (3 attempts, next at …)`.
+    static func text(_ reply: JournalReply) -> String {
+        let summary = message(reply).map { MessageSummary.text(of: $0.root, kind: reply.kind) } ?? ""
+        return terminalText(
+            "\(reply.id)  \(reply.decidedAt)  \(reply.status.rawValue)  \(reply.business)  \(reply.customer)  "
+                + "\(reply.kind): \(summary)\(remark(reply))") + "\n"
+    }
+
+    /// `{"reply":"57.1","at":"…","status":"refused","business":"…","customer":"…","id":"…","kind":"text","inReplyTo":"…",`
+    /// `"attempts":1,"httpStatus":400,"reason":"…"}`, and with the message when that is asked for.
+    static func json(_ reply: JournalReply, withMessage: Bool) -> String {
+        line { writer in
+            writer.field("reply", "\(reply.id)")
+            writer.field("at", reply.decidedAt.rfc3339)
+            writer.field("status", reply.status.rawValue)
+            writer.field("business", reply.business.rawValue)
+            writer.field("customer", reply.customer.rawValue)
+            writer.field("id", reply.messageID.rawValue)
+            writer.field("kind", reply.kind.rawValue)
+            writer.field("inReplyTo", reply.inReplyTo?.rawValue)
+            writer.field("attempts", reply.attempts)
+            writer.field("next", reply.next?.rfc3339)
+            writer.field("httpStatus", reply.httpStatus)
+            writer.field("reason", reply.reason)
+            guard withMessage else { return }
+            writer.key("message")
+            writer.raw(reply.message)
+        }
+    }
+
+    /// What was done about a reply: `{"reply":"57.1","status":"retried","replay":91}` or `{"reply":"57.1","status":"dropped"}`.
+    static func json(_ reply: ReplyID, _ status: ReplyState.Status, replay: UInt64? = nil) -> String {
+        line { writer in
+            writer.field("reply", "\(reply)")
+            writer.field("status", status.rawValue)
+            writer.field("replay", replay.map { Int(clamping: $0) })
+        }
+    }
+
+    /// A queued reply as a line of its conversation, in which it has none yet.
+    static func conversationText(_ reply: JournalReply) -> String {
+        let summary = message(reply).map { MessageSummary.text(of: $0.root, kind: reply.kind) } ?? ""
+        return terminalText("\(reply.decidedAt)  business  \(reply.kind): \(summary)  (queued)") + "\n"
+    }
+
+    /// The same as JSON: as the line will be, with `"outcome":"queued"` and without a number.
+    static func conversationJSON(_ reply: JournalReply) -> String {
+        line { writer in
+            writer.field("at", reply.decidedAt.rfc3339)
+            writer.field("direction", ConversationLine.Direction.outbound.rawValue)
+            writer.field("id", reply.messageID.rawValue)
+            writer.field("kind", reply.kind.rawValue)
+            writer.field("customer", reply.customer.rawValue)
+            writer.field("record", Int(clamping: reply.id.record))
+            writer.field("outcome", ReplyState.Status.queued.rawValue)
+            writer.key("message")
+            writer.raw(reply.message)
+        }
+    }
+
+    private static func remark(_ reply: JournalReply) -> String {
+        if let reason = reply.reason {
+            return "  (\(reply.httpStatus.map { "\($0): " } ?? "")\(reason))"
+        }
+        guard reply.status == .queued, reply.attempts > 0 else { return "" }
+        return "  (\(reply.attempts) attempts\(reply.next.map { ", next at \($0)" } ?? ""))"
+    }
+
+    /// Never nil: the message was valid inside the journal.
+    private static func message(_ reply: JournalReply) -> JSONDocument? { try? JSONDocument(reply.message) }
+
+    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter(reservingCapacity: 512)
+        writer.object(body)
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+}

@@ -1,0 +1,215 @@
+import BalloonHTTP
+import BusinessMessages
+import MessageStore
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+@Suite struct ReplySenderTests {
+    @Test func `a reply that the gateway accepts is settled and leaves the outbox`() async throws {
+        let test = try await SenderUnderTest()
+        #expect(try await test.send("Hello", to: "x") == .accepted(status: 200))
+        #expect(test.store.queuedReplyCount == 0)
+        #expect(test.texts() == ["Hello"])
+        await test.stop()
+    }
+
+    @Test(arguments: [HTTPStatus.badRequest, .notFound, .contentTooLarge])
+    func `a reply that the gateway refuses for itself ends as refused`(_ status: HTTPStatus) async throws {
+        let test = try await SenderUnderTest()
+        test.gateway.misbehave(at: .message, .answer(status))
+        guard case .refused(status.code, _) = try await test.send("Hello", to: "x") else {
+            Issue.record("not refused")
+            return await test.stop()
+        }
+        #expect(test.gateway.requestCount(.message) == 1)
+        // The next reply is not affected.
+        #expect(try await test.send("again", to: "x") == .accepted(status: 200))
+        await test.stop()
+    }
+
+    @Test(arguments: [HTTPStatus.serviceUnavailable, .internalServerError, .requestTimeout])
+    func `a reply that meets a failure of the gateway is tried again with its id`(_ status: HTTPStatus)
+        async throws
+    {
+        let test = try await SenderUnderTest()
+        test.gateway.misbehave(at: .message, .answer(status, retryAfterSeconds: 1), times: 12)
+        #expect(try await test.send("Hello", to: "x") == .accepted(status: 200))
+        #expect(test.gateway.requestCount(.message) == 13)
+        #expect(test.gateway.messages().map(\.repeats) == [0])
+        await test.stop()
+    }
+
+    @Test func `a reply that waits holds back later replies of its conversation and no others`() async throws
+    {
+        let test = try await SenderUnderTest {
+            $0.misbehave(at: .message, .answer(.serviceUnavailable), times: 1)
+        }
+        let first = Task { try await test.send("1", to: "x") }
+        await test.log.first { $0.contains("postponed") }
+        async let second = test.send("2", to: "x")
+        async let other = test.send("other", to: "y")
+        #expect(try await first.value == .accepted(status: 200))
+        #expect(try await [second, other] == [.accepted(status: 200), .accepted(status: 200)])
+        #expect(test.texts("x") == ["1", "2"])
+        await test.stop()
+    }
+
+    @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
+    func `a reply that meets 401 or 403 with an old token is sent with a fresh one`(_ status: HTTPStatus)
+        async throws
+    {
+        let test = try await SenderUnderTest()
+        test.gateway.misbehave(at: .message, .answer(status))
+        #expect(try await test.send("Hello", to: "x") == .accepted(status: 200))
+        #expect(test.gateway.requestCount(.message) == 2)
+        await test.stop()
+    }
+
+    @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
+    func `no reply of a period in which the credential is refused is lost`(_ status: HTTPStatus) async throws
+    {
+        let test = try await SenderUnderTest()
+        test.gateway.misbehave(at: .message, .answer(status), times: 10_000)
+        let ends = Task {
+            try await withThrowingTaskGroup { group in
+                for number in 0..<20 {
+                    group.addTask { try await test.send("\(number)", to: "customer \(number % 5)") }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        }
+        await test.log.first { $0.contains("replies are not sent") && $0.contains("\(status.code)") }
+        #expect(test.sender.pauses.map(\.business) == [nil])
+        test.gateway.behave()
+        #expect(try await ends.value == Array(repeating: .accepted(status: 200), count: 20))
+        #expect(test.store.queuedReplyCount == 0)
+        #expect(test.sender.pauses.isEmpty)
+        #expect(test.gateway.messages().count == 20)
+        await test.stop()
+    }
+
+    // Authentication has an endpoint of its own, which can refuse while messages are accepted.
+
+    @Test func `a 403 about one message refuses that message alone`() async throws {
+        let test = try await SenderUnderTest(isRunning: false)
+        await test.queue("bad", to: "x", kind: .authentication)
+        for number in 0..<3 { await test.queue("\(number)", to: "y\(number)") }
+        test.gateway.misbehave(at: .authenticate, .answer(.forbidden), times: 10_000)
+        let running = Task { await test.sender.run() }
+        // What was in flight with it is no evidence; a later reply is.
+        #expect(await test.gateway.waitForMessages(count: 3).count == 3)
+        while !test.log.lines.contains(where: { $0.contains("reply refused by the gateway") }) {
+            _ = try await test.send("more", to: "z")
+        }
+        #expect(try await test.send("after", to: "x") == .accepted(status: 200))
+        #expect(!test.texts().contains("bad"))
+        #expect(test.sender.pauses.isEmpty)
+        test.store.stopLeasing()
+        await running.value
+        await test.stop()
+    }
+
+    @Test func `a 403 about one business pauses only its outbox`() async throws {
+        let test = try await SenderUnderTest(isRunning: false)
+        for number in 0..<3 {
+            await test.queue("a\(number)", to: "x\(number)", kind: .authentication)
+            await test.queue("b\(number)", to: "y\(number)", of: SenderUnderTest.otherBusiness)
+        }
+        test.gateway.misbehave(at: .authenticate, .answer(.forbidden), times: 10_000)
+        let running = Task { await test.sender.run() }
+        while test.sender.pauses.map(\.business) != [SenderUnderTest.business] {
+            _ = try await test.send("more", to: "z", of: SenderUnderTest.otherBusiness)
+        }
+        test.gateway.behave()
+        for number in 0..<3 {
+            #expect(await test.gateway.waitForMessages(customer: CustomerID("x\(number)")).count == 1)
+        }
+        await test.log.first { $0.contains("replies are sent again") }
+        #expect(test.sender.pauses.isEmpty)
+        test.store.stopLeasing()
+        await running.value
+        await test.stop()
+    }
+
+    @Test func `a reply that was not sent in time expires`() async throws {
+        let test = try await SenderUnderTest(lifetime: .zero)
+        guard case .expired = try await test.send("Hello", to: "x") else {
+            Issue.record("not expired")
+            return await test.stop()
+        }
+        #expect(test.gateway.requestCount(.message) == 0)
+        await test.stop()
+    }
+
+    @Test(arguments: [HTTPStatus.serviceUnavailable, .forbidden, .badRequest])
+    func `typing is tried once`(_ status: HTTPStatus) async throws {
+        let test = try await SenderUnderTest()
+        test.gateway.misbehave(at: .message, .answer(status))
+        let end = try await test.send("", to: "x", kind: .typingStart)
+        #expect(end != .accepted(status: 200) && end != nil)
+        #expect(test.gateway.requestCount(.message) == 1)
+        #expect(try await test.send("Hello", to: "x") == .accepted(status: 200))
+        await test.stop()
+    }
+
+    @Test func `a reply that breaks a rule of Apple's is refused before it is sent`() async throws {
+        let test = try await SenderUnderTest()
+        let body = Array(#"{"type":"text","body":"no envelope"}"#.utf8)
+        guard case .refused(nil, let reason) = try await test.send("", to: "x", body: body) else {
+            Issue.record("not refused")
+            return await test.stop()
+        }
+        #expect(reason.contains("it breaks the rule"))
+        #expect(test.gateway.requestCount(.message) == 0)
+        await test.stop()
+    }
+
+    @Test func `a reply whose attempt is interrupted by a stop is sent after a restart with the same id`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        let first = try await SenderUnderTest(in: directory)
+        first.gateway.misbehave(at: .message, .silence)
+        let id = MessageID.random()
+        await first.queue("Hello", to: "x", id: id)
+        _ = await first.gateway.waitForMessages()
+        await first.stop()
+        let second = try await SenderUnderTest(in: directory)
+        #expect(await second.gateway.waitForMessages().map(\.id) == [id])
+        await second.stop()
+    }
+
+    @Test func `twenty failures over several conversations pause the gateway until a reply is accepted`()
+        async throws
+    {
+        let test = try await SenderUnderTest()
+        test.gateway.misbehave(at: .message, .answer(.badGateway), times: 10_000)
+        async let ends = withThrowingTaskGroup { group in
+            for number in 0..<10 { group.addTask { try await test.send("\(number)", to: "c\(number)") } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        await test.log.first { $0.contains("replies are not sent") && $0.contains("502") }
+        let asked = test.gateway.requestCount(.message)
+        #expect(asked < 60)
+        test.gateway.behave()
+        #expect(try await ends.count == 10)
+        #expect(test.gateway.messages().count == 10)
+        await test.stop()
+    }
+
+    @Test func `three hundred queued replies leave though no more than 64 of a business are in flight`()
+        async throws
+    {
+        let test = try await SenderUnderTest(isRunning: false)
+        for number in 0..<300 { await test.queue("\(number)", to: "c\(number)") }
+        test.gateway.misbehave(at: .message, .delay(.milliseconds(50)), times: 10_000)
+        let running = Task { await test.sender.run() }
+        #expect(await test.gateway.waitForMessages(count: 300).count == 300)
+        test.store.stopLeasing()
+        await running.value
+        await test.stop()
+    }
+}

@@ -1,0 +1,90 @@
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import GatewayClient
+import MessageStore
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// A reply sender over a store and a fake gateway, with waits of milliseconds.
+struct SenderUnderTest {
+    static let business = ServerUnderTest.business
+    static let otherBusiness = ServerUnderTest.otherBusiness
+
+    let directory: TemporaryDirectory
+    let log = LogCollector()
+    let gateway: FakeGateway
+    let store: Store
+    let sender: ReplySender
+    private let running: Task<Void, Never>?
+
+    /// Opens a store, in `directory` where an earlier one was, and sends from it unless told not to.
+    init(
+        in directory: TemporaryDirectory = TemporaryDirectory(), lifetime: Duration = .seconds(3600),
+        isRunning: Bool = true, adjust: (FakeGateway) -> Void = { _ in }
+    ) async throws {
+        self.directory = directory
+        let secret = Secret.random(byteCount: 32)
+        gateway = FakeGateway(mspID: ServerUnderTest.mspID, secret: secret, logger: log.logger)
+        let address = try await gateway.start()
+        adjust(gateway)
+        let client = try GatewayClient(
+            configuration: GatewayConfiguration(
+                baseURL: "http://\(address)/v1", mspID: ServerUnderTest.mspID, secret: secret,
+                downloadHosts: ["\(address)"]), logger: log.logger)
+        store = try Store.open(
+            StoreConfiguration(directory: directory.file("data")), logger: log.logger)
+        var schedule = SendSchedule()
+        schedule.initialDelay = .milliseconds(5)
+        schedule.maximumDelay = .milliseconds(20)
+        schedule.maximumRetryAfter = .milliseconds(20)
+        sender = ReplySender(
+            store: store, gateway: client,
+            replyFiles: ReplyFiles(
+                gateway: client, files: AttachmentFiles(dataDirectory: directory.file("data"))),
+            observer: LogObserver(log.logger), logger: log.logger, lifetime: lifetime, schedule: schedule)
+        running = isRunning ? Task { [sender] in await sender.run() } : nil
+    }
+
+    /// Queues a message of the business's own accord.
+    func queue(
+        _ text: String, to customer: String, of business: BusinessID = business, kind: Kind = .text,
+        id: MessageID = .random(), body: [UInt8]? = nil
+    ) async {
+        let outbound: OutboundMessage = kind == .typingStart ? .typingStart : .text(text)
+        let message = ReceivedMessage(
+            business: business, customer: CustomerID(customer), id: id,
+            message: body ?? outbound.encode(id: id, from: business, to: CustomerID(customer)),
+            outboundKind: kind)
+        await withCheckedContinuation { continuation in
+            store.append(message) { _ in continuation.resume() }
+        }
+    }
+
+    /// Queues a message and waits for its end.
+    func send(
+        _ text: String, to customer: String, of business: BusinessID = business, kind: Kind = .text,
+        body: [UInt8]? = nil
+    ) async throws -> ReplyResult? {
+        let id = MessageID.random()
+        return try await sender.outcomes.outcome(of: id, within: .seconds(60)) {
+            await queue(text, to: customer, of: business, kind: kind, id: id, body: body)
+        }
+    }
+
+    /// The texts that the gateway accepted, in their order.
+    func texts(_ customer: String? = nil) -> [String?] {
+        gateway.messages(for: customer.map { CustomerID($0) }).map { $0.message.root["body"]?.string }
+    }
+
+    func stop() async {
+        store.stopLeasing()
+        running?.cancel()
+        await running?.value
+        await store.close()
+        await gateway.stop()
+    }
+}

@@ -1,0 +1,127 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+import TestSupport
+import Testing
+
+@Suite struct RepliesTests {
+    /// A data directory with a reply that was refused, one that is queued behind it, and one of another customer.
+    private func directory() async throws -> TemporaryDirectory {
+        let directory = TemporaryDirectory()
+        let store = try Store.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        try await queue("r1", "bad", to: "c", in: store)
+        let first = try #require(store.leaseReply())
+        try await store.settle(first, .refused(status: 400, reason: "no such thing"))
+        try await queue("r2", "hello", to: "c", in: store)
+        try await queue("r3", "other", to: "d", in: store)
+        await store.close()
+        return directory
+    }
+
+    private func queue(_ id: String, _ text: String, to customer: String, in store: Store) async throws {
+        let (id, business, customer) = (MessageID(id), BusinessID("b-1"), CustomerID(customer))
+        let message = ReceivedMessage(
+            business: business, customer: customer, id: id,
+            message: OutboundMessage.text(text).encode(id: id, from: business, to: customer),
+            outboundKind: .text)
+        await withCheckedContinuation { continuation in
+            store.append(message) { _ in continuation.resume() }
+        }
+    }
+
+    private func names(_ output: String) -> [Substring] {
+        output.split(separator: "\n").compactMap { $0.split(separator: " ").first }
+    }
+
+    @Test func `queued replies are listed, shown and dropped`() async throws {
+        let directory = try await directory()
+        let shell = Shell(directory: directory.path)
+        let list = try await shell.run("balloon replies list")
+        let queued = names(list.output)
+        try #require(queued.count == 2, "\(list.output)\(list.errors)")
+        #expect(list.output.contains("  queued  b-1  c  text: hello\n"))
+        let shown = try await shell.run("balloon replies show \(queued[0])")
+        let reply = try JSONDocument(Array(shown.output.utf8)).root
+        #expect(reply["status"]?.string == "queued")
+        #expect(reply["id"]?.string == "r2")
+        #expect(reply["message"]?["body"]?.string == "hello")
+        let dropped = try await shell.run("balloon replies drop \(queued[0])")
+        #expect(dropped.output == "\(queued[0]) is dropped\n", "\(dropped.errors)")
+        let again = try await shell.run("balloon replies drop \(queued[0])")
+        #expect(again.output == "\(queued[0]) already dropped\n")
+        #expect(again.status == 0)
+        #expect(try await names(shell.run("balloon replies list").output) == [queued[1]])
+        #expect(try await names(shell.run("balloon replies list --status dropped").output) == [queued[0]])
+        #expect(try await names(shell.run("balloon replies list --all").output).count == 3)
+        #expect(try await shell.run("balloon replies show 99.1").status == 64)
+    }
+
+    @Test func `a refused reply is a dead letter that is retried with the same id`() async throws {
+        let directory = try await directory()
+        let shell = Shell(directory: directory.path)
+        let list = try await shell.run("balloon deadletters list")
+        let dead = try #require(names(list.output).first, "\(list.errors)")
+        #expect(list.output.hasSuffix("  refused  b-1  c  text: bad  (400: no such thing)\n"))
+        #expect(try await shell.run("balloon deadletters list --kind form").output == "")
+        let shown = try await shell.run("balloon deadletters show \(dead)")
+        #expect(shown.output.contains(#""httpStatus":400,"reason":"no such thing","message":{"#))
+        let retried = try await shell.run("balloon deadletters retry \(dead)")
+        #expect(retried.output.hasPrefix("\(dead) is sent again as "), "\(retried.errors)")
+        #expect(try await shell.run("balloon deadletters list").output == "")
+        let name = try #require(retried.output.split(whereSeparator: \.isWhitespace).last)
+        #expect(
+            try await shell.run("balloon deadletters retry \(dead)").output == "\(dead) already retried\n")
+        let again = try await shell.run("balloon replies show \(name)")
+        #expect(again.output.contains(#""status":"queued""#) && again.output.contains(#""id":"r1""#))
+    }
+
+    @Test func `a refused reply is sent again as it was edited, with a new id`() async throws {
+        let directory = try await directory()
+        let shell = Shell(directory: directory.path)
+        let dead = try #require(names(try await shell.run("balloon deadletters list").output).first)
+        try AtomicFile.write(
+            Array(#"{"id":"\#(MessageID.random())","type":"text","body":"better"}"#.utf8),
+            to: directory.file("edited.json"))
+        let both = try await shell.run("balloon deadletters retry --all --edit edited.json")
+        #expect(both.status == 64)
+        let retried = try await shell.run("balloon deadletters retry \(dead) --edit edited.json")
+        let name = try #require(
+            retried.output.split(whereSeparator: \.isWhitespace).last, "\(retried.errors)")
+        let shown = try await shell.run("balloon replies show \(name)")
+        let reply = try JSONDocument(Array(shown.output.utf8)).root
+        #expect(reply["message"]?["body"]?.string == "better")
+        #expect(reply["id"]?.string != "r1")
+        #expect(reply["message"]?["id"]?.string == reply["id"]?.string)
+        #expect(try await shell.run("balloon deadletters list").output == "")
+    }
+
+    @Test func `a refused reply is dropped from the dead letters`() async throws {
+        let directory = try await directory()
+        let shell = Shell(directory: directory.path)
+        let dropped = try await shell.run("balloon deadletters drop --all")
+        #expect(dropped.output.hasSuffix(" is dropped\n"), "\(dropped.errors)")
+        #expect(try await shell.run("balloon deadletters list").output == "")
+    }
+
+    @Test func `a conversation shows its queued replies behind its lines`() async throws {
+        let directory = try await directory()
+        let shell = Shell(directory: directory.path)
+        let shown = try await shell.run("balloon conversations show c")
+        #expect(shown.output.split(separator: "\n").count == 2, "\(shown.output)\(shown.errors)")
+        #expect(shown.output.hasSuffix("  business  text: hello  (queued)\n"))
+        let json = try await shell.run("balloon conversations show c --json")
+        #expect(json.output.contains(#""outcome":"queued""#))
+    }
+
+    @Test func `replies are dropped through a server that runs`() async throws {
+        let directory = try await directory()
+        let shell = Shell(directory: directory.path)
+        let dead = try #require(names(try await shell.run("balloon deadletters list").output).first)
+        let server = try await RecordingServer(in: directory)
+        let dropped = try await shell.run("balloon deadletters drop \(dead)")
+        #expect(dropped.output == "\(dead) is dropped\n", "\(dropped.errors)")
+        await server.stop()
+    }
+}
