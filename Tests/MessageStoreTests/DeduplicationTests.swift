@@ -29,7 +29,7 @@ struct DeduplicationTests {
 
     @Test func `the twin of a message that waits gets its answer with the same sync`() async throws {
         let disk = FaultyDisk()
-        let store = try directory.open { $0.disk = disk }
+        let store = try directory.open(recordingAs: nil) { $0.disk = disk }
         disk.hold()
         let first = AnswerSlot()
         let twins = (0..<3).map { _ in AnswerSlot() }
@@ -49,7 +49,7 @@ struct DeduplicationTests {
         async throws
     {
         let disk = FaultyDisk()
-        let store = try directory.open { $0.disk = disk }
+        let store = try directory.open(recordingAs: nil) { $0.disk = disk }
         // A failing creation shows only when there is no segment yet.
         if fault != .create, fault != .name { #expect(await store.append(message("m0")) == .stored) }
         disk.fail(fault)

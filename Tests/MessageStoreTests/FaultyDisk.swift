@@ -36,7 +36,8 @@ final class FaultyDisk: StoreDisk {
 
     func release() {
         gate.withLock { gate in
-            gate?.signal()
+            // The journal and the conversations may both wait.
+            for _ in 0..<16 { gate?.signal() }
             gate = nil
         }
     }

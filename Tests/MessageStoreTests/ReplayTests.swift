@@ -44,7 +44,7 @@ struct ReplayTests {
         #expect(try status(of: replay) == .handled)
         // The conversation has the message from the first time.
         let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
-        #expect(lines.map(\.record) == [record])
+        #expect(lines.map(\.record) == [record, second.record])
         #expect(await (try directory.open()).append(message("1")) == .duplicate)
     }
 
