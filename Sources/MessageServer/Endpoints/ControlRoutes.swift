@@ -12,7 +12,7 @@ package import MessageStore
 /// `{"replays":[{"record":12,"replay":57}]}`, with `"repetition":true` for one that an earlier command handed over since.
 /// `/replies/drop` and `/replies/retry` take a ``ReplyRequest``; a retry ends with `{"records":[91]}`, the new records.
 /// `/drop` takes `{"job":"…","records":[12,13]}` and ends with `{"records":[13]}`, those that were dropped before. `/rebuild`
-/// ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`, and `/repair` with what ``JournalRepair`` gave up, which
+/// ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`, and `/repair` with what the repair gave up, which
 /// `GET /damage` tells beforehand. A job that fails ends with 400 and `{"error":"…"}`, and
 /// then nothing was changed. `GET /statistics` answers with what is pending, parked,
 /// unreadable and set aside. `SendRoute` is there too, and `/livez` and `/readyz`
