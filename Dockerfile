@@ -1,6 +1,6 @@
 # Builds the server and puts it into a small image; tests run elsewhere.
 #
-#   docker build --tag balloon .
+#   docker build --tag balloon --build-arg BALLOON_COMMIT="$(scripts/commit)" .
 #   docker run --stop-timeout 30 --publish 8080:8080 --volume balloon:/data --env BALLOON_MSP_ID --env BALLOON_SECRET balloon
 #
 # A stop takes at most shutdownSeconds, 25 unless server.json says otherwise; give the container five seconds more.
@@ -17,6 +17,8 @@ RUN swift package resolve
 COPY Sources Sources
 COPY Tests Tests
 COPY config config
+# What `balloon --version` says of its source; without it the commit is unknown, because the context has no .git.
+ARG BALLOON_COMMIT=
 RUN swift build --configuration release --product balloon --static-swift-stdlib \
     && strip -o /usr/local/bin/balloon .build/release/balloon
 

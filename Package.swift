@@ -51,6 +51,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
+        // `balloon --version` names a commit only when the build is told one; scripts/commit prints it.
+        .target(
+            name: "CBuild",
+            cSettings: Context.environment["BALLOON_COMMIT"].map {
+                [.define("BALLOON_COMMIT", to: "\"\($0)\"")]
+            } ?? []),
         cTarget("CLinux"),
         cTarget("CZlib", ["z"]),
         cTarget("COpenSSL", ["ssl", "crypto"]),
@@ -97,7 +103,7 @@ let package = Package(
             dependencies: [
                 "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "MessageStore",
                 "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages", logging,
+                "BusinessMessages", "CBuild", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),

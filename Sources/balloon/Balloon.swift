@@ -11,7 +11,7 @@ import MessageServer
             Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, \
             64 called wrongly, 65 bad data, 69 something needed is not there, 75 not ended yet, 78 the configuration is wrong.
             """,
-        version: "0.1.0",
+        version: BuildVersion.text,
         subcommands: [
             Serve.self, Dev.self, Simulate.self, Send.self, Attachments.self, Validate.self, Convert.self,
             Conversations.self, JournalCommands.self, Events.self, Replies.self, DeadLetters.self,

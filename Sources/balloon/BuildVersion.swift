@@ -1,0 +1,27 @@
+internal import CBuild
+
+/// The program's version and the commit that it was built from.
+struct BuildVersion {
+    /// The newest release of CHANGELOG.md.
+    static let number = "0.2.0"
+
+    /// What `balloon --version` prints.
+    static let text = BuildVersion(commit: knownCommit).text
+
+    /// `<hash> <date>` as `scripts/commit` prints it; empty when the build was told no commit.
+    let commit: String
+
+    /// The number, and the commit or the word that it is unknown.
+    var text: String {
+        let parts = commit.split(separator: " ")
+        guard parts.count == 2 else { return "\(Self.number) (commit unknown)" }
+        return "\(Self.number) (commit \(parts[0]) of \(parts[1]))"
+    }
+
+    /// Read byte by byte: a pointer would need `unsafe`, which this target may not use.
+    private static var knownCommit: String {
+        let maximumBytes: UInt32 = 128
+        let bytes = (0..<maximumBytes).lazy.map { balloon_commit_byte($0) }.prefix { $0 != 0 }
+        return String(decoding: Array(bytes), as: UTF8.self)
+    }
+}

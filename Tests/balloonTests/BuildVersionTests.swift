@@ -1,0 +1,23 @@
+import TestSupport
+import Testing
+
+@testable import balloon
+
+@Suite struct BuildVersionTests {
+    @Test func `the version names the commit and its date`() {
+        let version = BuildVersion(commit: "1a2b3c4d5e6f+changes 2026-11-22")
+        #expect(version.text == "\(BuildVersion.number) (commit 1a2b3c4d5e6f+changes of 2026-11-22)")
+    }
+
+    @Test(arguments: ["", "1a2b3c4d5e6f", " ", "a b c"])
+    func `a build that was told no commit says that it is unknown`(commit: String) {
+        #expect(BuildVersion(commit: commit).text == "\(BuildVersion.number) (commit unknown)")
+    }
+
+    @Test func `the program prints what it was built from`() async throws {
+        let directory = TemporaryDirectory()
+        let result = try await Shell(directory: directory.path).run("balloon --version")
+        #expect(result.status == 0)
+        #expect(result.output.hasPrefix("\(BuildVersion.number) (commit "))
+    }
+}
