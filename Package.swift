@@ -102,8 +102,8 @@ let package = Package(
             name: "balloon",
             dependencies: [
                 "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "MessageStore",
-                "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages", "CBuild", logging,
+                "HandlerProtocol", "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire",
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CBuild", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),
@@ -169,10 +169,9 @@ let package = Package(
         testTarget(
             "balloonTests",
             [
-                "balloon", "MessageServer", "GatewayClient", "MessageStore", "Simulator",
-                "BalloonTransport",
-                "BalloonWire",
-                "BalloonJSON", "BalloonPOSIX", "BusinessMessages",
+                "balloon", "MessageServer", "HandlerBridges", "GatewayClient", "MessageStore", "Simulator",
+                "HandlerKit", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
+                "BusinessMessages", "ShopExample",
             ]),
     ]
 )

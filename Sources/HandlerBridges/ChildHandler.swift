@@ -211,7 +211,7 @@ extension ChildHandler {
         let session = ChildSession(
             label: "balloon.child.\(request.slug)", loop: loop, timings: timings,
             host: state.withLock { $0.host }, tail: tail,
-            remnant: OrphanProcessFile(directory: request.scratchDirectory), logger: logger)
+            scratchDirectory: request.scratchDirectory, logger: logger)
         let mayStart = state.withLock { state in
             guard !state.isStopping else { return false }
             state.health = .starting

@@ -1,13 +1,14 @@
-import BalloonJSON
-import BalloonPOSIX
+package import BalloonJSON
+package import BalloonPOSIX
 import Dispatch
-import HandlerKit
+package import HandlerKit
 import HandlerProtocol
-import Logging
+package import Logging
 
 /// One life of a child process: its start, what is said to it and by it, its end.
-actor ChildSession {
-    typealias Answer = Result<JSONValue, BridgeError>
+package actor ChildSession {
+    /// The answer to a call, or why there is none.
+    package typealias Answer = Result<JSONValue, BridgeError>
 
     /// More noise than this before the handshake, and it is no handler.
     private static let maximumNoiseBeforeHandshake = 50
@@ -18,7 +19,8 @@ actor ChildSession {
     private static let maximumPendingBytes = 8 << 20
 
     nonisolated let executor: QueueExecutor
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
+    /// The queue of the process's events.
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
     }
 
@@ -34,7 +36,7 @@ actor ChildSession {
     /// What takes the messages that answer no event.
     private let host: HandlerHost?
     /// Where its process is written down, if it is.
-    private let remnant: OrphanProcessFile?
+    private let orphan: OrphanProcessFile?
     private var repliesUnderWay = 0
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var nextID = 1
@@ -44,9 +46,9 @@ actor ChildSession {
     private var heard = 0
     private(set) var noiseCount = 0
     /// The beginning of the first line that was no message; it may hold a customer's words, so it goes into no log.
-    private(set) var firstNoise: String?
+    package private(set) var firstNoise: String?
     /// How many answers had an id that nobody waited for.
-    private(set) var strayAnswerCount = 0
+    package private(set) var strayAnswerCount = 0
     /// Lines that are no awaited answer, whatever else they are.
     private var unaskedRate = FloodGauge()
     private var isFlooding = false
@@ -59,11 +61,12 @@ actor ChildSession {
     /// How many messages that answer no event may wait for the disk.
     private static let maximumReplies = 256
 
-    init(
+    /// Prepares one life; ``start(_:)`` begins it and writes the process down in `scratchDirectory`, if there is one.
+    package init(
         label: String, loop: DescriptorLoop, timings: ChildTimings, host: HandlerHost?, tail: LogTail,
-        remnant: OrphanProcessFile? = nil, logger: Logger
+        scratchDirectory: String? = nil, logger: Logger
     ) {
-        self.remnant = remnant
+        orphan = scratchDirectory.map { OrphanProcessFile(directory: $0) }
         self.loop = loop
         executor = QueueExecutor(label: label)
         self.timings = timings
@@ -76,17 +79,17 @@ actor ChildSession {
     var processID: Int32? { exit == nil ? process?.id : nil }
 
     /// Starts the process, once; false when it was stopped before.
-    func start(_ program: SpawnedProcess.Program) throws(SystemError) -> Bool {
+    package func start(_ program: SpawnedProcess.Program) throws(SystemError) -> Bool {
         guard !isStopped else { return false }
         let queue = executor.queue
-        if let remnant, remnant.end(grace: timings.grace, queue: queue) {
+        if let orphan, orphan.end(grace: timings.grace, queue: queue) {
             logger.warning("handler's process of an earlier server was still there, it is ended")
         }
         let (process, streams) = try SpawnedProcess.start(program, queue: queue, loop: loop) { exit in
             self.assumeIsolated { $0.ended(exit) }
         }
         self.process = process
-        remnant?.note(process.id)
+        orphan?.record(process.id)
         input = PipeWriter(
             owning: streams.input, queue: queue, loop: loop, maximumPendingBytes: Self.maximumPendingBytes)
         do throws(SystemError) {
@@ -109,7 +112,7 @@ actor ChildSession {
     }
 
     /// Makes a call and waits for its answer, at most for `time`, and no longer than the task lives.
-    func call(within time: Duration?, _ write: (_ id: Int) -> [UInt8]) async -> Answer {
+    package func call(within time: Duration?, _ write: (_ id: Int) -> [UInt8]) async -> Answer {
         let id = nextID
         nextID += 1
         let line = write(id)
@@ -132,13 +135,13 @@ actor ChildSession {
     }
 
     /// Makes a call that is not answered.
-    func notify(_ line: [UInt8]) { _ = input?.write(line) }
+    package func notify(_ line: [UInt8]) { _ = input?.write(line) }
 
     /// Whether the child has read everything that was written to it, or cannot any more.
-    var hasReadAll: Bool { input?.isDrained ?? true }
+    package var hasReadAll: Bool { input?.isDrained ?? true }
 
     /// From here on noise does not matter.
-    func introduced() { isIntroduced = true }
+    package func introduced() { isIntroduced = true }
 
     /// Kills the process and all that it started, unless it shows a sign of life in the time that it has for that.
     func checkForLife() {
@@ -178,7 +181,7 @@ actor ChildSession {
     }
 
     /// Waits for the process's end.
-    func waitForExit() async -> SpawnedProcess.Exit {
+    package func waitForExit() async -> SpawnedProcess.Exit {
         await withCheckedContinuation { continuation in
             // Asked here, not before: an await lies between, and the process may end in it.
             if let exit { return continuation.resume(returning: exit) }
@@ -187,7 +190,7 @@ actor ChildSession {
     }
 
     /// Ends the process: a last call and the end of its input, then SIGTERM, then SIGKILL.
-    func stop() async {
+    package func stop() async {
         isStopped = true
         // One that never started has no end to wait for.
         guard exit == nil, process != nil else { return }
@@ -206,7 +209,7 @@ actor ChildSession {
     }
 
     /// Ends the process and all that it started at once.
-    func kill() async {
+    package func kill() async {
         signal(TerminationSignal.final)
         if process != nil { _ = await waitForExit() }
     }
@@ -330,7 +333,7 @@ actor ChildSession {
     }
 
     private func ended(_ exit: SpawnedProcess.Exit) {
-        remnant?.forget()
+        orphan?.remove()
         // What it wrote before it ended counts.
         output?.finish()
         errors?.finish()

@@ -1,14 +1,17 @@
 import Synchronization
 
 /// The latest lines that a handler logged, over all of its lives.
-final class LogTail: Sendable {
+package final class LogTail: Sendable {
     private static let maximumLines = 200
     private let kept = Mutex<[String]>([])
+
+    /// Starts empty.
+    package init() {}
 
     var lines: [String] { kept.withLock { $0 } }
 
     /// The lines since the last call, which are forgotten.
-    func drain() -> [String] {
+    package func drain() -> [String] {
         kept.withLock { lines in
             defer { lines = [] }
             return lines

@@ -26,7 +26,7 @@ struct OrphanProcessFile {
     }
 
     /// Writes down that `process` runs.
-    func note(_ process: Int32) {
+    func record(_ process: Int32) {
         guard let record = ProcessRecord(of: process) else { return }
         // Not synced: after a power cut there are no processes. A full disk must not keep a handler from starting.
         _ = try? Directory.make(directory)
@@ -35,7 +35,7 @@ struct OrphanProcessFile {
     }
 
     /// Forgets it: it has ended.
-    func forget() {
+    func remove() {
         // What stays names a process that no longer is one.
         try? Directory.remove(path)
     }

@@ -1,11 +1,13 @@
-import BalloonPOSIX
+package import BalloonPOSIX
 
 /// A file that holds a long message until its event is answered.
-struct ScratchFile {
-    let path: String
+package struct ScratchFile {
+    /// Where it is.
+    package let path: String
 
     /// Writes `bytes`, readable by this user alone.
-    static func write(_ bytes: ArraySlice<UInt8>, in directory: String, name: String) throws(SystemError)
+    package static func write(_ bytes: ArraySlice<UInt8>, in directory: String, name: String)
+        throws(SystemError)
         -> ScratchFile
     {
         let path = "\(directory)/\(name).json"
@@ -14,7 +16,8 @@ struct ScratchFile {
         return ScratchFile(path: path)
     }
 
-    func remove() {
+    /// Removes it.
+    package func remove() {
         // It is in a folder that nobody else reads; a rest of it is overwritten by the next attempt.
         try? Directory.remove(path)
     }

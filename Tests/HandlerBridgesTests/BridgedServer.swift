@@ -194,8 +194,3 @@ extension ChildTimings {
         return timings
     }
 }
-
-/// The project's folder with sample handlers.
-var sampleHandlers: String {
-    Fixture.directory.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/config/handlers"
-}

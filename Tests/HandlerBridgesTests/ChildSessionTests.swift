@@ -157,7 +157,7 @@ struct ChildSessionTests {
         try AtomicFile.write(Array(record.text.utf8), to: directory.file("process"))
         let session = ChildSession(
             label: "test", loop: loop, timings: .impatient, host: nil, tail: LogTail(),
-            remnant: OrphanProcessFile(directory: directory.path), logger: log.logger)
+            scratchDirectory: directory.path, logger: log.logger)
         let program = SpawnedProcess.Program(
             ["cat"], environment: ExecBinder.environment(for: "b"), directory: directory.path)
         #expect(try await session.start(program))
@@ -183,8 +183,8 @@ struct ChildSessionTests {
         ]
         for text in others {
             try AtomicFile.write(Array(text.utf8), to: directory.file("process"))
-            let remnant = OrphanProcessFile(directory: directory.path)
-            #expect(!remnant.end(grace: .zero, queue: DispatchQueue(label: "test")), "\(text)")
+            let orphan = OrphanProcessFile(directory: directory.path)
+            #expect(!orphan.end(grace: .zero, queue: DispatchQueue(label: "test")), "\(text)")
         }
         #expect(record.isRunning)
         process.signalGroup(TerminationSignal.final)

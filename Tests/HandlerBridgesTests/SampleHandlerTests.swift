@@ -14,7 +14,7 @@ struct SampleHandlerTests {
     @Test(arguments: ["shop.py", "shop.mjs", "shop.sh", "swift"])
     func `a sample leads through the whole conversation`(_ name: String) async throws {
         let program =
-            name == "swift" ? buildDirectory + "/ShopExample" : sampleHandlers + "/" + name
+            name == "swift" ? buildDirectory + "/ShopExample" : Fixture.sampleHandlers + "/" + name
         let server = try await BridgedServer([#"{"exec": ["\#(program)"]}"#])
         let customer = server.customer()
         for (step, (kind, payload)) in Self.steps.enumerated() {

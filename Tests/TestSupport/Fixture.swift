@@ -21,6 +21,11 @@ public enum Fixture {
         String(#filePath.dropLast("Fixture.swift".count)) + "Fixtures"
     }
 
+    /// The folder of the sample handlers that ship with the project.
+    public static var sampleHandlers: String {
+        String(directory.dropLast("Tests/TestSupport/Fixtures".count)) + "config/handlers"
+    }
+
     /// The names of the fixtures in `folder`, sorted.
     public static func names(in folder: String) -> [String] {
         guard let stream = opendir(directory + "/" + folder) else { return [] }

@@ -20,13 +20,10 @@ import Testing
         String(decoding: try File(path, for: .reading).readAll(), as: UTF8.self)
     }
 
-    private static let samples =
-        String(Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count)) + "config/handlers/"
-
     @Test func `init writes the samples that the tests run, over nothing, and they are sound`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
-        #expect(try text(directory.file("shop.py")) == text(Self.samples + "shop.py"))
+        #expect(try text(directory.file("shop.py")) == text(Fixture.sampleHandlers + "/shop.py"))
         let checked = try await shell.run("balloon handlers check ./shop.py")
         #expect(checked.status == 0, "\(checked.output)")
         #expect(checked.output.contains("ok    event form: handled, 1 reply"))
@@ -107,7 +104,8 @@ import Testing
         #expect(!found.output.contains("correct its path"))
         for name in ["Package.swift", "Sources/shop/main.swift", "Sources/shop/Shop.swift"] {
             #expect(
-                try text(directory.file("bot/" + name)) == text(Self.samples + "swift/" + name), "\(name)")
+                try text(directory.file("bot/" + name)) == text(Fixture.sampleHandlers + "/swift/" + name),
+                "\(name)")
         }
     }
 
@@ -185,8 +183,10 @@ import Testing
     @Test func `a server that is killed leaves no handler behind`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
-        let programs = ["node": "shop.mjs", "shell": "shop.sh"].mapValues { Self.samples + $0 }
-            .merging(["swift": try Shell.programs() + "/ShopExample"]) { $1 }
+        let programs = ["node": "shop.mjs", "shell": "shop.sh"].mapValues {
+            Fixture.sampleHandlers + "/" + $0
+        }
+        .merging(["swift": try Shell.programs() + "/ShopExample"]) { $1 }
         for (slug, program) in programs {
             let business = #"{"businessID":"b-\#(slug)","name":"Shop","handler":{"exec":["\#(program)"]}}"#
             try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/\(slug).json"))

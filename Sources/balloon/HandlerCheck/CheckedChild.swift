@@ -1,3 +1,4 @@
+import HandlerBridges
 import Synchronization
 
 /// The child that a check looks at now; none is started any more once the check is cut short.

@@ -1,16 +1,17 @@
-package import BalloonJSON
-package import BalloonPOSIX
-package import HandlerKit
+import BalloonJSON
+import BalloonPOSIX
+import HandlerBridges
+import HandlerKit
 import HandlerProtocol
-package import Logging
+import Logging
 import Synchronization
 
 /// Looks whether a program is a handler that can be relied on, and says what its author must mend.
-package struct HandlerCheck: Sendable {
+struct HandlerCheck: Sendable {
     /// What was looked at, and what was found.
-    package struct Finding: Sendable {
+    struct Finding: Sendable {
         /// What came of it.
-        package enum Verdict: Hashable, Sendable {
+        enum Verdict: Hashable, Sendable {
             /// It is as it must be; with a fact worth knowing.
             case passed(String)
             /// It is not: what happened, and what to do about it.
@@ -18,17 +19,17 @@ package struct HandlerCheck: Sendable {
         }
 
         /// What was looked at.
-        package let name: String
+        let name: String
         /// What was found.
-        package let verdict: Verdict
+        let verdict: Verdict
         /// What the program has logged since the finding before.
-        package var log: [String] = []
+        var log: [String] = []
     }
 
     /// How long the program may take for one event.
-    package var deadline = Duration.seconds(30)
+    var deadline = Duration.seconds(30)
     /// How long it may take for anything else.
-    package var timings = ChildTimings()
+    var timings = ChildTimings()
     private let program: SpawnedProcess.Program
     private let configuration: JSONValue?
     private let samples: [InboundEvent]
@@ -36,7 +37,7 @@ package struct HandlerCheck: Sendable {
     private let child = CheckedChild()
 
     /// Takes a program, the configuration that it gets, and an event of each kind that it may be given.
-    package init(
+    init(
         _ program: SpawnedProcess.Program, configuration: JSONValue?, samples: [InboundEvent], logger: Logger
     ) {
         self.program = program
@@ -46,13 +47,13 @@ package struct HandlerCheck: Sendable {
     }
 
     /// Ends the program, which is in a process group of its own, and with it ``run(_:)``; nothing is told any more.
-    package func end() async { await child.end() }
+    func end() async { await child.end() }
 
     /// Whether the check was cut short.
-    package var isEnded: Bool { child.isEnded }
+    var isEnded: Bool { child.isEnded }
 
     /// Looks at everything, and tells each finding at once; whether all is well.
-    package func run(_ tell: @escaping @Sendable (Finding) -> Void) async -> Bool {
+    func run(_ tell: @escaping @Sendable (Finding) -> Void) async -> Bool {
         let loop: DescriptorLoop
         do throws(SystemError) { loop = try DescriptorLoop() } catch {
             tell(Finding(name: "start", verdict: .failed("\(error)", mend: "raise the limit of open files")))

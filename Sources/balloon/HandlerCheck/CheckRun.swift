@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import HandlerBridges
 import HandlerKit
 import HandlerProtocol
 import Logging
