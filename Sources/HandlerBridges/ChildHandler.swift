@@ -47,9 +47,9 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         self.logger = logger
     }
 
-    /// The kinds that it named; every kind as long as it has never named any.
-    package var subscribedKinds: Set<Kind> {
-        state.withLock { $0.introduction?.kinds } ?? Set(Kind.allCases)
+    /// What it named; everything as long as it has never named anything.
+    package var subscriptions: Set<Subscription> {
+        state.withLock { $0.introduction?.events } ?? Set(Subscription.all)
     }
 
     /// What it named.

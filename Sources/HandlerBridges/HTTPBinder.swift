@@ -6,8 +6,8 @@ package import HandlerKit
 
 /// Makes handlers that are services: `"handler": {"http": {"url": "https://…", "secret": {"env": "NAME"}}}`.
 ///
-/// `secret` may be a list of two, of which the first is the new one. `events` may be a list of kinds; without it every
-/// kind is sent.
+/// `secret` may be a list of two, of which the first is the new one. `events` may be a list of kinds, and `replyFailed`;
+/// without it every kind is sent.
 package struct HTTPBinder: HandlerBinder {
     /// The key in the binding.
     package let name = "http"
@@ -25,7 +25,7 @@ package struct HTTPBinder: HandlerBinder {
         else { throw BindingError.addressExpected }
         return ServiceHandler(
             address, signature: WebhookSignature(secrets: try secrets(http["secret"], request.directory)),
-            kinds: try kinds(http["events"]), transport: try CurlTransport())
+            subscriptions: try subscriptions(http["events"]), transport: try CurlTransport())
     }
 
     /// The secrets: who replaces one in its file reloads, and both are used from then on.
@@ -35,11 +35,13 @@ package struct HTTPBinder: HandlerBinder {
         return (secrets ?? []).flatMap { SHA256.hash($0.bytes) }
     }
 
-    private func kinds(_ events: JSONValue?) throws -> Set<Kind> {
-        guard let events else { return Set(Kind.allCases) }
-        let kinds = events.elements.map { $0.string.flatMap { Kind(rawValue: $0) } }
-        guard !kinds.isEmpty, !kinds.contains(nil) else { throw BindingError.eventsExpected }
-        return Set(kinds.compactMap { $0 })
+    private func subscriptions(_ events: JSONValue?) throws -> Set<Subscription> {
+        guard let events else { return Subscription.everyKind }
+        let subscriptions = events.elements.map { $0.string.flatMap(Subscription.init(name:)) }
+        guard !subscriptions.isEmpty, !subscriptions.contains(nil) else {
+            throw BindingError.eventsExpected
+        }
+        return Set(subscriptions.compactMap(\.self))
     }
 
     private func secrets(_ value: JSONValue?, _ directory: String) throws -> [Secret] {

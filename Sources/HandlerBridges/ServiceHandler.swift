@@ -19,20 +19,20 @@ final class ServiceHandler: EventHandler {
 
     private let address: ServiceAddress
     private let signature: WebhookSignature
-    private let kinds: Set<Kind>
+    let subscriptions: Set<Subscription>
     private let transport: any HTTPTransport
     private let state = Mutex(State())
 
     init(
-        _ address: ServiceAddress, signature: WebhookSignature, kinds: Set<Kind>, transport: any HTTPTransport
+        _ address: ServiceAddress, signature: WebhookSignature, subscriptions: Set<Subscription>,
+        transport: any HTTPTransport
     ) {
         self.address = address
         self.signature = signature
-        self.kinds = kinds
+        self.subscriptions = subscriptions
         self.transport = transport
     }
 
-    var subscribedKinds: Set<Kind> { kinds }
     var maximumInFlight: Int? { nil }
 
     /// A service that is down is found out by calling it.

@@ -5,6 +5,8 @@ public import Logging
 public struct Context: Sendable {
     /// The event, with its raw message.
     public let event: InboundEvent
+    /// The reply that failed, when the event tells of that; nil for what a customer sent.
+    public let replyFailure: ReplyFailure?
     /// What was said before; the event itself is the last entry, if the server recorded it already.
     public let conversation: Conversation
     /// What the handler remembers of the conversation, to read and to change.
@@ -24,6 +26,7 @@ public struct Context: Sendable {
     /// Makes a context; a server does, and a handler's tests.
     public init(
         event: InboundEvent,
+        replyFailure: ReplyFailure? = nil,
         conversation: Conversation = Conversation(),
         state: ConversationState = ConversationState(),
         files: [AttachmentFile] = [],
@@ -34,6 +37,7 @@ public struct Context: Sendable {
         logger: Logger
     ) {
         self.event = event
+        self.replyFailure = replyFailure
         self.conversation = conversation
         self.state = state
         self.files = files
@@ -44,6 +48,8 @@ public struct Context: Sendable {
         handlerLogger = logger
     }
 
+    /// What a handler must be subscribed to for the event.
+    public var subscription: Subscription { replyFailure == nil ? .kind(event.kind) : .replyFailed }
     /// A logger that names the delivery, and the business if it is a server's; no customer text belongs in it.
     public var logger: Logger {
         var logger = handlerLogger

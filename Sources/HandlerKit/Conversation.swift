@@ -7,9 +7,9 @@ internal import Synchronization
 public struct Conversation: Sendable {
     /// One message.
     public struct Entry: Sendable {
-        /// Its place in the whole conversation: 1, 2, 3, without gaps.
-        public let seq: Int
-        /// When it was recorded, in UTC: `2026-07-10T17:00:00.000Z` (RFC 3339).
+        /// Its place in the whole conversation: 1, 2, 3, without gaps; nil for a reply that is queued.
+        public let seq: Int?
+        /// When it was recorded, or decided while it is queued, in UTC: `2026-07-10T17:00:00.000Z` (RFC 3339).
         public let at: String
         /// Who said it.
         public let direction: Direction
@@ -17,17 +17,23 @@ public struct Conversation: Sendable {
         public let kind: Kind
         /// Its identity.
         public let id: MessageID
+        /// What became of what the business said: `queued`, `accepted`, `refused`, `expired`, or `dropped`; nil for what the
+        /// customer said.
+        public let outcome: String?
         /// Its JSON.
         public let message: JSONValue
 
         /// Makes an entry.
-        public init(seq: Int, at: String, direction: Direction, kind: Kind, id: MessageID, message: JSONValue)
-        {
+        public init(
+            seq: Int?, at: String, direction: Direction, kind: Kind, id: MessageID, outcome: String? = nil,
+            message: JSONValue
+        ) {
             self.seq = seq
             self.at = at
             self.direction = direction
             self.kind = kind
             self.id = id
+            self.outcome = outcome
             self.message = message
         }
     }
@@ -65,7 +71,7 @@ public struct Conversation: Sendable {
     /// disk.
     package init(reading read: @escaping @Sendable () throws -> [Entry]) { source = .reading(Reading(read)) }
 
-    /// The latest messages, the oldest first; none when they cannot be read.
+    /// The latest messages, the oldest first, and behind them the replies that are queued; none when they cannot be read.
     ///
     /// A server reads them from its disk when they are first asked for, on the caller's thread: an event costs nothing for a
     /// history that nobody looks at. What a handler answers after it was shown none because they cannot be read is dropped,

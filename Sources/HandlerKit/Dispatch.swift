@@ -6,7 +6,10 @@ public import BusinessMessages
 /// throws.
 public func dispatch(_ context: Context, to handler: any Handler) async throws -> Outcome? {
     if let handler = handler as? any EventHandler {
-        return isSubscribed(handler, to: context.event.kind) ? try await handler.handle(context) : nil
+        return isSubscribed(handler, to: context.subscription) ? try await handler.handle(context) : nil
+    }
+    if let failure = context.replyFailure {
+        return try await (handler as? any ReplyFailedHandler)?.replyFailed(failure, context)
     }
     return switch context.event.content {
     case .text(let text): try await (handler as? any TextHandler)?.text(text, context)
@@ -28,6 +31,21 @@ public func dispatch(_ context: Context, to handler: any Handler) async throws -
     }
 }
 
+/// Returns what a handler wants to be told of, in the order of ``Subscription/all``.
+public func subscriptions(of handler: any Handler) -> [Subscription] {
+    Subscription.all.filter { isSubscribed(handler, to: $0) }
+}
+
+/// Returns whether a handler wants to be told of something.
+public func isSubscribed(_ handler: any Handler, to subscription: Subscription) -> Bool {
+    switch subscription {
+    case .kind(let kind): isSubscribed(handler, to: kind)
+    case .replyFailed:
+        (handler as? any EventHandler)?.subscriptions.contains(.replyFailed)
+            ?? (handler is any ReplyFailedHandler)
+    }
+}
+
 /// Returns the kinds whose protocols a handler conforms to, in the order of `Kind`.
 public func subscribedKinds(of handler: any Handler) -> [Kind] {
     Kind.allCases.filter { isSubscribed(handler, to: $0) }
@@ -35,7 +53,7 @@ public func subscribedKinds(of handler: any Handler) -> [Kind] {
 
 /// Returns whether a handler conforms to a kind's protocol.
 public func isSubscribed(_ handler: any Handler, to kind: Kind) -> Bool {
-    if let handler = handler as? any EventHandler { return handler.subscribedKinds.contains(kind) }
+    if let handler = handler as? any EventHandler { return handler.subscriptions.contains(.kind(kind)) }
     return switch kind {
     case .text: handler is any TextHandler
     case .quickReply: handler is any QuickReplyHandler

@@ -1,11 +1,9 @@
-public import BusinessMessages
-
 /// A handler that takes events of every kind through one method: one that stands for code elsewhere.
 ///
 /// Code of one's own conforms to the protocol of each kind instead; a type that does both is only asked here.
 public protocol EventHandler: Handler {
-    /// The kinds that it wants now; it may learn them, and change them, while it runs.
-    var subscribedKinds: Set<Kind> { get }
+    /// What it wants to be told of now; it may learn that, and change it, while it runs.
+    var subscriptions: Set<Subscription> { get }
 
     /// How many events it takes at once; nil for as many as the server likes.
     var maximumInFlight: Int? { get }

@@ -80,6 +80,14 @@ public protocol CloseHandler: Handler {
     func close(_ close: Close, _ context: Context) async throws -> Outcome
 }
 
+/// A handler of its own replies that did not reach the customer.
+public protocol ReplyFailedHandler: Handler {
+    /// Answers the failure of a reply: in the same conversation, most often in plain words.
+    ///
+    /// The replies of this answer are sent like others; when one of them fails in its turn, no handler is told.
+    func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome
+}
+
 /// A handler of messages that are not known yet.
 public protocol UnrecognizedHandler: Handler {
     /// Answers a message whose JSON is ``Context/event``'s `message`.

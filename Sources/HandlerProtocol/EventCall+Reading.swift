@@ -13,13 +13,17 @@ extension EventCall {
         guard let event = params["event"], event.kind == .object else {
             throw HandlerProtocolError.malformed("event")
         }
+        let message = try message(of: event, file: file)
+        let failure =
+            event["kind"]?.string == Subscription.replyFailed.name ? ReplyFailure(message.root) : nil
         return Context(
             event: InboundEvent.decode(
-                message: try message(of: event, file: file),
+                message: message,
                 id: event["id"]?.string.map { MessageID($0) },
                 business: event["business"]?.string.map { BusinessID($0) },
                 customer: event["customer"]?.string.map { CustomerID($0) },
                 attributes: attributes(of: event)),
+            replyFailure: failure,
             conversation: Conversation(entries: try params["history"]?.elements.map(entry) ?? []),
             state: ConversationState(params["state"]),
             files: params["files"]?.elements.map(self.file) ?? [],
@@ -55,12 +59,13 @@ extension EventCall {
     }
 
     private static func entry(_ value: JSONValue) throws -> Conversation.Entry {
-        guard let seq = value["seq"]?.int, let at = value["at"]?.string,
+        guard let at = value["at"]?.string,
             let direction = value["direction"]?.string.flatMap({ Direction(rawValue: $0) }),
             let kind = value["kind"]?.string.flatMap({ Kind(rawValue: $0) }),
             let id = value["id"]?.string, let message = value["message"]
         else { throw HandlerProtocolError.malformed("history") }
         return Conversation.Entry(
-            seq: seq, at: at, direction: direction, kind: kind, id: MessageID(id), message: message)
+            seq: value["seq"]?.int, at: at, direction: direction, kind: kind, id: MessageID(id),
+            outcome: value["outcome"]?.string, message: message)
     }
 }

@@ -11,10 +11,12 @@ package import HandlerKit
 ///  "state": {"step": "colour"},
 ///  "history": [{"seq": 3, "at": "…", "direction": "inbound", "kind": "text", "id": "…", "message": {…}}]}
 /// ```
+/// The kind `replyFailed` is for those who named it: its `message` is a ``ReplyFailure``. Else
 /// `message` is the message as Apple sent it, its payload in place; when it is long, `messagePath` names a file that
 /// holds it until the event is answered. `files` is there when the message has attachments, in their order. `state` is
 /// what the handler remembers of the conversation; `locale`, `intent` and `group` may be missing; `afterGap` is there
-/// when an earlier event of the conversation was put aside.
+/// when an earlier event of the conversation was put aside. What the business said has an `outcome`; a reply that is
+/// `queued` stands behind the others and has no `seq`.
 package enum EventCall {
     /// How many bytes of what was said before come along, the latest first.
     private static let maximumHistoryBytes = 32 << 10
@@ -26,7 +28,7 @@ package enum EventCall {
         if context.isAfterGap { writer.field("afterGap", true) }
         writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
         writer.key("event")
-        writer.object { write(context.event, messagePath: messagePath, to: &$0) }
+        writer.object { writeEvent(of: context, messagePath: messagePath, to: &$0) }
         writer.key("state")
         if let state = context.state.json { writer.value(state) } else { writer.object { _ in } }
         if !context.files.isEmpty {
@@ -39,9 +41,12 @@ package enum EventCall {
         }
     }
 
-    private static func write(_ event: InboundEvent, messagePath: String?, to writer: inout JSONWriter) {
+    private static func writeEvent(
+        of context: Context, messagePath: String?, to writer: inout JSONWriter
+    ) {
+        let event = context.event
         writer.field("id", event.id.rawValue)
-        writer.field("kind", event.kind.rawValue)
+        writer.field("kind", context.subscription.name)
         writer.field("business", event.business.rawValue)
         writer.field("customer", event.customer.rawValue)
         writer.key("capabilities")
@@ -51,8 +56,12 @@ package enum EventCall {
         writer.field("locale", event.attributes.locale)
         writer.field("intent", event.attributes.intent)
         writer.field("group", event.attributes.group)
-        writer.field("summary", event.summary)
-        writeHighlights(of: event.content, to: &writer)
+        if let failure = context.replyFailure {
+            writer.field("summary", "a reply was not delivered: \(failure.status.rawValue)")
+        } else {
+            writer.field("summary", event.summary)
+            writeHighlights(of: event.content, to: &writer)
+        }
         if let messagePath {
             writer.field("messagePath", messagePath)
         } else {
@@ -118,6 +127,7 @@ package enum EventCall {
             writer.field("direction", entry.direction.rawValue)
             writer.field("kind", entry.kind.rawValue)
             writer.field("id", entry.id.rawValue)
+            writer.field("outcome", entry.outcome)
             writer.field("message", entry.message)
         }
     }

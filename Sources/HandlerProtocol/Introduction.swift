@@ -6,22 +6,24 @@ package import HandlerKit
 /// ```json
 /// {"protocolVersion": "1", "handler": {"name": "bakery", "version": "2"}, "events": ["text"], "maxInFlight": 4}
 /// ```
-/// `events` may be `"*"`; without `maxInFlight` the server's limit holds.
+/// `events` are kinds, and `replyFailed`; they may be `"*"`, which is every kind; without `maxInFlight` the server's limit holds.
 package struct Introduction: Hashable, Sendable {
     /// What the handler calls itself.
     package let name: String?
     /// Its version.
     package let version: String?
-    /// The kinds that it wants.
-    package let kinds: Set<Kind>
+    /// What it wants to be told of.
+    package let events: Set<Subscription>
     /// How many events it takes at once.
     package let maximumInFlight: Int?
 
     /// Takes everything.
-    package init(name: String?, version: String? = nil, kinds: Set<Kind>, maximumInFlight: Int? = nil) {
+    package init(
+        name: String?, version: String? = nil, events: Set<Subscription>, maximumInFlight: Int? = nil
+    ) {
         self.name = name
         self.version = version
-        self.kinds = kinds
+        self.events = events
         self.maximumInFlight = maximumInFlight
     }
 
@@ -30,7 +32,7 @@ package struct Introduction: Hashable, Sendable {
         guard result["protocolVersion"]?.string == ProtocolVersion.current else { throw .unsupportedVersion }
         name = result["handler"]?["name"]?.string
         version = result["handler"]?["version"]?.string
-        kinds = try Self.kinds(result["events"])
+        events = try Self.subscriptions(result["events"])
         switch result["maxInFlight"] {
         case nil: maximumInFlight = nil
         case .some(let value):
@@ -39,15 +41,18 @@ package struct Introduction: Hashable, Sendable {
         }
     }
 
-    private static func kinds(_ events: JSONValue?) throws(HandlerProtocolError) -> Set<Kind> {
-        if events?.string == "*" { return Set(Kind.allCases) }
+    private static func subscriptions(_ events: JSONValue?) throws(HandlerProtocolError) -> Set<Subscription>
+    {
+        if events?.string == "*" { return Subscription.everyKind }
         guard let events, events.kind == .array else { throw .malformed("events") }
-        var kinds: Set<Kind> = []
+        var subscriptions: Set<Subscription> = []
         for event in events.elements {
-            guard let name = event.string, let kind = Kind(rawValue: name) else { throw .unknownKind }
-            kinds.insert(kind)
+            guard let subscription = event.string.flatMap(Subscription.init(name:)) else {
+                throw .unknownKind
+            }
+            subscriptions.insert(subscription)
         }
-        return kinds
+        return subscriptions
     }
 
     /// Writes the members.
@@ -60,7 +65,7 @@ package struct Introduction: Hashable, Sendable {
         }
         writer.key("events")
         writer.array { writer in
-            for kind in Kind.allCases where kinds.contains(kind) { writer.string(kind.rawValue) }
+            for event in Subscription.all where events.contains(event) { writer.string(event.name) }
         }
         writer.field("maxInFlight", maximumInFlight)
     }

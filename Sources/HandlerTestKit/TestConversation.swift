@@ -61,13 +61,18 @@ public final class TestConversation: Sendable {
     /// `attempt` tells the handler that it was asked before. Only an outcome that ends the event is kept, and what the
     /// handler remembers with it. Throws a ``TestConversationError/unusableReply(index:problems:)`` too.
     public func outcome(of message: TestMessage, attempt: Int = 1) async throws -> Outcome? {
-        let context = try context(message, attempt)
+        try await outcome(of: context(message, attempt))
+    }
+
+    private func outcome(of context: Context) async throws -> Outcome? {
         guard let outcome = try await dispatch(context, to: handler) else { return nil }
         if case .retry = outcome { return outcome }
         guard (context.state.change?.count ?? 0) <= ConversationState.maximumBytes else {
             throw TestConversationError.stateTooLarge
         }
-        keep(context.event.kind, context.event.id, context.event.message, .inbound)
+        if context.replyFailure == nil {
+            keep(context.event.kind, context.event.id, context.event.message, .inbound)
+        }
         kept.withLock { $0.state = ConversationState(context.state.json) }
         guard case .handled(let replies) = outcome else { return outcome }
         for (index, reply) in replies.enumerated() {
@@ -82,17 +87,59 @@ public final class TestConversation: Sendable {
         return outcome
     }
 
-    private func context(_ message: TestMessage, _ attempt: Int) throws -> Context {
-        let (entries, state, delivery) = kept.withLock { kept in
-            kept.deliveries += 1
-            return (kept.entries, kept.state, kept.deliveries)
+    /// Tells the handler that its last reply failed, and returns its replies.
+    ///
+    /// Throws ``TestConversationError/noReply`` when it has not replied yet, and what ``says(_:)-(TestMessage)`` throws.
+    @discardableResult
+    public func lastReplyFails(
+        _ status: ReplyFailure.Status = .refused, httpStatus: Int? = 400, reason: String = "Bad Request"
+    ) async throws -> [Reply] {
+        let failure = try failLastReply(status, httpStatus, reason)
+        let event = InboundEvent.decode(
+            message: try JSONDocument(failure.json), id: failure.reply, business: BusinessID("business"),
+            customer: CustomerID("urn:mbid:customer"),
+            attributes: MessageAttributes(capabilities: capabilities, locale: locale))
+        guard let outcome = try await outcome(of: context(event, failure, attempt: 1)) else {
+            throw TestConversationError.notSubscribed
         }
+        guard case .handled(let replies) = outcome else { throw TestConversationError.notHandled(outcome) }
+        return replies
+    }
+
+    private func failLastReply(
+        _ status: ReplyFailure.Status, _ httpStatus: Int?, _ reason: String
+    ) throws -> ReplyFailure {
+        try kept.withLock { kept in
+            guard let index = kept.entries.lastIndex(where: { $0.direction == .outbound }) else {
+                throw TestConversationError.noReply
+            }
+            let entry = kept.entries[index]
+            let answered = kept.entries[..<index].last { $0.direction == .inbound }
+            kept.entries[index] = Conversation.Entry(
+                seq: entry.seq, at: entry.at, direction: .outbound, kind: entry.kind, id: entry.id,
+                outcome: status.rawValue, message: entry.message)
+            return ReplyFailure(
+                reply: entry.id, inReplyTo: answered?.id, kind: entry.kind, status: status,
+                httpStatus: status == .refused ? httpStatus : nil, reason: reason)
+        }
+    }
+
+    private func context(_ message: TestMessage, _ attempt: Int) throws -> Context {
         let event = InboundEvent.decode(
             message: try JSONDocument(message.json), id: .random(), business: BusinessID("business"),
             customer: CustomerID("urn:mbid:customer"),
             attributes: MessageAttributes(capabilities: capabilities, locale: locale))
+        return context(event, nil, attempt: attempt)
+    }
+
+    private func context(_ event: InboundEvent, _ failure: ReplyFailure?, attempt: Int) -> Context {
+        let (entries, state, delivery) = kept.withLock { kept in
+            kept.deliveries += 1
+            return (kept.entries, kept.state, kept.deliveries)
+        }
         return Context(
-            event: event, conversation: Conversation(entries: entries), state: ConversationState(state.json),
+            event: event, replyFailure: failure, conversation: Conversation(entries: entries),
+            state: ConversationState(state.json),
             deliveryID: DeliveryID("\(delivery)"), attempt: attempt, deadline: .now + .seconds(30),
             logger: Logger(label: "handler"))
     }
@@ -102,8 +149,7 @@ public final class TestConversation: Sendable {
             kept.entries.append(
                 Conversation.Entry(
                     seq: kept.entries.count + 1, at: "2026-01-01T00:00:00.000Z", direction: direction,
-                    kind: kind,
-                    id: id, message: message))
+                    kind: kind, id: id, outcome: direction == .outbound ? "accepted" : nil, message: message))
         }
     }
 }

@@ -18,7 +18,9 @@ package enum DirectSend {
             StoreConfiguration(directory: configuration.dataDirectory), logger: logger)
         do {
             let sender = try Pipelines(
-                configuration, store: store, observer: LogObserver(logger), logger: logger
+                configuration, store: store, observer: LogObserver(logger), logger: logger,
+                // The server will know; what its handler does not want ends there.
+                reportsFailures: { _ in true }
             ).sender
             let sending = Task { @concurrent in
                 repeat {

@@ -44,7 +44,9 @@ package final class RunningServer: Sendable {
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
         making.unasked.open(store)
-        let pipelines = try Pipelines(configuration, store: store, observer: observer, logger: logger)
+        let pipelines = try Pipelines(
+            configuration, store: store, observer: observer, logger: logger
+        ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = configuration
         self.logger = logger
         self.isDraining = isDraining

@@ -46,6 +46,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case unknownRecord(UInt64)
     /// The message is still being dealt with, so that it cannot be handed over again; the operator waits.
     case notFinished(record: UInt64)
+    /// The event tells of a failed reply and is not handed over again; the operator retries the reply.
+    case notReplayable(record: UInt64)
     /// The message is in another state than the one that the operator named; the operator looks at it again.
     case changed(record: UInt64, now: JournalEvent.Status)
     /// The message is no dead letter; the operator looks it up in the list.
@@ -83,6 +85,7 @@ extension StoreError: CustomStringConvertible {
             "no reply is named \(ReplyID(record: record, index: index))"
         case .unknownRecord(let record): "no message has the record \(record)"
         case .notFinished(let record): "message \(record) is still being dealt with"
+        case .notReplayable(let record): "event \(record) tells of a failed reply, which can be retried"
         case .changed(let record, let status): "message \(record) is \(status.rawValue) by now"
         case .notDead(let record): "message \(record) is no dead letter"
         case .notPending(let record): "message \(record) has ended"

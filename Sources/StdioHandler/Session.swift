@@ -66,7 +66,7 @@ final class Session: Sendable {
             try (handler as? any LifecycleHandler)?.validate()
             guard await provision(handler, host(initialization)) else { return }
             state.withLock { $0.handler = handler }
-            let introduction = Introduction(name: factory.name, kinds: Set(subscribedKinds(of: handler)))
+            let introduction = Introduction(name: factory.name, events: Set(subscriptions(of: handler)))
             output.write(RPCLine.result(id: id) { introduction.write(to: &$0) })
         } catch {
             refuse(id, RPCFailure.Code.badConfiguration, "\(error)")

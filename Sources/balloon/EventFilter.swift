@@ -1,6 +1,7 @@
 public import ArgumentParser
 import BalloonPOSIX
 public import BusinessMessages
+public import HandlerKit
 package import MessageStore
 
 /// Which of a data directory's events a command is about.
@@ -8,8 +9,8 @@ struct EventFilter: ParsableArguments {
     @Option(help: ArgumentHelp("Only this business's.", valueName: "id"))
     var business: String?
 
-    @Option(help: "Only of this kind.")
-    var kind: Kind?
+    @Option(help: "Only of this kind, or replyFailed.")
+    var kind: Subscription?
 
     @Option(
         help: ArgumentHelp("Only those that came in at this time or later (RFC 3339).", valueName: "time"))
@@ -25,7 +26,7 @@ struct EventFilter: ParsableArguments {
     func admits(_ event: JournalEvent) -> Bool {
         (status == nil || event.status == status) && (business == nil || event.business.rawValue == business)
             && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true
-            && (kind == nil || EventRendering.kind(event) == kind)
+            && (kind == nil || EventRendering.subscription(event) == kind)
     }
 
     /// Whether the reply is one of them; its time is that of its decision.
@@ -33,11 +34,19 @@ struct EventFilter: ParsableArguments {
         (status == nil || reply.status.rawValue == status?.rawValue)
             && (business == nil || reply.business.rawValue == business)
             && since.map { reply.decidedAt >= $0 } ?? true && until.map { reply.decidedAt < $0 } ?? true
-            && (kind == nil || reply.kind == kind)
+            && (kind == nil || .kind(reply.kind) == kind)
     }
 }
 
 extension Kind: ExpressibleByArgument {}
+
+extension Subscription: ExpressibleByArgument {
+    /// Reads a kind's name, or `replyFailed`.
+    public init?(argument: String) { self.init(name: argument) }
+
+    /// Every name.
+    public static var allValueStrings: [String] { all.map(\.name) }
+}
 
 extension JournalEvent.Status: ExpressibleByArgument {}
 

@@ -1,19 +1,19 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
+import HandlerKit
 import MessageStore
 
 /// Events as people and programs read them on standard output; every result ends its line.
 enum EventRendering {
     /// `12  2026-11-21T10:00:00.123Z  failed  BUSINESS  CUSTOMER  text: Good morning  (the handler threw …)`.
     static func text(_ event: JournalEvent) -> String {
-        let kind = kind(event)
-        let summary = MessageSummary.text(of: event.message, kind: kind)
+        let summary = summary(event)
         let reason = event.reason.map { "  (\($0))" } ?? ""
         let original = event.replayOf.map { "  (replay of \($0))" } ?? ""
         return terminalText(
             "\(event.record)  \(event.at)  \(event.status.rawValue)  \(event.business)  \(event.customer)  "
-                + "\(kind): \(summary)\(reason)\(original)") + "\n"
+                + "\(subscription(event).name): \(summary)\(reason)\(original)") + "\n"
     }
 
     /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`
@@ -27,7 +27,7 @@ enum EventRendering {
             writer.field("business", event.business.rawValue)
             writer.field("customer", event.customer.rawValue)
             writer.field("id", event.id.rawValue)
-            writer.field("kind", kind(event).rawValue)
+            writer.field("kind", subscription(event).name)
             writer.field("attempts", event.attempts)
             writer.field("next", event.next?.rfc3339)
             writer.field("reason", event.reason)
@@ -35,7 +35,8 @@ enum EventRendering {
             writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
             guard withMessage else { return }
             writer.key("message")
-            writer.raw(content(event)?.redactedMessage ?? Array(event.message.text))
+            let content = event.isReplyFailure ? nil : content(event)
+            writer.raw(content?.redactedMessage ?? Array(event.message.text))
         }
         return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
@@ -51,9 +52,17 @@ enum EventRendering {
         return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 
-    /// The kind; of one that nobody has looked at yet, what it will be.
-    static func kind(_ event: JournalEvent) -> Kind {
-        event.kind ?? content(event)?.kind ?? .unrecognized
+    /// The kind, of one that nobody has looked at yet what it will be; or that it tells of a failed reply.
+    static func subscription(_ event: JournalEvent) -> Subscription {
+        event.isReplyFailure ? .replyFailed : .kind(event.kind ?? content(event)?.kind ?? .unrecognized)
+    }
+
+    private static func summary(_ event: JournalEvent) -> String {
+        guard case .kind(let kind) = subscription(event) else {
+            let message = event.message
+            return "reply \(message["reply"]?.string ?? "") \(message["status"]?.string ?? "")"
+        }
+        return MessageSummary.text(of: event.message, kind: kind)
     }
 
     /// Never nil: the message was valid inside the journal.

@@ -120,6 +120,10 @@ struct FailureReport {
         case .unknownRecord, .notDead, .notPending:
             self.init(
                 .usage, "\(error)", hint: "balloon events list and balloon deadletters list show the records")
+        case .notReplayable:
+            self.init(
+                .usage, "\(error)",
+                hint: "balloon deadletters list shows it; balloon deadletters retry sends it")
         case .changed:
             self.init(.failed, "\(error)", hint: "balloon events show tells how far it is")
         case .notFinished:

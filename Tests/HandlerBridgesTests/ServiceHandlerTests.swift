@@ -248,6 +248,6 @@ struct ServiceHandlerTests {
         ServiceHandler(
             try #require(ServiceAddress(address)),
             signature: WebhookSignature(secrets: [try Secret(webhook: Self.secret)]),
-            kinds: [.text], transport: try CurlTransport())
+            subscriptions: [.kind(.text)], transport: try CurlTransport())
     }
 }

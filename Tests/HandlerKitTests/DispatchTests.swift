@@ -36,6 +36,8 @@ struct DispatchTests {
         #expect(subscribedKinds(of: FailingHandler()) == [.text])
         #expect(subscribedKinds(of: SilentHandler()).isEmpty)
         #expect(isSubscribed(FailingHandler(), to: .text))
+        #expect(!isSubscribed(EveryKindHandler(), to: .replyFailed))
+        #expect(subscriptions(of: FailingHandler()) == [.kind(.text)])
         #expect(!isSubscribed(FailingHandler(), to: .form))
     }
 }

@@ -22,6 +22,31 @@ struct EventTests {
         #expect(params["event"]?["kind"]?.string == kind.rawValue)
     }
 
+    @Test func `the failure of a reply, and the outcomes of earlier ones, come back as they were written`()
+        throws
+    {
+        let failure = ReplyFailure(
+            reply: MessageID("r"), inReplyTo: MessageID("m"), kind: .listPicker, status: .refused,
+            httpStatus: 400, reason: "Bad Request", attempts: 3)
+        let message = try JSONDocument(failure.json)
+        let entries = [("accepted", 3), ("queued", nil)].map { outcome, seq in
+            Conversation.Entry(
+                seq: seq, at: "2026-07-10T17:00:00.000Z", direction: .outbound, kind: .text,
+                id: MessageID(outcome), outcome: outcome, message: message.root)
+        }
+        let context = Context(
+            event: .decode(message: message, id: MessageID("r")), replyFailure: failure,
+            conversation: Conversation(entries: entries), deliveryID: DeliveryID("42"),
+            deadline: .now + .seconds(30), logger: LogCollector().logger)
+        let params = try written { EventCall.write(context, to: &$0) }
+        #expect(params["event"]?["kind"]?.string == "replyFailed")
+        let read = try EventCall.context(params, logger: LogCollector().logger) { _ in [] }
+        #expect(read.replyFailure == failure)
+        #expect(read.subscription == .replyFailed)
+        #expect(read.conversation.entries.map(\.outcome) == ["accepted", "queued"])
+        #expect(read.conversation.entries.map(\.seq) == [3, nil])
+    }
+
     @Test func `a long message is read from its file`() throws {
         let context = try context("text")
         let params = try written { EventCall.write(context, messagePath: "/there", to: &$0) }

@@ -24,7 +24,8 @@ struct HandshakeTests {
 
     @Test func `an introduction comes back as it was written`() throws {
         let introduction = Introduction(
-            name: "bakery", version: "2", kinds: [.text, .form], maximumInFlight: 3)
+            name: "bakery", version: "2", events: [.kind(.text), .kind(.form), .replyFailed],
+            maximumInFlight: 3)
         #expect(try Introduction(try written { introduction.write(to: &$0) }) == introduction)
     }
 
@@ -44,6 +45,6 @@ struct HandshakeTests {
 
     @Test func `a star means every kind`() throws {
         let result = try JSONDocument(Array(#"{"protocolVersion":"1","events":"*"}"#.utf8)).root
-        #expect(try Introduction(result).kinds == Set(Kind.allCases))
+        #expect(try Introduction(result).events == Subscription.everyKind)
     }
 }

@@ -70,11 +70,29 @@ struct SchemaTests {
                         }))
             }
         }
+        let failures = [
+            ReplyFailure(
+                reply: MessageID("r"), inReplyTo: MessageID("m"), kind: .text, status: .refused,
+                httpStatus: 400,
+                reason: "Bad Request"),
+            ReplyFailure(
+                reply: MessageID("r"), inReplyTo: nil, kind: .form, status: .expired, reason: "", attempts: 7),
+        ]
+        for failure in failures {
+            let context = Context(
+                event: .decode(message: try JSONDocument(failure.json)), replyFailure: failure,
+                deliveryID: DeliveryID("1"), deadline: .now, logger: LogCollector().logger)
+            lines.append(
+                expected(
+                    "event",
+                    RPCLine.request(id: 4, method: Method.event) { EventCall.write(context, to: &$0) }))
+        }
         let found = try differences(lines)
         #expect(found == "")
     }
 
     private static let introductions = [
+        #"{"protocolVersion":"1","events":["text","replyFailed"]}"#,
         #"{"protocolVersion":"1","events":"*"}"#,
         #"{"protocolVersion":"1","handler":{"name":"a"},"events":["text"],"maxInFlight":4}"#,
         #"{"protocolVersion":"2","events":"*"}"#, #"{"events":"*"}"#, #"{"protocolVersion":"1"}"#,
@@ -141,14 +159,15 @@ struct SchemaTests {
                 _ = try ReplyCall($0)
             }
         }
-        #expect(taken == 18)
+        #expect(taken == 19)
         let found = try differences(lines)
         #expect(found == "")
     }
 
     @Test func `what a handler in Swift writes is what the schema says`() throws {
         let id = try JSONDocument([0x31]).root
-        let introduction = Introduction(name: "a", version: "2", kinds: [.text, .form], maximumInFlight: 4)
+        let introduction = Introduction(
+            name: "a", version: "2", events: [.kind(.text), .replyFailed], maximumInFlight: 4)
         let context = try context(.text)
         var lines = [expected("introduction", RPCLine.result(id: id) { introduction.write(to: &$0) })]
         context.state["step"] = "one"
@@ -174,8 +193,8 @@ struct SchemaTests {
     private func context(_ kind: Kind) throws -> Context {
         let document = try JSONDocument(Fixture.bytes("messages/\(kind.rawValue).json"))
         let entry = Conversation.Entry(
-            seq: 3, at: "2026-07-10T17:00:00.000Z", direction: .inbound, kind: .text, id: MessageID("m"),
-            message: document.root)
+            seq: nil, at: "2026-07-10T17:00:00.000Z", direction: .outbound, kind: .text, id: MessageID("m"),
+            outcome: "queued", message: document.root)
         return Context(
             event: .decode(message: document, attributes: MessageAttributes.read(document: document)),
             conversation: Conversation(entries: [entry]),

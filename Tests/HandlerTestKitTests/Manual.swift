@@ -22,6 +22,18 @@ struct Fishmonger: TextHandler, QuickReplyHandler {
     }
 }
 
+struct Purser: TextHandler, ReplyFailedHandler {
+    func text(_ text: Text, _ context: Context) async throws -> Outcome {
+        let ferries = try QuickReplyRequest(
+            summary: "Which ferry?", items: [.init("noon", title: "Noon"), .init("six", title: "Six")])
+        return .reply(.quickReply(ferries))
+    }
+
+    func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome {
+        failure.status == .refused ? .reply("Which ferry: at noon, or at six?") : .handled
+    }
+}
+
 struct Clerk: TextHandler {
     func text(_ text: Text, _ context: Context) async throws -> Outcome {
         var receivedBytes = 0

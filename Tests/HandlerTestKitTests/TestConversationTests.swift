@@ -54,6 +54,27 @@ struct TestConversationTests {
         #expect(customer.entries.map(\.seq) == [1, 2, 3, 4])
     }
 
+    private struct Apologetic: TextHandler, ReplyFailedHandler {
+        func text(_ text: Text, _ context: Context) -> Outcome { .reply("first") }
+
+        func replyFailed(_ failure: ReplyFailure, _ context: Context) -> Outcome {
+            let failed = context.conversation.entries.last { $0.id == failure.reply }
+            return .reply("\(failure.status) \(failure.httpStatus ?? 0) \(failed?.outcome ?? "")")
+        }
+    }
+
+    @Test func `a handler is told that its last reply failed`() async throws {
+        let customer = TestConversation(with: Apologetic())
+        await #expect(throws: TestConversationError.noReply) { try await customer.lastReplyFails() }
+        try await customer.says("Hi")
+        #expect(try await customer.lastReplyFails() == [.text("refused 400 refused")])
+        #expect(try await customer.lastReplyFails(.expired) == [.text("expired 0 expired")])
+        #expect(customer.entries.map(\.outcome) == [nil, "refused", "expired", "accepted"])
+        let other = TestConversation(with: Counter())
+        try await other.says("Hi")
+        await #expect(throws: TestConversationError.notSubscribed) { try await other.lastReplyFails() }
+    }
+
     @Test func `an event that is to come again leaves nothing behind`() async throws {
         let customer = TestConversation(with: Counter())
         #expect(try await customer.outcome(of: .text("retry")) == .retry)

@@ -95,6 +95,12 @@ struct HandlerCheckTests {
         #expect(found.failures[name]?.contains(words) ?? false, "\(found.failures)")
     }
 
+    @Test func `a program that wants to know what failed is given a failure`() async throws {
+        let found = try await findings([Fixture.directory + "/handlers/faulty.py", "failures"])
+        #expect(found.failures == [:])
+        #expect(found.passed.contains("event replyFailed"))
+    }
+
     @Test func `a program that is not there is a finding`() async throws {
         let found = try await findings(["./missing"])
         #expect(found.failures["handshake"]?.contains("check its path") ?? false)

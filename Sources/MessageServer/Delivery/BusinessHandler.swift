@@ -94,10 +94,14 @@ final class BusinessHandler: Sendable {
         idle?.resume()
     }
 
-    /// Waits for somebody who takes an event of `kind`; nil when nobody here ever will again, or the task is cancelled.
-    func responder(for kind: Kind) async -> Responder? {
+    /// Whether the handler wants to be told of replies that failed; also while that is not known yet.
+    var wantsReplyFailures: Bool { life.map { isSubscribed($0.handler, to: .replyFailed) } ?? false }
+
+    /// Waits for somebody who takes such an event; nil when nobody here ever will again, or the task is cancelled.
+    func responder(for subscription: Subscription) async -> Responder? {
         guard let life else { return Responder(handler: nil, slots: slots, isFallback: false) }
-        if let downSince = life.downSince, let fallback, isSubscribed(fallback.life.handler, to: kind) {
+        if let downSince = life.downSince, let fallback, isSubscribed(fallback.life.handler, to: subscription)
+        {
             let rest = fallback.after - (.now - downSince)
             switch await life.waitUntilReady(within: max(rest, .zero)) {
             case true?: break
@@ -112,9 +116,11 @@ final class BusinessHandler: Sendable {
         return Responder(handler: life.handler, slots: slots, isFallback: false)
     }
 
-    /// Who answers an event of `kind` that the handler failed at, when that is because it has been down for long.
-    func fallbackResponder(for kind: Kind) async -> Responder? {
-        guard isFallbackDue, let fallback, isSubscribed(fallback.life.handler, to: kind) else { return nil }
+    /// Who answers such an event that the handler failed at, when that is because it has been down for long.
+    func fallbackResponder(for subscription: Subscription) async -> Responder? {
+        guard isFallbackDue, let fallback, isSubscribed(fallback.life.handler, to: subscription) else {
+            return nil
+        }
         return await fallbackResponder()
     }
 

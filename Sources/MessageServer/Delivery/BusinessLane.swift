@@ -25,15 +25,19 @@ final class BusinessLane: Sendable {
     /// What answers now, and what has not ended yet.
     var all: [BusinessHandler] { [current] + retiring.withLock { $0 } }
 
-    /// Waits for somebody who takes an event of `kind`; the caller tells the business when the event has ended.
+    /// Waits for somebody who takes such an event; the caller tells the business when the event has ended.
     ///
     /// Throws `CancellationError` when nobody ever will again. Who waits for a handler that is replaced waits for the
     /// new one: no attempt is counted, and the order of the conversation stays, since the event is still leased.
-    func responder(for kind: Kind) async throws -> (BusinessHandler, BusinessHandler.Responder) {
+    func responder(for subscription: Subscription) async throws -> (
+        BusinessHandler, BusinessHandler.Responder
+    ) {
         while true {
             let business = current
             if business.enter() {
-                if let responder = await business.responder(for: kind) { return (business, responder) }
+                if let responder = await business.responder(for: subscription) {
+                    return (business, responder)
+                }
                 business.leave()
             }
             if Task.isCancelled || current === business { throw CancellationError() }

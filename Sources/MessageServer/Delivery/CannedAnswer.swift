@@ -6,7 +6,9 @@ struct CannedAnswer: EventHandler {
     let text: String
 
     /// What deserves an answer: who types or closes said nothing.
-    var subscribedKinds: Set<Kind> { Set(Kind.allCases).subtracting([.typingStart, .typingEnd, .close]) }
+    var subscriptions: Set<Subscription> {
+        Subscription.everyKind.subtracting([.kind(.typingStart), .kind(.typingEnd), .kind(.close)])
+    }
     var maximumInFlight: Int? { nil }
     var downSince: ContinuousClock.Instant? { nil }
     var report: HandlerReport { HandlerReport(health: .ready) }

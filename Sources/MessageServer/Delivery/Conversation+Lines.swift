@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
@@ -9,7 +10,15 @@ extension Conversation.Entry {
         self.init(
             seq: line.sequence, at: line.at.rfc3339,
             direction: line.direction == .inbound ? .inbound : .outbound, kind: line.kind, id: line.id,
-            message: line.message)
+            outcome: line.outcome, message: line.message)
+    }
+
+    /// A reply that is queued; nil when it is no JSON, which nothing in the journal is.
+    init?(_ queued: OutboxEntry) {
+        guard let message = try? JSONDocument(queued.reply.message, limits: .stored) else { return nil }
+        self.init(
+            seq: nil, at: queued.decidedAt.rfc3339, direction: .outbound, kind: queued.reply.kind,
+            id: queued.reply.id, outcome: ReplyState.Status.queued.rawValue, message: message.root)
     }
 }
 

@@ -122,9 +122,9 @@ struct DeliveryPipeline: Sendable {
             return decided
         }
         while true {
-            let (business, responder) = try await lane.responder(for: event.kind)
+            let (business, responder) = try await lane.responder(for: subscription(of: delivery, event))
             defer { business.leave() }
-            guard let handler = route(event, business, responder, &stages) else {
+            guard let handler = route(delivery, event, business, responder, &stages) else {
                 try await finish(delivery, .unhandled, &stages)
                 return nil
             }
@@ -136,14 +136,22 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
+    /// What a handler must be subscribed to for the event.
+    private func subscription(of delivery: Delivery, _ event: InboundEvent) -> Subscription {
+        delivery.isReplyFailure ? .replyFailed : .kind(event.kind)
+    }
+
     private func route(
-        _ event: InboundEvent, _ business: BusinessHandler, _ responder: BusinessHandler.Responder,
-        _ stages: inout DeliveryStages
+        _ delivery: Delivery, _ event: InboundEvent, _ business: BusinessHandler,
+        _ responder: BusinessHandler.Responder, _ stages: inout DeliveryStages
     ) -> (any Handler)? {
         stages.begin(.route)
-        let handler = responder.handler.flatMap { isSubscribed($0, to: event.kind) ? $0 : nil }
+        let subscription = subscription(of: delivery, event)
+        let handler = responder.handler.flatMap { isSubscribed($0, to: subscription) ? $0 : nil }
         stages.end(handler == nil ? .ended("unhandled") : .done)
-        if handler == nil, responder.handler != nil, business.isFirstUnhandled(event.kind) {
+        if handler == nil, responder.handler != nil, !delivery.isReplyFailure,
+            business.isFirstUnhandled(event.kind)
+        {
             logger.warning(
                 "no handler for this kind; such events are only recorded",
                 metadata: ["business": "\(business.slug)", "kind": "\(event.kind.rawValue)"])
@@ -168,7 +176,8 @@ struct DeliveryPipeline: Sendable {
         var context = try await context(of: delivery, event, business)
         var answer = try await ask(handler, context, delivery, lane, business.deadline, responder.slots)
         if case .failure = answer, !responder.isFallback,
-            let fallback = await business.fallbackResponder(for: event.kind), let handler = fallback.handler
+            let fallback = await business.fallbackResponder(for: subscription(of: delivery, event)),
+            let handler = fallback.handler
         {
             context = try await self.context(of: delivery, event, business)
             answer = try await ask(handler, context, delivery, lane, business.deadline, fallback.slots)
@@ -195,20 +204,27 @@ struct DeliveryPipeline: Sendable {
         try store.checkIntact(delivery.business, delivery.customer)
         let state = try await store.state(of: delivery.business, delivery.customer)
         return Context(
-            event: event, conversation: conversation(of: delivery),
+            event: event,
+            replyFailure: delivery.isReplyFailure ? ReplyFailure(event.message) : nil,
+            conversation: conversation(of: delivery),
             state: ConversationState(try state.map { try JSONDocument($0).root }),
             files: attachments.files.handlersView(of: delivery.files ?? []),
             deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
             isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline, logger: business.logger)
     }
 
-    /// Nobody else writes to the conversation while the delivery is out, so that it says later what it says now.
+    /// The conversation's last lines, and its queued replies behind them.
     private func conversation(of delivery: Delivery) -> Conversation {
         Conversation { [store, conversationLength, maximumConversationBytes] in
+            // First: a reply that ends meanwhile has its line before it leaves the queue.
+            let queued = store.queuedReplies(
+                of: delivery.business, delivery.customer, maximum: conversationLength)
             let lines = try store.recentLines(
                 of: delivery.business, delivery.customer, maximum: conversationLength,
                 maximumBytes: maximumConversationBytes)
+            let ended = Set(lines.lazy.filter { $0.direction == .outbound }.map(\.id))
             return lines.map(Conversation.Entry.init)
+                + queued.filter { !ended.contains($0.reply.id) }.compactMap(Conversation.Entry.init)
         }
     }
 
@@ -272,7 +288,16 @@ struct DeliveryPipeline: Sendable {
     ) async throws {
         stages.begin(.finish)
         try await store.finish(delivery, result: result)
-        stages.end(StageEvent.Result(result))
+        guard delivery.isReplyFailure, let reason = result.reasonOfDeadLetter else {
+            return stages.end(StageEvent.Result(result))
+        }
+        stages.end(.ended("dropped"))
+        logger.warning(
+            "the handler did not accept that a reply failed; dropped",
+            metadata: [
+                "business": "\(delivery.business.rawValue)", "delivery": "\(delivery.record)",
+                "reason": "\(reason)",
+            ])
     }
 
     private func tryAgain(
@@ -346,7 +371,8 @@ extension Context {
     /// The same, for a call that begins now; it shares the state that the handler changes.
     fileprivate func beginning(deadline: ContinuousClock.Instant) -> Context {
         Context(
-            event: event, conversation: conversation, state: state, files: files, deliveryID: deliveryID,
+            event: event, replyFailure: replyFailure, conversation: conversation, state: state, files: files,
+            deliveryID: deliveryID,
             attempt: attempt, isAfterGap: isAfterGap, deadline: deadline, logger: logger)
     }
 }

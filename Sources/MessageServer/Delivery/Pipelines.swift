@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BusinessMessages
 import GatewayClient
 import Logging
 import MessageStore
@@ -13,9 +14,11 @@ struct Pipelines: Sendable {
 
     /// Puts together what handles the messages of `store`.
     ///
+    /// `reportsFailures` says of a business whether its handler is told of replies that fail.
     /// Throws a ``TransportError`` for lack of descriptors.
     init(
-        _ configuration: ServerConfiguration, store: Store, observer: any StageObserver, logger: Logger
+        _ configuration: ServerConfiguration, store: Store, observer: any StageObserver, logger: Logger,
+        reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
         var settings = GatewayConfiguration(
             baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
@@ -47,7 +50,7 @@ struct Pipelines: Sendable {
         self.deliveries = deliveries
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, observer: observer, logger: logger,
-            lifetime: configuration.gateway.replyLifetime)
+            lifetime: configuration.gateway.replyLifetime, reportsFailures: reportsFailures)
     }
 }
 

@@ -27,7 +27,7 @@ extension StoreError {
         case .damaged: .countAttempt(reason: "\(self)")
         case .quarantined, .quarantinedConversation: .countAttempt(reason: "its conversation is damaged")
         case .inUse, .unknownVersion, .noData, .notLeased, .alreadyDecided, .unknownReply, .beingSent,
-            .alreadyResolved, .unknownRecord, .notFinished, .notDead, .notPending, .changed:
+            .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .notPending, .changed:
             .restart(reason: "\(self)")
         case .closed: .stop
         }

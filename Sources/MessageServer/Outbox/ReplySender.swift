@@ -26,6 +26,8 @@ final class ReplySender: Sendable {
     /// How long after its decision a reply expires.
     private let lifetime: Duration
     private let schedule: SendSchedule
+    /// Whether the handler of a business wants to be told of replies that fail.
+    private let reportsFailures: @Sendable (BusinessID) -> Bool
     /// Reads conversations and files, and waits for the disk.
     private let executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()))
 
@@ -46,7 +48,8 @@ final class ReplySender: Sendable {
 
     init(
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles, observer: any StageObserver,
-        logger: Logger, lifetime: Duration = .seconds(72 * 3600), schedule: SendSchedule = SendSchedule()
+        logger: Logger, lifetime: Duration = .seconds(72 * 3600), schedule: SendSchedule = SendSchedule(),
+        reportsFailures: @escaping @Sendable (BusinessID) -> Bool = { _ in false }
     ) {
         self.store = store
         self.gateway = gateway
@@ -55,6 +58,7 @@ final class ReplySender: Sendable {
         self.logger = logger
         self.lifetime = lifetime
         self.schedule = schedule
+        self.reportsFailures = reportsFailures
     }
 
     /// Why replies wait at the moment although they are due; empty when they do not.
@@ -226,7 +230,8 @@ final class ReplySender: Sendable {
     /// Writes the end of a reply, until the journal has it: what the gateway has accepted must not be sent again, but for a
     /// stop, and then with the same id.
     private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
-        guard await store.settleUntilDone(entry, result) else {
+        let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
+        guard await store.settleUntilDone(entry, result, isReported: isReported) else {
             return stages.end(
                 .givenBack(reason: "its end was not recorded; it is sent again after a restart"))
         }
@@ -333,12 +338,14 @@ extension ReplySender {
 
 extension Store {
     /// Writes how a reply ended until that succeeds; false when the store stops: after a restart it may be sent once more.
-    fileprivate func settleUntilDone(_ entry: OutboxEntry, _ result: ReplyResult) async -> Bool {
+    fileprivate func settleUntilDone(
+        _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool
+    ) async -> Bool {
         var pause = Duration.milliseconds(100)
         var failures = 0
         while true {
             do {
-                try await settle(entry, result, leavesLine: failures >= 5)
+                try await settle(entry, result, leavesLine: failures >= 5, isReported: isReported)
                 return true
             } catch {
                 guard let error = error as? StoreError, error.disposition != .stop else { return false }

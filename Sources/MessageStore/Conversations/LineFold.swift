@@ -8,11 +8,8 @@ struct LineFold {
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation)
         -> JournalledLine?
     {
-        if case .message(let message) = record {
-            open[number] = RecoveredJournal.Recovered(
-                conversation: message.conversation, state: MessageState(message, record: number, at: location)
-            )
-            return nil
+        if let begun = RecoveredJournal.Recovered(begunBy: record, number: number, at: location) {
+            open[number] = begun
         }
         guard let subject = record.subject, let index = open.index(forKey: subject) else { return nil }
         open.values[index].state.apply(record, number: number, at: location)
@@ -81,6 +78,22 @@ extension MessageRecords {
 }
 
 extension RecoveredJournal.Recovered {
+    /// The event that begins with a record; nil where none does.
+    init?(begunBy record: JournalRecord, number: UInt64, at location: RecordLocation) {
+        switch record {
+        case .message(let message):
+            conversation = message.conversation
+            state = MessageState(message, record: number, at: location)
+        case .reply(let reply):
+            guard let conversation = reply.reportedIn else { return nil }
+            self.conversation = conversation
+            state = MessageState(failureIn: number, at: location)
+        case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried, .checkpoint,
+            .unsynced, .segment, .other:
+            return nil
+        }
+    }
+
     /// The message's own line; nil for a replay, whose message has its line from the first time, for what the business
     /// sends of its own accord, and when no kind is known.
     var inboundLine: JournalledLine? {

@@ -262,7 +262,8 @@ extension ConversationQueues.Conversation {
         recordedCount < pending.count ? pending.indices.lowerBound + recordedCount : nil
     }
 
-    /// The place of a message among those in the order, which are sorted by record.
+    /// The place of a message among those in the order, which are sorted by record but for those that came with another
+    /// message's end: a replay, or a reply that failed.
     fileprivate func index(of record: UInt64) -> Int? {
         var low = pending.indices.lowerBound
         var high = pending.indices.upperBound
@@ -273,7 +274,8 @@ extension ConversationQueues.Conversation {
             let middle = low + (high - low) / 2
             if pending[middle].record < record { low = middle + 1 } else { high = middle }
         }
-        return low < pending.indices.upperBound && pending[low].record == record ? low : nil
+        if low < pending.indices.upperBound, pending[low].record == record { return low }
+        return pending.indices.first { pending[$0].record == record }
     }
 
     fileprivate mutating func add(_ delivery: PendingDelivery) {

@@ -146,6 +146,16 @@ package enum DeliveryResult: Hashable, Sendable {
         }
     }
 
+    /// Why it is a dead letter; nil when it is none.
+    package var reasonOfDeadLetter: String? { isDeadLetter ? reason ?? "" : nil }
+
+    /// How such a delivery ends: what tells of a failed reply is dropped where another would be a dead letter, because the
+    /// reply is one.
+    func end(of pending: PendingDelivery) -> DeliveryResult {
+        guard pending.isReplyFailure, let reasonOfDeadLetter else { return self }
+        return .dropped(reason: reasonOfDeadLetter)
+    }
+
     /// The message that was repeated.
     var original: MessageID? {
         if case .repeated(let original) = self { original } else { nil }

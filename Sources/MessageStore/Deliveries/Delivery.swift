@@ -35,6 +35,9 @@ package struct Delivery: Sendable {
     package let isRecovered: Bool
     /// Whether an operator asked to hand over again what was finished before.
     package let isReplay: Bool
+    /// Whether it tells the handler that a reply failed: the message is then `{"reply":"…","inReplyTo":"…","kind":"text",`
+    /// `"status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
+    package let isReplyFailure: Bool
     /// Whether it waits outside its conversation's order, so that others do not wait for it.
     package let isParked: Bool
     /// Whether one that came before it in its conversation was parked and may come later.
@@ -64,6 +67,7 @@ package struct Delivery: Sendable {
         receivedAt = texts.receivedAt
         isRecovered = pending.isRecovered
         isReplay = pending.isReplay
+        isReplyFailure = pending.isReplyFailure
         isParked = pending.isParked
         isAfterGap = pending.isAfterGap
         crashes = Int(pending.crashes)

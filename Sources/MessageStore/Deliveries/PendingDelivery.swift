@@ -33,6 +33,8 @@ struct PendingDelivery: Sendable {
     var awaitsReference: Bool
     /// Whether it hands over what was finished before.
     var isReplay = false
+    /// Whether it tells the handler that a reply failed.
+    var isReplyFailure = false
     /// What the customer does with it.
     var act = ReceivedMessage.Act.writes
     var isDecided = false
@@ -64,6 +66,13 @@ struct PendingDelivery: Sendable {
         isRecovered = false
     }
 
+    /// The end of a reply that has just become durable, of which its handler is told.
+    init(failureIn record: JournalledRecord) {
+        self.init(record, awaitsReference: false, act: .neither)
+        isReplyFailure = true
+        recording = .notNeeded
+    }
+
     /// A message that an earlier life left.
     init(_ state: MessageState) {
         record = state.record
@@ -72,13 +81,14 @@ struct PendingDelivery: Sendable {
         attempt = state.attempt
         awaitsReference = state.awaitsReference
         isReplay = state.replayOf != nil
+        isReplyFailure = state.isReplyFailure
         act = state.act
         isDecided = state.isDecided
         crashes = state.crashes
         isParked = state.status == .parked
         due = state.next
         isRecovered = true
-        if isReplay { recording = .notNeeded }
+        if isReplay || isReplyFailure { recording = .notNeeded }
     }
 }
 

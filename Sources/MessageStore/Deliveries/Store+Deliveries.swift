@@ -282,6 +282,7 @@ extension Store {
     /// decided.
     package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
         let pending = try leased(delivery)
+        let result = result.end(of: pending)
         calls.end(delivery.record)
         // Before it leaves the queues: it is in one of the two for whoever looks there and then into the journal.
         try journal.append(

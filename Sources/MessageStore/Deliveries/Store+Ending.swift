@@ -57,6 +57,7 @@ extension Store {
                 throw StoreError.notFinished(record: pending.record)
             }
             calls.end(pending.record)
+            let result = result.end(of: pending)
             try journal.append(
                 JournalBody.finished(of: pending.record, kind: pending.recording.kind, result, at: .now()),
                 for: .nobody,

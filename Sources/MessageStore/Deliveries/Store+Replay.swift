@@ -15,6 +15,9 @@ extension Store {
         if let open = events.first(where: { !$0.isFinished }) {
             throw StoreError.notFinished(record: open.record)
         }
+        if let failure = events.first(where: \.isReplyFailure) {
+            throw StoreError.notReplayable(record: failure.record)
+        }
         let messages = events.map(\.replay)
         let written = try await journal.append(
             zip(messages, events).map { (JournalBody.message($0, replayOf: $1.record), .message) })

@@ -135,18 +135,36 @@ enum JournalBody {
     ///
     /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","attempts":1,"at":"…"}`;
     /// results are `accepted`, `refused`, `expired` and `dropped`; earlier versions also wrote `failed`.
-    static func reply(of reply: ReplyID, id: MessageID, _ result: ReplyResult, attempts: Int, at: Timestamp)
-        -> [UInt8]
-    {
-        object("reply") {
-            $0.field("of", Int(clamping: reply.record))
-            $0.field("index", reply.index)
-            $0.field("id", id.rawValue)
+    ///
+    /// When its handler is told, the record is also an event of its own, with `"business":"…","customer":"…","attributes":{…},`
+    /// `"message":{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
+    static func reply(
+        _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, at: Timestamp
+    ) -> [UInt8] {
+        let attempts = entry.attempts + 1
+        return object("reply") {
+            $0.field("of", Int(clamping: entry.id.record))
+            $0.field("index", entry.id.index)
+            $0.field("id", entry.reply.id.rawValue)
             $0.field("result", result.name)
             $0.field("status", result.status)
             $0.field("reason", result.reason)
             $0.field("attempts", attempts)
             $0.field("at", at)
+            guard isReported else { return }
+            $0.field("business", entry.business.rawValue)
+            $0.field("customer", entry.customer.rawValue)
+            write(entry.attributes, to: &$0)
+            $0.key("message")
+            $0.object {
+                $0.field("reply", entry.reply.id.rawValue)
+                $0.field("inReplyTo", entry.inReplyTo?.rawValue)
+                $0.field("kind", entry.reply.kind.rawValue)
+                $0.field("status", result.name)
+                $0.field("httpStatus", result.status)
+                $0.field("reason", result.reason)
+                $0.field("attempts", attempts)
+            }
         }
     }
 

@@ -61,6 +61,8 @@ package struct JournalEvent: Sendable {
     package let outboundKind: Kind?
     /// What became of the replies that were decided, in their order.
     package let replies: [ReplyState.Status]
+    /// Whether it tells a handler that a reply failed, which is no message and has no kind.
+    package let isReplyFailure: Bool
     /// Whether a person, not a program, wrote what went out unasked.
     let isFromPerson: Bool
     /// Whether it came with a payload reference.
@@ -95,6 +97,7 @@ package struct JournalEvent: Sendable {
         hasReference = root["reference"]?.bool ?? false
         attributes = ReceivedAttributes(root["attributes"])
         replies = state.replies.map(\.status)
+        isReplyFailure = state.isReplyFailure
         if state.isCarried {
             kind = root["kind"]?.string.flatMap(Kind.init)
             reason = root["reason"]?.string

@@ -127,7 +127,13 @@ package struct JournalFiles: Sendable {
     /// Folds the whole journal, then calls `body` with the state of every message, or of those that are wanted.
     private func forEachState(of wanted: Set<UInt64>?, _ body: (MessageState) throws -> Void) throws {
         var states: [UInt64: MessageState] = [:]
+        var reported: Set<ReplyID> = []
         let missing = try forEachRecord { record, number, location throws(StoreError) in
+            if case .reply(let reply) = record, reply.reportedIn != nil, wanted?.contains(number) ?? true,
+                reported.insert(ReplyID(record: reply.of, index: reply.index)).inserted
+            {
+                states[number] = MessageState(failureIn: number, at: location)
+            }
             if let subject = record.subject {
                 if case .carried(_, let reply) = record, states[subject] == nil,
                     wanted?.contains(subject) ?? true

@@ -68,6 +68,8 @@ enum JournalRecord: Sendable {
         let reason: String?
         let attempts: Int
         let at: Timestamp?
+        /// The conversation whose handler is told that the reply failed: then the record is also an event of its own.
+        let reportedIn: ConversationKey?
     }
 
     struct Attempt: Sendable {
@@ -184,6 +186,10 @@ extension JournalRecord.Reply {
         reason = root["reason"]?.string
         attempts = root["attempts"]?.int ?? 1
         at = root.timestamp("at")
+        reportedIn =
+            if let business = root["business"]?.string, let customer = root["customer"]?.string {
+                ConversationKey(business: BusinessID(business), customer: CustomerID(customer))
+            } else { nil }
     }
 }
 

@@ -15,6 +15,8 @@ struct MessageState: Sendable {
     let replayOf: UInt64?
     /// The kind of a message that the business sends of its own accord; nil for what a customer sent.
     let outboundKind: Kind?
+    /// Whether it tells a handler that a reply failed; its record is the one that ended the reply.
+    let isReplyFailure: Bool
     /// What the customer does with it.
     let act: ReceivedMessage.Act
     /// Whether its payload reference has no end yet.
@@ -52,6 +54,7 @@ struct MessageState: Sendable {
         isCarried = false
         replayOf = message.replayOf
         outboundKind = message.outboundKind
+        isReplyFailure = false
         act = message.act
         awaitsReference = message.hasReference
         kind = message.outboundKind
@@ -61,6 +64,18 @@ struct MessageState: Sendable {
         replies = [ReplyState(decidedAt: message.at ?? Timestamp(milliseconds: 0))]
     }
 
+    /// Begins with the record that ended a reply and tells its handler so.
+    init(failureIn record: UInt64, at location: RecordLocation) {
+        self.record = record
+        self.location = location
+        isCarried = false
+        replayOf = nil
+        outboundKind = nil
+        isReplyFailure = true
+        act = .neither
+        awaitsReference = false
+    }
+
     /// Begins with a dead letter that was carried: the event, or one of its replies.
     init(carried record: UInt64, reply index: Int?, at location: RecordLocation) {
         self.record = record
@@ -68,6 +83,7 @@ struct MessageState: Sendable {
         isCarried = true
         replayOf = nil
         outboundKind = nil
+        isReplyFailure = false
         act = .writes
         awaitsReference = false
         guard let index else { return }

@@ -20,6 +20,8 @@ struct RecoveredJournal: Sendable {
     private(set) var ledger = SegmentLedger()
     /// The messages that something is left to do for: a delivery, a reply, or a line that may not be on disk.
     private var open: [UInt64: Recovered] = [:]
+    /// The replies whose failures are events of their own.
+    private var reported: Set<ReplyID> = []
     /// The messages with lines that may not be on disk, by the records that ended their deliveries or replies.
     private var unsynced: [UInt64: UInt64] = [:]
 
@@ -46,7 +48,9 @@ struct RecoveredJournal: Sendable {
 
     /// The messages whose conversation lines may be missing, in the order of their records.
     var unwritten: [Recovered] {
-        open.values.filter { $0.state.kind != nil }.sorted { $0.state.record < $1.state.record }
+        open.values.filter { $0.state.kind != nil || $0.state.isReplyFailure }.sorted {
+            $0.state.record < $1.state.record
+        }
     }
 
     /// Goes past numbers that must not be given out.
@@ -67,7 +71,9 @@ struct RecoveredJournal: Sendable {
         case .attempt(let attempt): open[attempt.of]?.state.apply(record, number: number, at: location)
         case .replyAttempt(let attempt): open[attempt.of]?.state.apply(record, number: number, at: location)
         case .outcome(let outcome): decide(outcome, record, number: number, at: location)
-        case .reply(let reply): end(reply, record, number: number, at: location)
+        case .reply(let reply):
+            end(reply, record, number: number, at: location)
+            report(reply, record, number: number, at: location)
         case .finished(let finished): end(finished, record, number: number, at: location)
         case .other: break
         }
@@ -124,6 +130,17 @@ struct RecoveredJournal: Sendable {
         unsynced[number] = reply.of
         let letter = reply.status.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
         ledger.recordEnd(in: state.location.segment, deadLetter: letter, by: number)
+    }
+
+    /// Opens the event that tells of a failed reply, once though the reply's end was written twice.
+    private mutating func report(
+        _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
+    ) {
+        guard reply.reportedIn != nil,
+            reported.insert(ReplyID(record: reply.of, index: reply.index)).inserted
+        else { return }
+        open[number] = Recovered(begunBy: record, number: number, at: location)
+        ledger.recordOpen(1, in: location.segment)
     }
 
     private mutating func end(

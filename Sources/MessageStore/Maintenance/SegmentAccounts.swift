@@ -32,6 +32,9 @@ final class SegmentAccounts: Sendable {
                 case .replies(let count, let segment): ledger.recordOpen(count, in: segment)
                 case .end(let segment, let letter):
                     ledger.recordEnd(in: segment, deadLetter: letter, by: record.number)
+                case .reportedEnd(let segment, let letter):
+                    ledger.recordEnd(in: segment, deadLetter: letter, by: record.number)
+                    ledger.recordOpen(1, in: record.location.segment)
                 case .decision(let letter): ledger.recordDecision(about: letter)
                 case .checkpoint(let through): ledger.recordCheckpoint(through: through)
                 case nil: break

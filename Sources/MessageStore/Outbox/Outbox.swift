@@ -19,10 +19,14 @@ final class Outbox: Sendable {
         /// Its text, while there is room for it in memory.
         var text: ReplyText?
         let isRecovered: Bool
+        /// Whether it answers the failure of another reply.
+        var answersFailure = false
         /// How it ended, once that is in the journal; its line may be missing still.
         var end: (result: ReplyResult, at: Timestamp)?
         /// Its number among the unwritten lines from then on.
         var line: UInt64?
+        /// The record of its end, when the handler is told of that as soon as the line is written.
+        var report: JournalledRecord?
     }
 
     /// A reply that was taken out of the queue for an attempt.
@@ -113,10 +117,13 @@ final class Outbox: Sendable {
     func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
 
     /// Remembers that a reply's end is in the journal.
-    func recordEnd(_ id: ReplyID, _ result: ReplyResult, at: Timestamp, line: UInt64) {
+    func recordEnd(
+        _ id: ReplyID, _ result: ReplyResult, at: Timestamp, line: UInt64, report: JournalledRecord?
+    ) {
         state.withLock { state in
             state.items[id]?.end = (result, at)
             state.items[id]?.line = line
+            state.items[id]?.report = report
         }
     }
 

@@ -29,12 +29,20 @@ package struct OutboxEntry: Sendable {
     package let attempts: Int
     /// Whether a person, not a program, wrote it.
     package let isFromPerson: Bool
-    /// The customer's `capability-list`, when one came with the message that it answers.
-    package let capabilityList: String?
+    /// What came beside the message that it answers.
+    package let attributes: ReceivedAttributes
+    /// Whether it answers the failure of another reply, so that its own is reported to nobody.
+    let answersFailure: Bool
     /// Whether the customer has closed the conversation.
     package let closure: Closure
     /// Whether it was decided before the store was opened.
     package let isRecovered: Bool
+
+    /// The customer's `capability-list`, when one came with the message that it answers.
+    package var capabilityList: String? { attributes.capabilityList }
+
+    /// Whether the handler that decided it may be told of its failure: it answers a message of the customer's.
+    package var isReportable: Bool { inReplyTo != nil && !answersFailure }
 
     var conversation: ConversationKey { ConversationKey(business: business, customer: customer) }
 }

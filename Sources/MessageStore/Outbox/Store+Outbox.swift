@@ -50,7 +50,12 @@ extension Store {
     ///
     /// To be repeated when it throws: each step is made once. A reply that has ended already is ignored. A line that its file
     /// alone refuses is left to the journal when `leavesLine` says so: the reply ends all the same.
-    package func settle(_ entry: OutboxEntry, _ result: ReplyResult, leavesLine: Bool = false) async throws {
+    ///
+    /// With `isReported` the end of a reply that is refused or expires is also an event of its conversation, for the handler:
+    /// one record is both, so that neither is without the other. See ``OutboxEntry/isReportable``.
+    package func settle(
+        _ entry: OutboxEntry, _ result: ReplyResult, leavesLine: Bool = false, isReported: Bool = false
+    ) async throws {
         guard let item = outbox.item(entry.id) else { return }
         let end: (result: ReplyResult, at: Timestamp)
         if let known = item.end {
@@ -60,11 +65,13 @@ extension Store {
             let line = unwrittenLines.begin(after: journal.lastRecord)
             defer { if outbox.item(entry.id)?.end == nil { unwrittenLines.end(line) } }
             let letter = result.isDeadLetter ? DeadLetter(entry.id.record, reply: entry.id.index) : nil
-            _ = try await journal.append(
-                JournalBody.reply(
-                    of: entry.id, id: entry.reply.id, result, attempts: entry.attempts + 1, at: end.at),
-                effect: .end(segment: item.segment, deadLetter: letter))
-            outbox.recordEnd(entry.id, result, at: end.at, line: line)
+            let reported = isReported && entry.isReportable ? letter : nil
+            let record = try await journal.append(
+                JournalBody.reply(entry, result, isReported: reported != nil, at: end.at),
+                effect: reported.map { .reportedEnd(segment: item.segment, deadLetter: $0) }
+                    ?? .end(segment: item.segment, deadLetter: letter))
+            outbox.recordEnd(
+                entry.id, result, at: end.at, line: line, report: reported == nil ? nil : record)
         }
         let line = ConversationEntry(
             conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
@@ -76,8 +83,12 @@ extension Store {
             }
             checkpointer.distrust(RefusedLines(record: entry.id.record))
         }
-        outbox.item(entry.id)?.line.map(unwrittenLines.end)
+        let settled = outbox.item(entry.id)
+        settled?.line.map(unwrittenLines.end)
         outbox.settle(entry.id)
+        // Behind the line, which the handler finds in the conversation.
+        guard let report = settled?.report else { return }
+        scheduler.add([Lease(conversation: entry.conversation, pending: PendingDelivery(failureIn: report))])
     }
 
     /// Keeps a reply for another attempt at `due`.
@@ -121,8 +132,8 @@ extension Store {
             return OutboxEntry(
                 id: queued.id, business: text.business, customer: text.customer, reply: text.reply,
                 inReplyTo: text.inReplyTo, decidedAt: queued.decidedAt, attempts: queued.attempts,
-                isFromPerson: text.isFromPerson, capabilityList: text.attributes.capabilityList,
-                closure: closure, isRecovered: item.isRecovered)
+                isFromPerson: text.isFromPerson, attributes: text.attributes,
+                answersFailure: item.answersFailure, closure: closure, isRecovered: item.isRecovered)
         } catch {
             guard marksUnreadable else { return nil }
             logger.error(
@@ -153,7 +164,7 @@ extension Store {
                     id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind.isTyping),
                 item: Outbox.Item(
                     place: .outcome(decision, event: delivery.location), segment: segment, text: text,
-                    isRecovered: false)
+                    isRecovered: false, answersFailure: delivery.isReplyFailure)
             )
         }
         // A customer who has just written has not closed the conversation, unless a later message does.
@@ -174,7 +185,8 @@ extension Store {
                     id: ReplyID(record: state.record, index: index), conversation: message.conversation,
                     decidedAt: reply.decidedAt, isTyping: false, attempts: reply.attempts, due: reply.next)
                 let item = Outbox.Item(
-                    place: place, segment: state.location.segment, text: nil, isRecovered: true)
+                    place: place, segment: state.location.segment, text: nil, isRecovered: true,
+                    answersFailure: state.isReplyFailure)
                 outbox.add([(entry, item)], closure: .unknown)
             }
         }

@@ -65,7 +65,7 @@ struct Events: AsyncParsableCommand {
             let journal = try options.journal()
             let chosen =
                 try records.isEmpty
-                ? journal.events { filter.admits($0) && $0.isFinished }
+                ? journal.events { filter.admits($0) && $0.isFinished && !$0.isReplyFailure }
                 : journal.events(records).filter(filter.admits)
             for event in chosen { options.write(event) }
             guard send else {

@@ -50,8 +50,8 @@ struct CheckRun {
         }
         switch await check.introduce(session) {
         case .success(let introduction):
-            let kinds = Kind.allCases.filter(introduction.kinds.contains).map(\.rawValue)
-            note(name, .passed("\(introduction.name ?? "no name"); wants \(kinds.joined(separator: ", "))"))
+            let wanted = Subscription.all.filter(introduction.events.contains).map(\.name)
+            note(name, .passed("\(introduction.name ?? "no name"); wants \(wanted.joined(separator: ", "))"))
             return (session, introduction)
         case .failure(let failure):
             note(name, failure)
@@ -62,13 +62,11 @@ struct CheckRun {
 
     /// Whether there is any use in looking further: a program that hangs or ended would fail at all the rest too.
     private mutating func lookAtEvents(_ session: ChildSession, _ introduction: Introduction) async -> Bool {
-        for kind in Kind.allCases where introduction.kinds.contains(kind) {
-            guard let event = check.event(of: kind) else { continue }
-            guard await lookAt("event \(kind.rawValue)", event, session) else { return false }
+        for wanted in Subscription.all where introduction.events.contains(wanted) {
+            guard let sample = check.sample(of: wanted) else { continue }
+            guard await lookAt("event \(wanted.name)", sample, session) else { return false }
         }
-        guard let kind = Kind.allCases.first(where: introduction.kinds.contains),
-            let event = check.event(of: kind)
-        else { return true }
+        guard let event = firstSample(introduction) else { return true }
         guard await lookAt("the same event again", event, session, attempt: 2),
             await lookAt("an event of over 1 MiB, in a file", oversize(event), session, inFile: true)
         else { return false }
@@ -78,8 +76,12 @@ struct CheckRun {
         return true
     }
 
+    private func firstSample(_ introduction: Introduction) -> HandlerCheck.Sample? {
+        Subscription.all.first(where: introduction.events.contains).flatMap(check.sample)
+    }
+
     /// A pipe may bring less than a line: who takes what is there for the whole finds no JSON in it.
-    private mutating func lookAtPieces(_ event: InboundEvent, _ session: ChildSession) async -> Bool {
+    private mutating func lookAtPieces(_ event: HandlerCheck.Sample, _ session: ChildSession) async -> Bool {
         let begun = ContinuousClock.now
         let call = parameters(event, attempt: 1, path: nil)
         let beginning = Array(call.line(0).prefix { $0 != UInt8(ascii: ",") })
@@ -117,16 +119,20 @@ struct CheckRun {
     }
 
     /// The event with more in it than a line of the protocol can have.
-    private func oversize(_ event: InboundEvent) -> InboundEvent {
+    private func oversize(_ sample: HandlerCheck.Sample) -> HandlerCheck.Sample {
+        let event = sample.event
         let padding = String(repeating: "x", count: ProtocolVersion.maximumLineBytes)
         // A member that no program knows; the message's own follow it.
         let message = Array(#"{"padding":"\#(padding)","#.utf8) + event.message.text.dropFirst()
-        guard let document = try? JSONDocument(message) else { return event }
-        return InboundEvent.decode(message: document, attributes: event.attributes)
+        guard let document = try? JSONDocument(message) else { return sample }
+        return HandlerCheck.Sample(
+            event: InboundEvent.decode(message: document, attributes: event.attributes),
+            replyFailure: sample.replyFailure)
     }
 
     private mutating func lookAt(
-        _ name: String, _ event: InboundEvent, _ session: ChildSession, attempt: Int = 1, inFile: Bool = false
+        _ name: String, _ event: HandlerCheck.Sample, _ session: ChildSession, attempt: Int = 1,
+        inFile: Bool = false
     ) async -> Bool {
         let begun = ContinuousClock.now
         let strayAnswers = await session.strayAnswerCount
@@ -151,7 +157,8 @@ struct CheckRun {
     }
 
     /// As many events at once as it says that it takes, of a customer each.
-    private mutating func lookAtMany(_ event: InboundEvent, _ session: ChildSession, count: Int) async {
+    private mutating func lookAtMany(_ event: HandlerCheck.Sample, _ session: ChildSession, count: Int) async
+    {
         var calls: [(EventParameters)] = []
         for _ in 0..<count { calls.append(parameters(event, attempt: 1, path: nil)) }
         let deadline = check.deadline
@@ -177,9 +184,7 @@ struct CheckRun {
 
     /// What an author seldom thinks of.
     private mutating func lookAtOddities(_ session: ChildSession, _ introduction: Introduction) async {
-        if let kind = Kind.allCases.first(where: introduction.kinds.contains),
-            let event = check.event(of: kind)
-        {
+        if let event = firstSample(introduction) {
             let call = parameters(event, attempt: 1, path: nil)
             async let answer = session.call(within: check.timings.signOfLife, call.line)
             await session.notify(
@@ -248,17 +253,20 @@ private struct EventParameters: Sendable {
 }
 
 extension CheckRun {
-    private mutating func parameters(_ event: InboundEvent, attempt: Int, path: String?) -> EventParameters {
+    private mutating func parameters(_ event: HandlerCheck.Sample, attempt: Int, path: String?)
+        -> EventParameters
+    {
         let delivery = "check-\(nextDelivery)"
         nextDelivery += 1
         let context = Context(
-            event: event, deliveryID: DeliveryID(delivery), attempt: attempt, deadline: .now + check.deadline,
+            event: event.event, replyFailure: event.replyFailure, deliveryID: DeliveryID(delivery),
+            attempt: attempt, deadline: .now + check.deadline,
             logger: Logger(label: "check"))
         return EventParameters(delivery: delivery, context: context, path: path)
     }
 
     private mutating func ask(
-        _ session: ChildSession, _ event: InboundEvent, attempt: Int, inFile: Bool
+        _ session: ChildSession, _ event: HandlerCheck.Sample, attempt: Int, inFile: Bool
     ) async -> ChildSession.Answer {
         guard inFile else {
             return await session.call(
@@ -267,7 +275,7 @@ extension CheckRun {
         let file: ScratchFile
         do throws(SystemError) {
             file = try ScratchFile.write(
-                event.message.text, in: directory, name: ".check-\(nextDelivery)")
+                event.event.message.text, in: directory, name: ".check-\(nextDelivery)")
         } catch {
             return .failure(.noScratchFile(error))
         }

@@ -128,7 +128,29 @@ struct HandlerCheck: Sendable {
         }
     }
 
-    func event(of kind: Kind) -> InboundEvent? { samples.first { $0.kind == kind } }
+    /// A context for what a program wants to be told of; nil where there is no sample of it.
+    func sample(of subscription: Subscription) -> Sample? {
+        switch subscription {
+        case .kind(let kind): samples.first { $0.kind == kind }.map { Sample(event: $0) }
+        case .replyFailed: Sample.replyFailure
+        }
+    }
+
+    /// An event, and the failure of a reply if it tells of that.
+    struct Sample {
+        let event: InboundEvent
+        var replyFailure: ReplyFailure?
+
+        fileprivate static var replyFailure: Sample? {
+            let failure = ReplyFailure(
+                reply: .random(), inReplyTo: .random(), kind: .text, status: .refused, httpStatus: 400,
+                reason: "Bad Request")
+            // What a writer wrote is JSON.
+            return (try? JSONDocument(failure.json)).map {
+                Sample(event: InboundEvent.decode(message: $0), replyFailure: failure)
+            }
+        }
+    }
 }
 
 /// What is wrong, and what to do about it.

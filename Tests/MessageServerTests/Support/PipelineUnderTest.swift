@@ -33,7 +33,8 @@ struct PipelineUnderTest {
         storeConfiguration.releasePause = .milliseconds(10)
         store = try Store.open(storeConfiguration, logger: log.logger)
         pipelines = try Pipelines(
-            configuration, store: store, observer: stages.and(LogObserver(log.logger)), logger: log.logger)
+            configuration, store: store, observer: stages.and(LogObserver(log.logger)), logger: log.logger,
+            reportsFailures: { _ in true })
         pipeline = pipelines.deliveries
         let business = ServerUnderTest.business
         let host = HandlerHost(business: business, slug: "one", logger: log.logger) { _, _, _ in

@@ -35,7 +35,8 @@ def introduce(call):
     if fault == "noise":
         write("Loading the catalogue ...")
     version = "7" if fault == "wrongVersion" else "1"
-    line = result(call, {"protocolVersion": version, "handler": {"name": fault}, "events": ["text"], "maxInFlight": 1})
+    wanted = {"failures": ["text", "replyFailed"], "everything": "*"}.get(fault, ["text"])
+    line = result(call, {"protocolVersion": version, "handler": {"name": fault}, "events": wanted, "maxInFlight": 1})
     config.update(call["params"].get("config", {}))
     if fault == "unflushed":
         sys.stdout.write(line + "\n")
@@ -58,6 +59,18 @@ def event(call):
         count = params["state"].get("count", 0) + 1
         # Forgotten at three.
         write(result(call, {"replies": [f"state {count}"], "state": {"count": count} if count < 3 else None}))
+        return
+    if params["event"]["kind"] == "replyFailed":
+        failure = params["event"]["message"]
+        if "refuses" in config:
+            write(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32001, "message": "not now"}}))
+            return
+        outcome = [entry["outcome"] for entry in params["history"] if entry["id"] == failure["reply"]]
+        words = [failure["kind"], failure["status"], str(failure["httpStatus"]), str(failure["attempts"])] + outcome
+        write(result(call, {"replies": ["sorry: " + " ".join(words)], "state": {"failed": failure["inReplyTo"]}}))
+        return
+    if fault == "failures" and params["state"]:
+        write(result(call, {"replies": ["failed before: " + params["state"]["failed"]]}))
         return
     if fault == "later":
         # What it asked the first time is answered before it goes on.

@@ -1,0 +1,74 @@
+public import BusinessMessages
+
+/// A reply that did not reach the customer, as its handler is told.
+///
+/// ```json
+/// {"reply": "…", "inReplyTo": "…", "kind": "listPicker", "status": "refused", "httpStatus": 400,
+///  "reason": "Bad Request", "attempts": 1}
+/// ```
+/// The conversation's history has the reply itself, under the id in `reply`.
+public struct ReplyFailure: Hashable, Sendable {
+    /// How a reply fails.
+    public enum Status: String, CaseIterable, Sendable {
+        /// Apple's gateway refused it, or it broke a rule that the gateway enforces.
+        case refused
+        /// It could not be sent in time.
+        case expired
+    }
+
+    /// The reply's message id.
+    public let reply: MessageID
+    /// The id of the customer's message that it answered.
+    public let inReplyTo: MessageID?
+    /// The reply's kind.
+    public let kind: Kind
+    /// How it failed.
+    public let status: Status
+    /// The gateway's HTTP status, when it answered.
+    public let httpStatus: Int?
+    /// Why, for a log: no customer text.
+    public let reason: String
+    /// How many attempts were made to send it.
+    public let attempts: Int
+
+    /// Makes a failure; a server does, and a handler's tests.
+    public init(
+        reply: MessageID, inReplyTo: MessageID?, kind: Kind, status: Status, httpStatus: Int? = nil,
+        reason: String, attempts: Int = 1
+    ) {
+        self.reply = reply
+        self.inReplyTo = inReplyTo
+        self.kind = kind
+        self.status = status
+        self.httpStatus = httpStatus
+        self.reason = reason
+        self.attempts = attempts
+    }
+
+    /// Reads ``json``; nil when it is something else.
+    package init?(_ value: JSONValue) {
+        guard let reply = value["reply"]?.string,
+            let status = value["status"]?.string.flatMap(Status.init(rawValue:))
+        else { return nil }
+        self.init(
+            reply: MessageID(reply), inReplyTo: value["inReplyTo"]?.string.map { MessageID($0) },
+            kind: value["kind"]?.string.flatMap(Kind.init(rawValue:)) ?? .unrecognized, status: status,
+            httpStatus: value["httpStatus"]?.int, reason: value["reason"]?.string ?? "",
+            attempts: value["attempts"]?.int ?? 1)
+    }
+
+    /// The failure as handlers elsewhere get it.
+    package var json: [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 256)
+        writer.object { writer in
+            writer.field("reply", reply.rawValue)
+            writer.field("inReplyTo", inReplyTo?.rawValue)
+            writer.field("kind", kind.rawValue)
+            writer.field("status", status.rawValue)
+            writer.field("httpStatus", httpStatus)
+            writer.field("reason", reason)
+            writer.field("attempts", attempts)
+        }
+        return writer.finish()
+    }
+}

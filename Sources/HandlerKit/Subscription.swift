@@ -1,0 +1,38 @@
+public import BusinessMessages
+
+/// What a handler can ask to be told of.
+public enum Subscription: Hashable, Sendable {
+    /// Customers' messages of a kind.
+    case kind(Kind)
+    /// The handler's replies that did not reach the customer.
+    ///
+    /// Asked for by name only: `"*"` is every kind, and this is none.
+    case replyFailed
+
+    /// The messages of every kind, which `"*"` stands for.
+    public static let everyKind = Set(Kind.allCases.map(Subscription.kind))
+
+    /// Every subscription there is, in the order in which they are listed.
+    public static let all = Kind.allCases.map(Subscription.kind) + [.replyFailed]
+
+    private static let replyFailedName = "replyFailed"
+
+    /// Reads the name that configurations and handlers use; nil for another.
+    public init?(name: String) {
+        if name == Self.replyFailedName {
+            self = .replyFailed
+        } else if let kind = Kind(rawValue: name) {
+            self = .kind(kind)
+        } else {
+            return nil
+        }
+    }
+
+    /// The name that configurations and handlers use: the kind's, or `replyFailed`.
+    public var name: String {
+        switch self {
+        case .kind(let kind): kind.rawValue
+        case .replyFailed: Self.replyFailedName
+        }
+    }
+}

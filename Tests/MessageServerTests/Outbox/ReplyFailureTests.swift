@@ -1,0 +1,95 @@
+import BalloonHTTP
+import BusinessMessages
+import HandlerKit
+import MessageStore
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// Handlers in the process that are told of replies that failed.
+struct ReplyFailureTests {
+    /// Answers a text with its own, and a failure as it is told.
+    private struct Apologetic: TextHandler, ReplyFailedHandler {
+        var outcome: @Sendable (ReplyFailure) throws -> Outcome
+
+        func text(_ text: Text, _ context: Context) -> Outcome { .reply("about \(text.plainBody)") }
+
+        func replyFailed(_ failure: ReplyFailure, _ context: Context) throws -> Outcome {
+            let failed = context.conversation.entries.last { $0.id == failure.reply }
+            #expect(failed?.outcome == failure.status.rawValue)
+            return try outcome(failure)
+        }
+    }
+
+    private struct Silent: TextHandler {
+        func text(_ text: Text, _ context: Context) -> Outcome { .reply("about it") }
+    }
+
+    private struct NotNow: Error {}
+
+    private func refuseOnce(_ server: PipelineUnderTest) {
+        server.gateway.misbehave(at: .message, .answer(.badRequest), times: 1)
+    }
+
+    @Test func `a handler answers the failure of its reply`() async throws {
+        let server = try await PipelineUnderTest(
+            Apologetic { .reply("\($0.status) \($0.httpStatus ?? 0) \($0.kind) after \($0.attempts)") })
+        refuseOnce(server)
+        let running = server.run()
+        await server.append("bread", from: "urn:mbid:a")
+        let sent = await server.gateway.waitForMessages(customer: CustomerID("urn:mbid:a"))
+        #expect(sent.map { $0.message.root["body"]?.string } == ["refused 400 text after 1"])
+        await server.stop(running)
+        let events = try JournalFiles(dataDirectory: server.directory.file("data")).events { _ in true }
+        #expect(events.map(\.isReplyFailure) == [false, true])
+        #expect(events.map(\.status) == [.handled, .handled])
+    }
+
+    @Test func `a handler that fails at a failure to the end of the schedule is not told again`() async throws
+    {
+        var server = try await PipelineUnderTest(Apologetic { _ in throw NotNow() })
+        server.pipeline.retrySchedule = RetrySchedule(delays: [.milliseconds(1)])
+        refuseOnce(server)
+        let running = server.run()
+        await server.append("bread", from: "urn:mbid:a")
+        await server.log.count(1) { $0.contains("did not accept that a reply failed") }
+        // Who comes next is served as ever.
+        await server.append("cheese", from: "urn:mbid:a")
+        let sent = await server.gateway.waitForMessages(customer: CustomerID("urn:mbid:a"))
+        #expect(sent.map { $0.message.root["body"]?.string } == ["about cheese"])
+        await server.stop(running)
+        let files = JournalFiles(dataDirectory: server.directory.file("data"))
+        #expect(try files.events(where: \.isDeadLetter).isEmpty)
+        #expect(try files.events(where: \.isReplyFailure).map(\.status) == [.dropped])
+        #expect(server.log.lines.count { $0.contains("did not accept that a reply failed") } == 1)
+    }
+
+    @Test func `the answer to a failure that fails in its turn is reported to nobody`() async throws {
+        let server = try await PipelineUnderTest(Apologetic { _ in .reply("sorry") })
+        server.gateway.misbehave(at: .message, .answer(.badRequest), times: 2)
+        let running = server.run()
+        await server.append("bread", from: "urn:mbid:a")
+        await server.log.count(2) { $0.contains("reply refused by the gateway") }
+        await server.append("cheese", from: "urn:mbid:a")
+        let sent = await server.gateway.waitForMessages(customer: CustomerID("urn:mbid:a"))
+        #expect(sent.map { $0.message.root["body"]?.string } == ["about cheese"])
+        await server.stop(running)
+        let files = JournalFiles(dataDirectory: server.directory.file("data"))
+        #expect(try files.events(where: \.isReplyFailure).count == 1)
+    }
+
+    @Test func `a failure that its handler does not subscribe to ends unhandled`() async throws {
+        let server = try await PipelineUnderTest(Silent())
+        refuseOnce(server)
+        let running = server.run()
+        await server.append("bread", from: "urn:mbid:a")
+        await server.log.count(1) { $0.contains("delivery ended") }
+        await server.stop(running)
+        let files = JournalFiles(dataDirectory: server.directory.file("data"))
+        #expect(try files.events(where: \.isReplyFailure).map(\.status) == [.unhandled])
+        #expect(!server.log.lines.contains { $0.contains("no handler for this kind") })
+        #expect(!server.lane.current.wantsReplyFailures)
+    }
+}
