@@ -10,6 +10,8 @@ struct DataDirectory: Sendable {
     var damaged: String { path + "/damaged" }
     /// Segments of the journal that were damaged when it was repaired, and the reports of that.
     var damagedJournal: String { damaged + "/journal" }
+    /// What the journal's records add up to, so that a start need not read all of them.
+    var snapshot: String { path + "/snapshot" }
     /// What handlers remember of conversations.
     var states: String { path + "/states" }
     /// Which deliveries handlers are at work on.

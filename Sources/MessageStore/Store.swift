@@ -24,6 +24,7 @@ package final class Store: Sendable {
     let retention: Retention
     /// What of the journal is damaged, and the deliveries that are held back for that.
     let held: HeldConversations
+    let snapshotter: Snapshotter
     /// The operator's changes, one at a time: each reads the journal and then writes what follows from that.
     let changes = TaskChain()
     private let pauses = CancellableSleep()
@@ -38,9 +39,11 @@ package final class Store: Sendable {
     )
         throws(StoreError)
     {
-        var (recovered, damage) = try JournalRecovery.run(
-            directory: directory.journal, state: RecoveredJournal(configuration), logger: logger)
-        held = HeldConversations(damage)
+        let result = try JournalRecovery.run(
+            directory: directory.journal, state: RecoveredJournal(configuration),
+            snapshot: SnapshotFile(configuration), logger: logger)
+        var recovered = result.state
+        held = HeldConversations(result.damage)
         let conversations = try ConversationPartitions(directory, configuration, logger: logger)
         let scheduler = DeliveryScheduler(conversations, releasePause: configuration.releasePause)
         let outbox = Outbox()
@@ -75,6 +78,8 @@ package final class Store: Sendable {
         retention = Retention(
             configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
             journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
+        snapshotter = Snapshotter(
+            configuration, lastRecord: result.covered, journal: journal, held: held, logger: logger)
         latestRecoveredMessageAt = recovered.latestMessageAt
         self.accounts = accounts
         self.scheduler = scheduler
@@ -94,6 +99,7 @@ package final class Store: Sendable {
         scheduler.add(leases)
         enqueue(recovered.withQueuedReplies)
         retention.arm()
+        snapshotter.begin(result)
         // What was read of the journal and is not needed any more.
         FreeMemory.giveBack()
     }
@@ -151,6 +157,7 @@ package final class Store: Sendable {
         await checkpointer.close()
         conversations.close()
         await journal.close()
+        await snapshotter.close()
         calls.close()
         lock.withLock { $0 = nil }
     }

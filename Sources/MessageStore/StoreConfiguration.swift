@@ -39,6 +39,8 @@ package struct StoreConfiguration: Sendable {
     package var probeInterval = Duration.seconds(1)
     /// The first pause before a failed step is retried; it doubles up to thirty times as long.
     package var releasePause = Duration.seconds(1)
+    /// How many records are written before a snapshot of the journal takes them in.
+    var snapshotInterval: UInt64 = 100_000
     /// The disk that is written to.
     package var disk: any StoreDisk = SystemDisk()
 

@@ -15,6 +15,9 @@ struct JournalDamage: Sendable {
     /// Messages that ended behind the first loss.
     private var ended: Set<UInt64> = []
 
+    /// Whether nothing is wrong.
+    var isWhole: Bool { losses.isEmpty && blemishes.isEmpty }
+
     /// Whether somebody must have the journal repaired.
     var isHarmful: Bool { !harmful.isEmpty }
 

@@ -52,6 +52,13 @@ enum JournalLine {
         return CRC32.checksum(of: line[..<end]) == written
     }
 
+    /// The checksum that stands at a line's end.
+    static func checksum(of line: ArraySlice<UInt8>) -> UInt32? {
+        guard line.count > checksumBytes else { return nil }
+        let digits = line.endIndex - 10
+        return hexadecimal(line[digits..<digits + 8])
+    }
+
     /// Reads what stands at the start of an intact line; nil when it does not stand there.
     static func header(of line: ArraySlice<UInt8>) -> Header? {
         var position = line.startIndex

@@ -8,10 +8,30 @@ struct JournalRecovery {
     private var reader: JournalReader
     private var state: RecoveredJournal
     private var damage = JournalDamage()
+    private let snapshot: SnapshotFile
+    /// The last record that a snapshot has taken in.
+    private var covered: UInt64 = 0
+    private var last: UInt64 = 0
+    private var segments: [JournalSnapshot.Segment] = []
 
-    private init(directory: String, state: RecoveredJournal, logger: Logger) throws(StoreError) {
+    /// What a journal adds up to.
+    struct Result {
+        var state: RecoveredJournal
+        let damage: JournalDamage
+        /// Where the records of each segment end.
+        let segments: [JournalSnapshot.Segment]
+        /// The last record that was taken from a snapshot; 0 when everything was read.
+        let covered: UInt64
+        /// The last record that was read.
+        let lastRecord: UInt64
+    }
+
+    private init(
+        directory: String, state: RecoveredJournal, snapshot: SnapshotFile, logger: Logger
+    ) throws(StoreError) {
         self.directory = directory
         self.state = state
+        self.snapshot = snapshot
         self.logger = logger
         reader = try JournalReader(directory)
         if !reader.quarantined.isEmpty {
@@ -20,14 +40,17 @@ struct JournalRecovery {
         }
     }
 
-    /// Reads every segment, cuts what a power cut left unfinished, and returns what the records add up to, and what of the
-    /// journal is damaged.
+    /// Reads a snapshot and the segments behind it, or every segment; cuts what a power cut left unfinished, and returns what
+    /// the records add up to, and what of the journal is damaged.
     static func run(
-        directory: String, state: RecoveredJournal, logger: Logger
-    ) throws(StoreError) -> (RecoveredJournal, JournalDamage) {
-        var recovery = try JournalRecovery(directory: directory, state: state, logger: logger)
+        directory: String, state: RecoveredJournal, snapshot: SnapshotFile, logger: Logger
+    ) throws(StoreError) -> Result {
+        var recovery = try JournalRecovery(
+            directory: directory, state: state, snapshot: snapshot, logger: logger)
         try recovery.readAll()
-        return (recovery.state, recovery.damage)
+        return Result(
+            state: recovery.state, damage: recovery.damage, segments: recovery.segments,
+            covered: recovery.covered, lastRecord: recovery.last)
     }
 
     /// Earlier versions set a damaged segment aside and refused to start; its intact records count again.
@@ -51,8 +74,17 @@ struct JournalRecovery {
     private func path(_ segment: UInt64) -> String { reader.path(segment) }
 
     private mutating func readAll() throws(StoreError) {
-        let segments = reader.segments.prefix(try cutLast(reader.segments[...]))
-        let reading = SegmentReading(segments, in: directory, abandoned: reader.abandoned)
+        var rest = reader.segments.prefix(try cutLast(reader.segments[...]))
+        if let base = snapshot.read(rest, logger: logger) {
+            state = base.state
+            covered = base.lastRecord
+            last = covered
+            segments = base.segments
+            // The last may go on behind the snapshot.
+            rest = rest.dropFirst(segments.count - 1)
+            segments.removeLast()
+        }
+        let reading = SegmentReading(rest, in: directory, abandoned: reader.abandoned)
         try reading.forEach { records throws(StoreError) in try apply(records) }
         reader.finish()
         // Numbers that were given up, or are lost, are not given out again.
@@ -77,8 +109,10 @@ struct JournalRecovery {
     private mutating func apply(_ records: SegmentRecords) throws(StoreError) {
         if records.isForeign { throw .damaged(file: path(records.segment), line: 0) }
         reader.take(records.segment, records.scan)
+        if let end = records.end { segments.append(end) }
+        last = max(last, records.entries.last?.number ?? 0)
         let isBehindLoss = !reader.losses.isEmpty || !records.scan.lossesInside.isEmpty
-        for entry in records.entries {
+        for entry in records.entries where entry.number > covered {
             if isBehindLoss { damage.take(entry.record) }
             state.apply(entry.record, number: entry.number, at: entry.location)
         }

@@ -82,6 +82,58 @@ struct MessageIndex: Sendable {
         return known(key) ?? generations[0].records.insert(key, record: record)
     }
 
+    /// Adds the messages up to a record to a snapshot, with the bounds by which they were kept.
+    func encode(to bytes: inout SnapshotEncoder, through lastRecord: UInt64) {
+        bytes.append(UInt64(bitPattern: window.components.seconds))
+        bytes.append(UInt64(maximumCount))
+        bytes.append(UInt64(generations.count))
+        for generation in generations.reversed() {
+            bytes.append(generation.began)
+            var count: UInt64 = 0
+            generation.records.forEach { _, record in if record <= lastRecord { count += 1 } }
+            bytes.append(count)
+            generation.records.forEach { key, record in
+                // Also what waits for its sync is behind the snapshot.
+                guard record <= lastRecord else { return }
+                bytes.append(key.high)
+                bytes.append(key.low)
+                bytes.append(record)
+            }
+        }
+    }
+
+    /// Takes the messages of a snapshot; false when it is not whole or was kept by other bounds.
+    mutating func decode(from bytes: inout SnapshotDecoder) -> Bool {
+        guard bytes.next() == UInt64(bitPattern: window.components.seconds),
+            bytes.next() == UInt64(maximumCount),
+            let count = bytes.next(), count <= UInt64(Self.maximumGenerations)
+        else { return false }
+        for _ in 0..<count {
+            guard case .some(.some(let began)) = bytes.nextTimestamp(), let messages = bytes.next() else {
+                return false
+            }
+            var generation = Generation(began: began)
+            for _ in 0..<messages {
+                guard let high = bytes.next(), let low = bytes.next(), let record = bytes.next(), record > 0
+                else { return false }
+                _ = generation.records.insert(MessageKey(high: high, low: low), record: record)
+            }
+            generations.insert(generation, at: 0)
+        }
+        return true
+    }
+
+    /// Forgets the messages of segments that went since a snapshot.
+    mutating func forget(before record: UInt64) {
+        for index in generations.indices { generations[index].records.remove(where: { $0 < record }) }
+    }
+
+    /// The record of a message; nil when it is not known or waits for its sync.
+    func record(of key: MessageKey) -> UInt64? {
+        let record = generations.lazy.compactMap { $0.records.record(of: key) }.first
+        return record == Self.waits ? nil : record
+    }
+
     /// Begins a generation when the newest is full or a third of the window old, and lets the oldest go.
     ///
     /// A clock that is set forward costs one generation, one that is set back none.

@@ -85,6 +85,13 @@ struct MessageTable: Sendable {
         return true
     }
 
+    /// Removes the messages whose records are chosen; quick when there are none.
+    mutating func remove(where isChosen: (UInt64) -> Bool) {
+        var chosen: [MessageKey] = []
+        forEach { key, record in if isChosen(record) { chosen.append(key) } }
+        for key in chosen { remove(key) }
+    }
+
     /// The memory of its pages and of the directory, without what the allocator adds.
     var sizeBytes: Int {
         pages.reduce(directory.count * 4) {

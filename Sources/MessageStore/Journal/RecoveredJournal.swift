@@ -25,6 +25,35 @@ struct RecoveredJournal: Sendable {
     /// The messages with lines that may not be on disk, by the records that ended their deliveries or replies.
     private var unsynced: [UInt64: UInt64] = [:]
 
+    /// Where the lines stand about each message that is open or unsynced, by its record.
+    private var lines: [UInt64: [JournalSnapshot.Line]] = [:]
+    /// Whether lines of a snapshot are read, all of which count.
+    private var isRestoring = false
+
+    /// Where the lines about the messages stand that something is left to do for, in the order of their records.
+    var openLines: [JournalSnapshot.Line] { lines.values.flatMap(\.self).sorted { $0.record < $1.record } }
+
+    /// Goes on from a snapshot, with the records of its open lines in their order.
+    ///
+    /// `first` is the first segment that is there: what was in earlier ones is forgotten.
+    init(
+        _ configuration: StoreConfiguration, _ snapshot: JournalSnapshot, first: UInt64,
+        records: [(JournalRecord, JournalSnapshot.Line)]
+    ) {
+        self.init(configuration)
+        isRestoring = true
+        for (record, line) in records { apply(record, number: line.record, at: line.location) }
+        isRestoring = false
+        applyCheckpoint(snapshot.ledger.checkpoint)
+        nextRecord = snapshot.nextRecord
+        isUnsynced = snapshot.isUnsynced
+        latestMessageAt = snapshot.latestMessageAt
+        index = snapshot.index
+        index.forget(before: first)
+        ledger = snapshot.ledger
+        ledger.remove(before: first)
+    }
+
     /// Adds up the records of a store with this configuration.
     init(_ configuration: StoreConfiguration) {
         index = MessageIndex(
@@ -59,6 +88,7 @@ struct RecoveredJournal: Sendable {
     /// Takes in a record; types that are not known are kept in the file and have no effect.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         skip(to: number + 1)
+        defer { keep(record, JournalSnapshot.Line(record: number, location: location)) }
         switch record {
         case .message(let message): add(message, record: number, at: location)
         case .checkpoint(let through): applyCheckpoint(through)
@@ -101,7 +131,9 @@ struct RecoveredJournal: Sendable {
         // another message, and acknowledged.
         if let replayed = message.replayOf {
             ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
-        } else if let first = index.recover(message.key, record: record, at: at), isUnended(first) {
+        } else if !isRestoring, let first = index.recover(message.key, record: record, at: at),
+            isUnended(first)
+        {
             return
         }
         ledger.recordOpen(1, in: location.segment)
@@ -163,13 +195,23 @@ struct RecoveredJournal: Sendable {
         }
     }
 
+    private mutating func keep(_ record: JournalRecord, _ line: JournalSnapshot.Line) {
+        if case .message = record {
+            if open[line.record] != nil { lines[line.record] = [line] }
+        } else if let subject = record.subject {
+            lines[subject]?.append(line)
+        }
+    }
+
     private mutating func applyCheckpoint(_ through: UInt64) {
         isUnsynced = false
         ledger.recordCheckpoint(through: through)
         for (end, message) in unsynced where end <= through {
             unsynced[end] = nil
             guard let state = open[message]?.state, state.isDelivered, !state.hasQueuedReply else { continue }
-            if state.lastEnd <= through { open[message] = nil }
+            guard state.lastEnd <= through else { continue }
+            open[message] = nil
+            lines[message] = nil
         }
     }
 }

@@ -23,6 +23,16 @@ final class SegmentReader: Sendable {
 
     /// Reads the line of a record; throws when it cannot be read or is not what was written.
     func line(at location: RecordLocation) throws(StoreError) -> JSONDocument {
+        let bytes = try bytes(at: location)
+        // What the checksum covers was valid when it was written.
+        guard let document = try? JSONDocument(bytes, limits: .journal) else {
+            throw .damaged(file: path(firstRecord: location.segment), line: 0)
+        }
+        return document
+    }
+
+    /// The same as it stands there.
+    func bytes(at location: RecordLocation) throws(StoreError) -> [UInt8] {
         let bytes: [UInt8]
         do throws(SystemError) {
             let file = try file(firstRecord: location.segment)
@@ -30,11 +40,10 @@ final class SegmentReader: Sendable {
         } catch {
             throw .unavailable(path: path(firstRecord: location.segment), error)
         }
-        // What the checksum covers was valid when it was written.
-        guard bytes.count == Int(location.lengthBytes), JournalLine.isIntact(bytes[...]),
-            let document = try? JSONDocument(bytes, limits: .journal)
-        else { throw .damaged(file: path(firstRecord: location.segment), line: 0) }
-        return document
+        guard bytes.count == Int(location.lengthBytes), JournalLine.isIntact(bytes[...]) else {
+            throw .damaged(file: path(firstRecord: location.segment), line: 0)
+        }
+        return bytes
     }
 
     private func path(firstRecord: UInt64) -> String {

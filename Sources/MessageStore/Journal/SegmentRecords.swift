@@ -8,11 +8,17 @@ struct SegmentRecords: Sendable {
     let segment: UInt64
     private(set) var entries: [Entry] = []
     private(set) var scan: SegmentScan
+    /// Where the records end; nil when there are none.
+    private(set) var end: JournalSnapshot.Segment?
     /// Whether an intact line is no JSON; it can only be another program's.
     private(set) var isForeign = false
 
     /// Reads a segment's file.
-    init(_ path: String, segment: UInt64, abandoned: AbandonedRecords) throws(SystemError) {
+    ///
+    /// Stops behind the record `last`.
+    init(
+        _ path: String, segment: UInt64, abandoned: AbandonedRecords, through last: UInt64 = .max
+    ) throws(SystemError) {
         self.segment = segment
         let file = try File(path, for: .reading)
         var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
@@ -22,7 +28,12 @@ struct SegmentRecords: Sendable {
                 isForeign = true
                 break
             }
-            entries.append((record, line.record, lines.location(of: line, in: segment)))
+            if line.record > last { break }
+            let location = lines.location(of: line, in: segment)
+            entries.append((record, line.record, location))
+            end = JournalSnapshot.Segment(
+                first: segment, endBytes: Int(location.offset) + Int(location.lengthBytes) + 1,
+                checksum: JournalLine.checksum(of: lines.buffer[line.range]) ?? 0)
         }
         scan = lines.scan
     }

@@ -103,6 +103,50 @@ struct SegmentLedger: Sendable {
     }
 }
 
+extension SegmentLedger {
+    /// Adds it to a snapshot.
+    func encode(to bytes: inout SnapshotEncoder) {
+        bytes.append(checkpoint)
+        bytes.append(segments) { bytes, segment in
+            bytes.append(segment.first)
+            bytes.append(segment.newest)
+            bytes.append(UInt64(max(0, segment.open)))
+            bytes.append(segment.lastEnd)
+        }
+        bytes.append(deadLetters.sorted { $0.key < $1.key }) { bytes, letter in
+            bytes.append(letter.key.record)
+            // 0 is the event itself.
+            bytes.append(UInt64((letter.key.reply ?? -1) + 1))
+            bytes.append(letter.value)
+        }
+    }
+
+    /// Takes it from a snapshot; nil when that is not whole.
+    init?(_ bytes: inout SnapshotDecoder) {
+        guard let checkpoint = bytes.next() else { return nil }
+        let segments = bytes.list { bytes -> Segment? in
+            guard let first = bytes.next(), case .some(.some(let newest)) = bytes.nextTimestamp(),
+                let open = bytes.next(), let lastEnd = bytes.next()
+            else { return nil }
+            return Segment(
+                first: first, newest: newest, open: Int(clamping: open), lastEnd: lastEnd)
+        }
+        let letters = bytes.list { bytes -> (DeadLetter, UInt64)? in
+            guard let record = bytes.next(), let reply = bytes.next(), let segment = bytes.next() else {
+                return nil
+            }
+            return (DeadLetter(record, reply: reply == 0 ? nil : Int(clamping: reply - 1)), segment)
+        }
+        guard let segments, let letters else { return nil }
+        self.checkpoint = checkpoint
+        self.segments = segments
+        deadLetters = Dictionary(letters) { first, _ in first }
+    }
+
+    /// Forgets the segments before this one.
+    mutating func remove(before segment: UInt64) { segments.removeAll { $0.first < segment } }
+}
+
 /// The name of a dead letter: an event, or one of its replies.
 struct DeadLetter: Hashable, Comparable, Sendable {
     let record: UInt64

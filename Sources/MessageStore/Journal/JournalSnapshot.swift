@@ -1,0 +1,182 @@
+import BalloonPOSIX
+import BalloonWire
+
+/// What the records of a journal add up to, up to one of them: hashes and numbers only.
+///
+/// A cache, from which a start goes on with the records behind it; never more than reading the journal gives. Of messages that
+/// are open it has only where the lines about them stand: the start reads those lines, so there is one fold and no second
+/// format of its state.
+struct JournalSnapshot: Sendable {
+    /// A segment that it was made from.
+    struct Segment: Hashable, Sendable {
+        let first: UInt64
+        /// Where its last line ends, behind the line feed.
+        let endBytes: Int
+        /// The checksum that stands in its last line.
+        let checksum: UInt32
+    }
+
+    /// A line about a message that is open.
+    struct Line: Hashable, Sendable {
+        let record: UInt64
+        let location: RecordLocation
+    }
+
+    /// The last record that was taken in.
+    var lastRecord: UInt64
+    var segments: [Segment]
+    /// The numbers that are not given out again end here.
+    var nextRecord: UInt64
+    var isUnsynced: Bool
+    var latestMessageAt: Timestamp?
+    var ledger: SegmentLedger
+    /// In the order of their records.
+    var openLines: [Line]
+    var index: MessageIndex
+
+    /// How many lines of open messages are worth a snapshot; with more a start reads as fast from the front.
+    static let maximumOpenLines = 100_000
+    private static let magic: UInt64 = 0x31_746f_6853_6e42
+
+    /// The whole file: a magic number with the version, the members, and a checksum.
+    func encoded() -> [UInt8] {
+        var bytes = SnapshotEncoder()
+        bytes.append(Self.magic)
+        for value in [lastRecord, nextRecord] { bytes.append(value) }
+        bytes.append(isUnsynced ? 1 : 0)
+        bytes.append(latestMessageAt)
+        bytes.append(segments) { bytes, segment in
+            bytes.append(segment.first)
+            bytes.append(UInt64(segment.endBytes))
+            bytes.append(UInt64(segment.checksum))
+        }
+        ledger.encode(to: &bytes)
+        bytes.append(openLines) { bytes, line in
+            bytes.append(line.record)
+            bytes.append(line.location.segment)
+            bytes.append(UInt64(line.location.offset))
+            bytes.append(UInt64(line.location.lengthBytes))
+        }
+        index.encode(to: &bytes, through: lastRecord)
+        return bytes.finish()
+    }
+
+    /// Reads a file; nil when it is not whole, of another version, or of an index with other bounds.
+    init?(_ bytes: [UInt8], emptyIndex: MessageIndex) {
+        guard var bytes = SnapshotDecoder(bytes), bytes.next() == Self.magic, let lastRecord = bytes.next(),
+            let nextRecord = bytes.next(), let isUnsynced = bytes.next(),
+            let latest = bytes.nextTimestamp()
+        else { return nil }
+        self.lastRecord = lastRecord
+        self.nextRecord = nextRecord
+        self.isUnsynced = isUnsynced == 1
+        latestMessageAt = latest
+        let segments = bytes.list { bytes -> Segment? in
+            guard let first = bytes.next(), let end = bytes.next(), let checksum = bytes.next() else {
+                return nil
+            }
+            return Segment(
+                first: first, endBytes: Int(clamping: end), checksum: UInt32(truncatingIfNeeded: checksum))
+        }
+        guard let segments, let ledger = SegmentLedger(&bytes) else { return nil }
+        let lines = bytes.list { bytes -> Line? in
+            guard let record = bytes.next(), let segment = bytes.next(), let offset = bytes.next(),
+                let length = bytes.next(), let offset = UInt32(exactly: offset),
+                let length = UInt32(exactly: length)
+            else { return nil }
+            return Line(
+                record: record,
+                location: RecordLocation(segment: segment, offset: offset, lengthBytes: length))
+        }
+        var index = emptyIndex
+        guard let lines, index.decode(from: &bytes), bytes.isAtEnd else { return nil }
+        self.segments = segments
+        self.ledger = ledger
+        openLines = lines
+        self.index = index
+    }
+
+    init(of state: RecoveredJournal, lastRecord: UInt64, segments: [Segment]) {
+        self.lastRecord = lastRecord
+        self.segments = segments
+        nextRecord = state.nextRecord
+        isUnsynced = state.isUnsynced
+        latestMessageAt = state.latestMessageAt
+        ledger = state.ledger
+        openLines = state.openLines
+        index = state.index
+    }
+}
+
+/// Appends numbers of eight bytes, the lowest first.
+struct SnapshotEncoder {
+    private var bytes: [UInt8] = []
+
+    mutating func append(_ value: UInt64) {
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: value >> shift))
+        }
+    }
+
+    mutating func append(_ time: Timestamp?) {
+        append(time == nil ? 0 : 1)
+        append(UInt64(bitPattern: time?.milliseconds ?? 0))
+    }
+
+    mutating func append<Element>(_ list: [Element], _ body: (inout SnapshotEncoder, Element) -> Void) {
+        append(UInt64(list.count))
+        for element in list { body(&self, element) }
+    }
+
+    /// All that was appended, and its checksum.
+    consuming func finish() -> [UInt8] {
+        append(UInt64(CRC32.checksum(of: bytes)))
+        return bytes
+    }
+}
+
+/// Reads what a ``SnapshotEncoder`` wrote.
+struct SnapshotDecoder {
+    private let bytes: [UInt8]
+    private var position = 0
+    private let end: Int
+
+    /// Nil when the checksum does not hold.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= 16, bytes.count.isMultiple(of: 8) else { return nil }
+        self.bytes = bytes
+        end = bytes.count
+        position = bytes.count - 8
+        let checksum = next()
+        guard checksum == UInt64(CRC32.checksum(of: bytes[..<(bytes.count - 8)])) else { return nil }
+        position = 0
+    }
+
+    /// Whether only the checksum is left.
+    var isAtEnd: Bool { position == end - 8 }
+
+    mutating func next() -> UInt64? {
+        guard position + 8 <= end else { return nil }
+        var value: UInt64 = 0
+        for offset in 0..<8 { value |= UInt64(bytes[position + offset]) << UInt64(8 * offset) }
+        position += 8
+        return value
+    }
+
+    /// Nil when the bytes end; a value that is nil when there is no time.
+    mutating func nextTimestamp() -> Timestamp?? {
+        guard let isThere = next(), let milliseconds = next() else { return nil }
+        return .some(isThere == 1 ? Timestamp(milliseconds: Int64(bitPattern: milliseconds)) : nil)
+    }
+
+    mutating func list<Element>(_ body: (inout SnapshotDecoder) -> Element?) -> [Element]? {
+        guard let count = next(), count <= UInt64((end - position) / 8) else { return nil }
+        var list: [Element] = []
+        list.reserveCapacity(Int(count))
+        for _ in 0..<count {
+            guard let element = body(&self) else { return nil }
+            list.append(element)
+        }
+        return list
+    }
+}

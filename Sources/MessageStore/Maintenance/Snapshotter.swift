@@ -1,0 +1,142 @@
+import BalloonPOSIX
+import Dispatch
+import Logging
+import Synchronization
+
+/// Writes a snapshot of the journal when the store has opened, from time to time, and when it closes.
+///
+/// It reads the last snapshot and what was written behind it from the files, on a queue of its own: writers wait for nothing.
+/// It lets no segment go, and failing costs only time at the next start.
+final class Snapshotter: Sendable {
+    private struct State {
+        /// The last record that the file has taken in.
+        var lastRecord: UInt64
+        var isClosed = false
+    }
+
+    private let state: Mutex<State>
+    private let queue = DispatchQueue(label: "balloon.snapshots")
+    private let configuration: StoreConfiguration
+    private let file: SnapshotFile
+    private let journal: Journal
+    private let held: HeldConversations
+    private let logger: Logger
+    /// So many records are read at a start without a snapshot of them.
+    private let interval: UInt64
+    private static let pause = Duration.seconds(60)
+
+    init(
+        _ configuration: StoreConfiguration, lastRecord: UInt64, journal: Journal, held: HeldConversations,
+        logger: Logger
+    ) {
+        state = Mutex(State(lastRecord: lastRecord))
+        self.configuration = configuration
+        file = SnapshotFile(configuration)
+        self.journal = journal
+        self.held = held
+        self.logger = logger
+        interval = configuration.snapshotInterval
+    }
+
+    /// Writes what a start has read, when that was much, and looks again from time to time.
+    func begin(_ recovered: JournalRecovery.Result) {
+        let lastRecord = journal.lastRecord
+        if lastRecord >= recovered.covered + interval {
+            let snapshot = JournalSnapshot(
+                of: recovered.state, lastRecord: recovered.lastRecord, segments: recovered.segments)
+            queue.async { self.write(snapshot) }
+        }
+        arm()
+    }
+
+    private func arm() {
+        queue.asyncAfter(deadline: .now() + Self.pause.dispatchInterval) { [weak self] in
+            guard let self else { return }
+            if self.state.withLock({ !$0.isClosed }) {
+                self.make(behind: self.interval)
+                self.arm()
+            }
+        }
+    }
+
+    /// Writes one now, if anything is behind the last.
+    func make() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.make(behind: 1)
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Writes the last one, when the journal is at rest.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                // A store that is closed a second time has given its directory away.
+                let isFirst = self.state.withLock { state in
+                    defer { state.isClosed = true }
+                    return !state.isClosed
+                }
+                if isFirst { self.make(behind: 1) }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Writes a snapshot when so many records are behind the last.
+    private func make(behind count: UInt64) {
+        let last = journal.lastRecord
+        // What is damaged must be found again at the next start.
+        guard held.damage.isWhole, last >= state.withLock({ $0.lastRecord }) + count else { return }
+        do throws(StoreError) {
+            if let snapshot = try read(through: last) { write(snapshot) }
+        } catch {
+            logger.warning("the journal's snapshot cannot be made", metadata: ["error": "\(error)"])
+        }
+        FreeMemory.giveBack()
+    }
+
+    /// Nil when the journal is not as the store wrote it.
+    private func read(through last: UInt64) throws(StoreError) -> JournalSnapshot? {
+        let directory = DataDirectory(path: configuration.directory).journal
+        var reader = try JournalReader(directory)
+        let base = file.read(reader.segments[...], logger: logger)
+        var state = base?.state ?? RecoveredJournal(configuration)
+        var segments = base?.segments ?? []
+        let covered = base?.lastRecord ?? 0
+        if !segments.isEmpty { segments.removeLast() }
+        for segment in reader.segments.dropFirst(segments.count) where segment <= last {
+            let records: SegmentRecords
+            do throws(SystemError) {
+                records = try SegmentRecords(
+                    reader.path(segment), segment: segment, abandoned: reader.abandoned, through: last)
+            } catch {
+                // The oldest has gone meanwhile; the next round finds it so.
+                if error.isMissing { return nil }
+                throw .unavailable(path: reader.path(segment), error)
+            }
+            reader.take(segment, records.scan)
+            if let end = records.end { segments.append(end) }
+            for entry in records.entries where entry.number > covered {
+                state.apply(entry.record, number: entry.number, at: entry.location)
+            }
+        }
+        guard reader.losses.isEmpty, reader.blemishes.isEmpty else { return nil }
+        return JournalSnapshot(of: state, lastRecord: last, segments: segments)
+    }
+
+    private func write(_ snapshot: JournalSnapshot) {
+        guard held.damage.isWhole, !snapshot.segments.isEmpty,
+            snapshot.openLines.count <= JournalSnapshot.maximumOpenLines
+        else { return }
+        do throws(SystemError) {
+            try file.write(snapshot)
+            state.withLock { $0.lastRecord = snapshot.lastRecord }
+        } catch {
+            logger.warning(
+                "the journal's snapshot cannot be written; the next start reads more",
+                metadata: ["error": "\(error)"])
+        }
+    }
+}

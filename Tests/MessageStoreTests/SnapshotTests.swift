@@ -1,0 +1,161 @@
+import BalloonPOSIX
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import MessageStore
+
+/// Starts from a snapshot give the state that reading everything gives.
+struct SnapshotTests {
+    let directory = StoreDirectory()
+
+    private var snapshot: String { directory.path + "/snapshot" }
+
+    /// A journal of several segments with all that a message can come to, and the snapshot of its close.
+    private func fill(_ directory: StoreDirectory, from first: Int = 0) async throws {
+        let store = try directory.open { $0.maximumSegmentAge = .zero }
+        for number in first..<first + 12 {
+            let customer = CustomerID("urn:mbid:\(number % 5)")
+            #expect(await store.append(message("m\(number)", from: customer)) == .stored)
+        }
+        for number in first..<first + 8 {
+            let delivery = try await store.lease()
+            switch number % 4 {
+            case 0: store.postpone(delivery, after: .seconds(3600), parks: true)
+            case 1: try await store.finish(delivery, result: .failed(reason: "no use"))
+            default:
+                try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+                try await store.finish(delivery, result: .handled)
+            }
+        }
+        await store.close()
+    }
+
+    /// What a start finds, as text.
+    private func state(_ directory: StoreDirectory, usesSnapshot: Bool) throws -> String {
+        let copy = try directory.copy()
+        if !usesSnapshot, Directory.exists(copy.path + "/snapshot") {
+            try Directory.remove(copy.path + "/snapshot")
+        }
+        let configuration = copy.configuration
+        let result = try JournalRecovery.run(
+            directory: copy.journal, state: RecoveredJournal(configuration),
+            snapshot: SnapshotFile(configuration), logger: copy.log.logger)
+        if !usesSnapshot { #expect(result.covered == 0) }
+        let state = result.state
+        var messages: [String] = []
+        for number in 0..<40 {
+            let key = MessageKey(business: business, id: MessageID("m\(number)"))
+            messages.append("\(number): \(state.index.record(of: key).map(String.init) ?? "-")")
+        }
+        let letters = state.ledger.deadLetters.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value)" }
+        return """
+            next \(state.nextRecord), unsynced \(state.isUnsynced), latest \(String(describing: state.latestMessageAt))
+            index \(state.index.count) \(messages)
+            segments \(state.ledger.segments), checkpoint \(state.ledger.checkpoint), letters \(letters)
+            deliveries \(state.undelivered)
+            replies \(state.withQueuedReplies)
+            unwritten \(state.unwritten)
+            """
+    }
+
+    private func isUsed(_ directory: StoreDirectory) throws -> Bool {
+        let copy = try directory.copy()
+        let configuration = copy.configuration
+        return try JournalRecovery.run(
+            directory: copy.journal, state: RecoveredJournal(configuration),
+            snapshot: SnapshotFile(configuration), logger: copy.log.logger
+        ).covered > 0
+    }
+
+    @Test func `a start from a snapshot finds what reading everything finds`() async throws {
+        try await fill(directory)
+        #expect(try isUsed(directory))
+        #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
+        // One generation old: records are behind it.
+        let old = try File(snapshot, for: .reading).readAll()
+        try await fill(directory, from: 12)
+        try AtomicFile.write(old, to: snapshot)
+        #expect(try isUsed(directory))
+        #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
+    }
+
+    @Test func `a snapshot that is cut anywhere, or has a bit turned over, is not used`() async throws {
+        try await fill(directory)
+        let whole = try File(snapshot, for: .reading).readAll()
+        let expected = try state(directory, usesSnapshot: false)
+        for length in stride(from: 0, to: whole.count, by: 512) {
+            try AtomicFile.write(Array(whole.prefix(length)), to: snapshot)
+            #expect(try !isUsed(directory), "cut at \(length)")
+        }
+        for position in stride(from: 0, to: whole.count, by: 61) {
+            var damaged = whole
+            damaged[position] ^= 1 << UInt8(position % 8)
+            try AtomicFile.write(damaged, to: snapshot)
+            #expect(try !isUsed(directory), "bit at \(position)")
+        }
+        #expect(try state(directory, usesSnapshot: true) == expected)
+    }
+
+    @Test func `a snapshot of a journal that is older, or has another segment, is not used`() async throws {
+        try await fill(directory)
+        let older = try directory.copy()
+        try await fill(directory, from: 12)
+        let newer = try File(snapshot, for: .reading).readAll()
+        try AtomicFile.write(newer, to: older.path + "/snapshot")
+        #expect(try !isUsed(older))
+        let segments = try directory.segments()
+        // In the middle: the state is that of a damaged journal.
+        try Directory.remove(directory.journal + "/" + segments[2])
+        #expect(try !isUsed(directory))
+        let store = try directory.open()
+        #expect(store.journalDamage.isHarmful)
+        // No snapshot hides the damage from the next start.
+        await store.close()
+        let second = try directory.open()
+        #expect(second.journalDamage.isHarmful)
+        await second.close()
+    }
+
+    @Test func `a snapshot outlives the deletion of the oldest segments and remembers nothing of them`()
+        async throws
+    {
+        let store = try directory.open {
+            $0.maximumSegmentAge = .zero
+            $0.deduplicationWindow = .seconds(72 * 3600)
+        }
+        for number in 0..<4 {
+            #expect(await store.append(message("m\(number)", from: CustomerID("c\(number)"))) == .stored)
+            let delivery = try await store.lease()
+            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+            try await store.finish(delivery, result: .handled)
+        }
+        await store.close()
+        try Directory.remove(directory.journal + "/" + (try #require(directory.segments().first)))
+        #expect(try isUsed(directory))
+        #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
+    }
+
+    @Test func `a snapshot by other settings is not used`() async throws {
+        try await fill(directory)
+        var configuration = directory.configuration
+        configuration.maximumRememberedMessages = 7
+        let result = try JournalRecovery.run(
+            directory: directory.journal, state: RecoveredJournal(configuration),
+            snapshot: SnapshotFile(configuration), logger: directory.log.logger)
+        #expect(result.covered == 0)
+        #expect(directory.log.lines.contains { $0.contains("snapshot of the journal is not used") })
+    }
+
+    @Test func `a snapshot is made while the store runs, and holds up no write`() async throws {
+        let store = try directory.open { $0.snapshotInterval = 1 }
+        for number in 0..<20 { #expect(await store.append(message("m\(number)")) == .stored) }
+        async let made: Void = store.snapshotter.make()
+        for number in 20..<40 { #expect(await store.append(message("m\(number)")) == .stored) }
+        await made
+        #expect(Directory.exists(snapshot))
+        #expect(try isUsed(directory))
+        #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
+        await store.close()
+    }
+}
