@@ -11,9 +11,16 @@ struct SnapshotTests {
 
     private var snapshot: String { directory.path + "/snapshot" }
 
+    private func reply(_ id: String) -> DecidedReply {
+        DecidedReply(id: MessageID(id), kind: .text, message: Array(#"{"id":"\#(id)","type":"text"}"#.utf8))
+    }
+
     /// A journal of several segments with all that a message can come to, and the snapshot of its close.
     private func fill(_ directory: StoreDirectory, from first: Int = 0) async throws {
-        let store = try directory.open { $0.maximumSegmentAge = .zero }
+        let store = try directory.open {
+            $0.maximumSegmentAge = .zero
+            $0.preparedBytes = 64 << 10
+        }
         for number in first..<first + 12 {
             let customer = CustomerID("urn:mbid:\(number % 5)")
             #expect(await store.append(message("m\(number)", from: customer)) == .stored)
@@ -23,9 +30,15 @@ struct SnapshotTests {
             switch number % 4 {
             case 0: store.postpone(delivery, after: .seconds(3600), parks: true)
             case 1: try await store.finish(delivery, result: .failed(reason: "no use"))
-            default:
-                try await store.recordInbound(delivery, kind: .text, message: delivery.message)
+            case 2:
+                // One of its replies is refused, which is an event as well; the other is queued.
+                try await store.decide(
+                    delivery,
+                    DecidedOutcome(.handled, replies: [reply("r\(number)-0"), reply("r\(number)-1")]))
                 try await store.finish(delivery, result: .handled)
+                let entry = try #require(store.leaseReply())
+                try await store.settle(entry, .refused(status: 400, reason: "no"), isReported: true)
+            default: try await store.finish(delivery, result: .handled)
             }
         }
         await store.close()
@@ -127,7 +140,6 @@ struct SnapshotTests {
         for number in 0..<4 {
             #expect(await store.append(message("m\(number)", from: CustomerID("c\(number)"))) == .stored)
             let delivery = try await store.lease()
-            try await store.recordInbound(delivery, kind: .text, message: delivery.message)
             try await store.finish(delivery, result: .handled)
         }
         await store.close()

@@ -98,7 +98,8 @@ struct ConversationStorePartsTests {
         let line = journalLine(12, batch: 11, members).dropLast()
         let root = try JSONDocument(Array(line)).root
         let expected = JournalRecord.read(root) ?? .other
-        let record = try #require(JournalRecord(line))
+        let header = try #require(JournalLine.header(of: line))
+        let record = try #require(JournalRecord(line, header))
         #expect("\(record)" == "\(expected)")
     }
 

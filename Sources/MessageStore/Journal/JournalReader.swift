@@ -116,7 +116,7 @@ struct JournalReader {
             }
             while let line = try next(&lines, of: segment) {
                 // The checksum held, so this is what was written.
-                guard let record = JournalRecord(lines.buffer[line.range]) else { continue }
+                guard let record = JournalRecord(lines.buffer[line.range], line.header) else { continue }
                 try body(record, line.record, lines.location(of: line, in: segment))
             }
             take(segment, lines.scan)

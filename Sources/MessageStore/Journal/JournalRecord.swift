@@ -88,9 +88,8 @@ enum JournalRecord: Sendable {
         let original: MessageID?
     }
 
-    /// Reads an intact line; nil when it is no JSON, which the checksum says it is.
-    init?(_ line: ArraySlice<UInt8>) {
-        guard let header = JournalLine.header(of: line) else { return nil }
+    /// Reads an intact line with this header; nil when it is no JSON, which the checksum says it is.
+    init?(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) {
         if let record = Self.scan(line, header) {
             self = record
             return
@@ -115,6 +114,15 @@ enum JournalRecord: Sendable {
         case .attempt(let attempt): attempt.of
         case .finished(let finished): finished.of
         case .message, .checkpoint, .unsynced, .segment, .other: nil
+        }
+    }
+
+    /// Whether an event begins with it.
+    var beginsEvent: Bool {
+        switch self {
+        case .message: true
+        case .reply(let reply): reply.reportedIn != nil
+        default: false
         }
     }
 

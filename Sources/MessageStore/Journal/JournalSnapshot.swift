@@ -18,6 +18,8 @@ struct JournalSnapshot: Sendable {
 
     /// A line about a message that is open.
     struct Line: Hashable, Sendable {
+        /// The message's own record.
+        let message: UInt64
         let record: UInt64
         let location: RecordLocation
     }
@@ -52,6 +54,7 @@ struct JournalSnapshot: Sendable {
         }
         ledger.encode(to: &bytes)
         bytes.append(openLines) { bytes, line in
+            bytes.append(line.message)
             bytes.append(line.record)
             bytes.append(line.location.segment)
             bytes.append(UInt64(line.location.offset))
@@ -80,12 +83,12 @@ struct JournalSnapshot: Sendable {
         }
         guard let segments, let ledger = SegmentLedger(&bytes) else { return nil }
         let lines = bytes.list { bytes -> Line? in
-            guard let record = bytes.next(), let segment = bytes.next(), let offset = bytes.next(),
-                let length = bytes.next(), let offset = UInt32(exactly: offset),
+            guard let message = bytes.next(), let record = bytes.next(), let segment = bytes.next(),
+                let offset = bytes.next(), let length = bytes.next(), let offset = UInt32(exactly: offset),
                 let length = UInt32(exactly: length)
             else { return nil }
             return Line(
-                record: record,
+                message: message, record: record,
                 location: RecordLocation(segment: segment, offset: offset, lengthBytes: length))
         }
         var index = emptyIndex

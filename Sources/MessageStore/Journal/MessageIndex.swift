@@ -25,6 +25,8 @@ struct MessageIndex: Sendable {
     /// The newest is the first.
     private var generations: [Generation] = []
     private let window: Duration
+    /// How long messages go to the same generation.
+    private let generationSpan: Duration
     private let maximumCount: Int
     private static let waits = UInt64.max
     /// Three of them make up the window, so that the oldest goes when all in it is older.
@@ -34,6 +36,7 @@ struct MessageIndex: Sendable {
     /// Takes how long a message is remembered at least, and how many are at most.
     init(window: Duration = .seconds(72 * 3600), maximumCount: Int = 4_000_000) {
         self.window = window
+        generationSpan = window / (Self.maximumGenerations - 1)
         self.maximumCount = maximumCount
     }
 
@@ -141,7 +144,7 @@ struct MessageIndex: Sendable {
         guard let newest = generations.first else { return generations.append(Generation(began: now)) }
         guard
             newest.records.count >= maximumCount / Self.maximumGenerations
-                || now >= newest.began.advanced(by: window / (Self.maximumGenerations - 1))
+                || now >= newest.began.advanced(by: generationSpan)
         else { return }
         generations.insert(Generation(began: now), at: 0)
         if generations.count > Self.maximumGenerations { generations.removeLast() }

@@ -20,18 +20,17 @@ struct RecoveredJournal: Sendable {
     private(set) var ledger = SegmentLedger()
     /// The messages that something is left to do for: a delivery, a reply, or a line that may not be on disk.
     private var open: [UInt64: Recovered] = [:]
-    /// The replies whose failures are events of their own.
-    private var reported: Set<ReplyID> = []
-    /// The messages with lines that may not be on disk, by the records that ended their deliveries or replies.
-    private var unsynced: [UInt64: UInt64] = [:]
-
-    /// Where the lines stand about each message that is open or unsynced, by its record.
-    private var lines: [UInt64: [JournalSnapshot.Line]] = [:]
+    /// The records that ended deliveries and replies whose lines may not be on disk, in their order, and of which messages.
+    private var unsynced: [(end: UInt64, message: UInt64)] = []
+    /// Where the lines about open messages stand, in the order of their records; more than those until it is shortened.
+    private var lines: [JournalSnapshot.Line] = []
+    /// As many lines are worth a look at which of them are needed still.
+    private var maximumLines = 4096
     /// Whether lines of a snapshot are read, all of which count.
     private var isRestoring = false
 
     /// Where the lines about the messages stand that something is left to do for, in the order of their records.
-    var openLines: [JournalSnapshot.Line] { lines.values.flatMap(\.self).sorted { $0.record < $1.record } }
+    var openLines: [JournalSnapshot.Line] { lines.filter { open[$0.message] != nil } }
 
     /// Goes on from a snapshot, with the records of its open lines in their order.
     ///
@@ -42,8 +41,15 @@ struct RecoveredJournal: Sendable {
     ) {
         self.init(configuration)
         isRestoring = true
-        for (record, line) in records { apply(record, number: line.record, at: line.location) }
+        var last: UInt64 = 0
+        // A line about two messages comes twice.
+        for (record, line) in records where line.record > last {
+            apply(record, number: line.record, at: line.location)
+            last = line.record
+        }
         isRestoring = false
+        let messages = Set(records.map(\.1.message))
+        open = open.filter { messages.contains($0.key) }
         applyCheckpoint(snapshot.ledger.checkpoint)
         nextRecord = snapshot.nextRecord
         isUnsynced = snapshot.isUnsynced
@@ -88,7 +94,7 @@ struct RecoveredJournal: Sendable {
     /// Takes in a record; types that are not known are kept in the file and have no effect.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         skip(to: number + 1)
-        defer { keep(record, JournalSnapshot.Line(record: number, location: location)) }
+        keepLine(of: record, number: number, at: location)
         switch record {
         case .message(let message): add(message, record: number, at: location)
         case .checkpoint(let through): applyCheckpoint(through)
@@ -97,13 +103,13 @@ struct RecoveredJournal: Sendable {
         case .dropped(let message, let reply): ledger.recordDecision(about: DeadLetter(message, reply: reply))
         case .carried(let message, let reply):
             ledger.recordCarried(DeadLetter(message, reply: reply), in: location.segment)
-        case .resolved(let of), .files(let of): open[of]?.state.apply(record, number: number, at: location)
-        case .attempt(let attempt): open[attempt.of]?.state.apply(record, number: number, at: location)
-        case .replyAttempt(let attempt): open[attempt.of]?.state.apply(record, number: number, at: location)
+        case .resolved(let of), .files(let of): fold(record, into: of, number: number, at: location)
+        case .attempt(let attempt): fold(record, into: attempt.of, number: number, at: location)
+        case .replyAttempt(let attempt): fold(record, into: attempt.of, number: number, at: location)
         case .outcome(let outcome): decide(outcome, record, number: number, at: location)
         case .reply(let reply):
-            end(reply, record, number: number, at: location)
-            report(reply, record, number: number, at: location)
+            let isFirst = end(reply, record, number: number, at: location)
+            if isFirst || isRestoring { report(reply, record, number: number, at: location) }
         case .finished(let finished): end(finished, record, number: number, at: location)
         case .other: break
         }
@@ -145,32 +151,53 @@ struct RecoveredJournal: Sendable {
         open[record].map { !$0.state.isDelivered || $0.state.hasQueuedReply } ?? false
     }
 
+    /// Changes a message where it stands; a copy would cost more than the change.
+    private mutating func update<Result>(
+        _ message: UInt64, _ change: (inout MessageState) -> Result?
+    ) -> Result? {
+        guard let index = open.index(forKey: message) else { return nil }
+        return change(&open.values[index].state)
+    }
+
+    private mutating func fold(
+        _ record: JournalRecord, into message: UInt64, number: UInt64, at location: RecordLocation
+    ) {
+        _ = update(message) { $0.apply(record, number: number, at: location) }
+    }
+
     private mutating func decide(
         _ outcome: JournalRecord.Outcome, _ record: JournalRecord, number: UInt64, at location: RecordLocation
     ) {
-        guard let state = open[outcome.of]?.state, !state.isDecided else { return }
-        open[outcome.of]?.state.apply(record, number: number, at: location)
+        let segment = update(outcome.of) { state -> UInt64? in
+            if state.isDecided { return nil }
+            state.apply(record, number: number, at: location)
+            return state.location.segment
+        }
         // In the message's own segment: without the message the outcome means nothing.
-        ledger.recordOpen(outcome.replies, in: state.location.segment)
+        if let segment { ledger.recordOpen(outcome.replies, in: segment) }
     }
 
+    /// Ends a reply; whether it had no end before.
     private mutating func end(
         _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
-    ) {
-        guard let state = open[reply.of]?.state, state.isQueued(reply.index) else { return }
-        open[reply.of]?.state.apply(record, number: number, at: location)
-        unsynced[number] = reply.of
+    ) -> Bool {
+        let segment = update(reply.of) { state -> UInt64? in
+            guard state.isQueued(reply.index) else { return nil }
+            state.apply(record, number: number, at: location)
+            return state.location.segment
+        }
+        guard let segment else { return false }
+        unsynced.append((number, reply.of))
         let letter = reply.status.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
-        ledger.recordEnd(in: state.location.segment, deadLetter: letter, by: number)
+        ledger.recordEnd(in: segment, deadLetter: letter, by: number)
+        return true
     }
 
-    /// Opens the event that tells of a failed reply, once though the reply's end was written twice.
+    /// Opens the event that tells of a failed reply.
     private mutating func report(
         _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
     ) {
-        guard reply.reportedIn != nil,
-            reported.insert(ReplyID(record: reply.of, index: reply.index)).inserted
-        else { return }
+        guard reply.reportedIn != nil else { return }
         open[number] = Recovered(begunBy: record, number: number, at: location)
         ledger.recordOpen(1, in: location.segment)
     }
@@ -179,39 +206,49 @@ struct RecoveredJournal: Sendable {
         _ finished: JournalRecord.Finished, _ record: JournalRecord, number: UInt64,
         at location: RecordLocation
     ) {
-        guard let before = open[finished.of]?.state, before.end == nil else { return }
-        open[finished.of]?.state.apply(record, number: number, at: location)
-        unsynced[number] = finished.of
-        // What the business sends of its own accord has no delivery: its reply is counted.
-        if before.outboundKind == nil {
-            let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
-            ledger.recordEnd(in: before.location.segment, deadLetter: letter, by: number)
+        let ended = update(finished.of) { state -> (segment: UInt64, hasDelivery: Bool, replies: [Int])? in
+            if state.end != nil { return nil }
+            let queued = state.replies.indices.filter { state.isQueued($0) }
+            state.apply(record, number: number, at: location)
+            // Earlier versions ended replies together with their delivery.
+            return (
+                state.location.segment, state.outboundKind == nil, queued.filter { !state.isQueued($0) }
+            )
         }
-        // Earlier versions ended replies together with their delivery.
-        guard let after = open[finished.of]?.state else { return }
-        for index in after.replies.indices where before.isQueued(index) && !after.isQueued(index) {
+        guard let ended else { return }
+        unsynced.append((number, finished.of))
+        // What the business sends of its own accord has no delivery: its reply is counted.
+        if ended.hasDelivery {
+            let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
+            ledger.recordEnd(in: ended.segment, deadLetter: letter, by: number)
+        }
+        for index in ended.replies {
             ledger.recordEnd(
-                in: after.location.segment, deadLetter: DeadLetter(finished.of, reply: index), by: number)
+                in: ended.segment, deadLetter: DeadLetter(finished.of, reply: index), by: number)
         }
     }
 
-    private mutating func keep(_ record: JournalRecord, _ line: JournalSnapshot.Line) {
-        if case .message = record {
-            if open[line.record] != nil { lines[line.record] = [line] }
-        } else if let subject = record.subject {
-            lines[subject]?.append(line)
+    private mutating func keepLine(of record: JournalRecord, number: UInt64, at location: RecordLocation) {
+        if lines.count >= maximumLines {
+            lines.removeAll { open[$0.message] == nil }
+            maximumLines = max(4096, lines.count * 2)
         }
+        let line = { JournalSnapshot.Line(message: $0, record: number, location: location) }
+        if let subject = record.subject { lines.append(line(subject)) }
+        if record.beginsEvent { lines.append(line(number)) }
     }
 
     private mutating func applyCheckpoint(_ through: UInt64) {
         isUnsynced = false
         ledger.recordCheckpoint(through: through)
-        for (end, message) in unsynced where end <= through {
-            unsynced[end] = nil
-            guard let state = open[message]?.state, state.isDelivered, !state.hasQueuedReply else { continue }
-            guard state.lastEnd <= through else { continue }
-            open[message] = nil
-            lines[message] = nil
+        let count = unsynced.prefix { $0.end <= through }.count
+        for index in 0..<count {
+            let message = unsynced[index].message
+            let isDone = update(message) { state in
+                state.isDelivered && !state.hasQueuedReply && state.lastEnd <= through
+            }
+            if isDone == true { open[message] = nil }
         }
+        unsynced.removeFirst(count)
     }
 }

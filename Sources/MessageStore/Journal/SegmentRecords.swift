@@ -24,16 +24,18 @@ struct SegmentRecords: Sendable {
         var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
         entries.reserveCapacity(try file.sizeBytes() / 512)
         while let line = try lines.next() {
-            guard let record = JournalRecord(lines.buffer[line.range]) else {
+            guard let record = JournalRecord(lines.buffer[line.range], line.header) else {
                 isForeign = true
                 break
             }
             if line.record > last { break }
-            let location = lines.location(of: line, in: segment)
-            entries.append((record, line.record, location))
+            entries.append((record, line.record, lines.location(of: line, in: segment)))
+        }
+        if let location = entries.last?.location {
+            let line = try file.read(at: Int(location.offset), count: Int(location.lengthBytes))
             end = JournalSnapshot.Segment(
-                first: segment, endBytes: Int(location.offset) + Int(location.lengthBytes) + 1,
-                checksum: JournalLine.checksum(of: lines.buffer[line.range]) ?? 0)
+                first: segment, endBytes: Int(location.offset) + line.count + 1,
+                checksum: JournalLine.checksum(of: line[...]) ?? 0)
         }
         scan = lines.scan
     }

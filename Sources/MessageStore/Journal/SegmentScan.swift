@@ -11,7 +11,9 @@ struct SegmentScan: Sendable {
     struct Line: Sendable {
         /// Where it stands in what was read, without its line feed.
         let range: Range<Int>
-        let record: UInt64
+        let header: JournalLine.Header
+
+        var record: UInt64 { header.record }
     }
 
     /// What the text looks like.
@@ -92,7 +94,7 @@ struct SegmentScan: Sendable {
         if firstRecord == nil { firstRecord = header.record }
         expected = header.record + 1
         lastBatch = max(lastBatch, header.batch)
-        return Line(range: start..<piece.upperBound, record: header.record)
+        return Line(range: start..<piece.upperBound, header: header)
     }
 
     private mutating func judgeBroken(_ text: ArraySlice<UInt8>, number: Int) {

@@ -15,7 +15,7 @@ struct SnapshotFile: Sendable {
     }
 
     /// What a start goes on from.
-    struct Base {
+    struct Restored {
         let state: RecoveredJournal
         let lastRecord: UInt64
         /// Those of the segments that are there still.
@@ -23,10 +23,10 @@ struct SnapshotFile: Sendable {
     }
 
     /// Reads the snapshot; nil, with the reason in the log, when a start must read everything.
-    func read(_ segments: ArraySlice<UInt64>, logger: Logger) -> Base? {
+    func read(_ segments: ArraySlice<UInt64>, logger: Logger) -> Restored? {
         guard Directory.exists(path) else { return nil }
-        switch base(segments) {
-        case .success(let base): return base
+        switch restore(segments) {
+        case .success(let restored): return restored
         case .failure(let misfit):
             logger.notice(
                 "the snapshot of the journal is not used; all of it is read",
@@ -42,7 +42,7 @@ struct SnapshotFile: Sendable {
 
     private struct Misfit: Error { let reason: String }
 
-    private func base(_ segments: ArraySlice<UInt64>) -> Result<Base, Misfit> {
+    private func restore(_ segments: ArraySlice<UInt64>) -> Result<Restored, Misfit> {
         let bytes: [UInt8]
         // Where the disk says no, everything is read.
         do { bytes = try File(path, for: .reading).readAll() } catch {
@@ -68,7 +68,7 @@ struct SnapshotFile: Sendable {
             return .failure(Misfit(reason: "a record of an open message is not where it was"))
         }
         return .success(
-            Base(
+            Restored(
                 state: RecoveredJournal(configuration, snapshot, first: first, records: records),
                 lastRecord: snapshot.lastRecord, segments: Array(kept)))
     }
@@ -92,8 +92,8 @@ struct SnapshotFile: Sendable {
         for line in snapshot.openLines {
             // A line that is not what was written does not fit.
             guard let bytes = try? reader.bytes(at: line.location),
-                JournalLine.header(of: bytes[...])?.record == line.record,
-                let record = JournalRecord(bytes[...])
+                let header = JournalLine.header(of: bytes[...]), header.record == line.record,
+                let record = JournalRecord(bytes[...], header)
             else { return nil }
             records.append((record, line))
         }

@@ -11,6 +11,8 @@ final class Snapshotter: Sendable {
     private struct State {
         /// The last record that the file has taken in.
         var lastRecord: UInt64
+        /// How many messages it knows.
+        var messages = 0
         var isClosed = false
     }
 
@@ -21,7 +23,7 @@ final class Snapshotter: Sendable {
     private let journal: Journal
     private let held: HeldConversations
     private let logger: Logger
-    /// So many records are read at a start without a snapshot of them.
+    /// So many records at least are worth a snapshot.
     private let interval: UInt64
     private static let pause = Duration.seconds(60)
 
@@ -40,8 +42,8 @@ final class Snapshotter: Sendable {
 
     /// Writes what a start has read, when that was much, and looks again from time to time.
     func begin(_ recovered: JournalRecovery.Result) {
-        let lastRecord = journal.lastRecord
-        if lastRecord >= recovered.covered + interval {
+        state.withLock { $0.messages = recovered.state.index.count }
+        if journal.lastRecord >= recovered.covered + interval {
             let snapshot = JournalSnapshot(
                 of: recovered.state, lastRecord: recovered.lastRecord, segments: recovered.segments)
             queue.async { self.write(snapshot) }
@@ -53,7 +55,8 @@ final class Snapshotter: Sendable {
         queue.asyncAfter(deadline: .now() + Self.pause.dispatchInterval) { [weak self] in
             guard let self else { return }
             if self.state.withLock({ !$0.isClosed }) {
-                self.make(behind: self.interval)
+                // A large table is written less often, so that a record costs no more than with a small one.
+                self.make(behind: max(self.interval, UInt64(self.state.withLock { $0.messages } / 4)))
                 self.arm()
             }
         }
@@ -132,7 +135,10 @@ final class Snapshotter: Sendable {
         else { return }
         do throws(SystemError) {
             try file.write(snapshot)
-            state.withLock { $0.lastRecord = snapshot.lastRecord }
+            state.withLock { state in
+                state.lastRecord = snapshot.lastRecord
+                state.messages = snapshot.index.count
+            }
         } catch {
             logger.warning(
                 "the journal's snapshot cannot be written; the next start reads more",
