@@ -263,7 +263,7 @@ final class DrainFlag: Sendable {
     func set() { flag.store(true, ordering: .relaxed) }
 }
 
-/// Words the answers to requests that are refused while they are read: stage 1.
+/// Words the answers to requests that are refused while they are read: stage `read`.
 private final class RefusedReads: Sendable {
     private let observer: any StageObserver
     private let references = Mutex(ReferenceSequence())

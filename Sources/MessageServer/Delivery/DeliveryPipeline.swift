@@ -6,7 +6,7 @@ import HandlerKit
 import Logging
 import MessageStore
 
-/// The way of a recorded message to its handler: attachments, stages 9 and 10.
+/// The way of a recorded message to its handler: stages `fetch`, `route`, `handle` and `finish`.
 ///
 /// One delivery of a conversation at a time, in order; a restart resumes after the last step that was journalled. A delivery
 /// ends when its outcome is decided and durable: its replies are sent by ``ReplySender``.

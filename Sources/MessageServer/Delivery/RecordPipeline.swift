@@ -2,7 +2,7 @@ import BalloonJSON
 import BusinessMessages
 import MessageStore
 
-/// The way of a durable message into its conversation: stages 7 and 8, behind stage 6 where it has a payload reference.
+/// The way of a durable message into its conversation: stages `decode` and `record`, after `resolve` where it has a reference.
 ///
 /// Runs on the executor of the conversation's partition, one message of a conversation after the other, whatever handlers,
 /// attachments and the gateway do.

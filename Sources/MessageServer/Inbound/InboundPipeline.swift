@@ -5,8 +5,8 @@ import BalloonWire
 import BusinessMessages
 import MessageStore
 
-/// The way of a webhook to its answer: stage 2 at its head, stages 3 to 5 from its last byte on, inline on the shard that
-/// it belongs to.
+/// The way of a webhook to its answer: stage `authenticate` at its head, `inflate`, `envelope` and `journal` from its last
+/// byte on, inline on the shard that it belongs to.
 final class InboundPipeline {
     private let authenticator: WebhookAuthenticator
     private let decompressor = GzipDecompressor()
@@ -34,7 +34,7 @@ final class InboundPipeline {
         self.references = references
     }
 
-    /// Stage 2 at the head of a request: without a valid token none of its body is kept.
+    /// Stage `authenticate` at the head of a request: without a valid token none of its body is kept.
     func admit(_ head: HTTPRequest) -> HTTPVerdict {
         var clock = StageClock()
         do throws(InboundRefusal) {
@@ -45,18 +45,26 @@ final class InboundPipeline {
         }
     }
 
-    /// Answers a refusal at once; what is accepted is answered 200 through `responder` when it is on disk.
+    /// Stages `inflate`, `envelope` and `journal`: a refusal is answered at once, a message when the journal has decided.
     func receive(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
         var clock = StageClock()
         // What one large body needed is not kept for the small ones.
         defer { if inflated.capacity > Self.maximumKeptBytes { inflated = [] } }
         do throws(InboundRefusal) {
-            // Stage 2 ran at the head, in ``admit(_:)``; a route without it would let everybody in.
+            // Stage `authenticate` ran at the head, in ``admit(_:)``; a route without it would let everybody in.
             guard request.isAdmitted else { throw .missingBearer }
             try inflate(request, &clock)
             let headers = request.envelopeHeaders
             let (envelope, document) = try readEnvelope(headers, &clock)
-            journal(envelope, document, headers, responder, clock)
+            let reference = references.next()
+            // Writing begins here: the message waits for the journal's next batch. The route wakes the writer once for all
+            // requests that arrived together.
+            store.append(ReceivedMessage(envelope, document, headers), isPrompt: false) {
+                [observer, clock] result in
+                // Answered here: 200 when the message is on disk or was before, 503 when it could not be stored.
+                responder.respond(answer(to: result, reference))
+                observer.observe(StageEvent(journalled: result, envelope, clock, reference))
+            }
             return nil
         } catch {
             return refuse(error, clock)
@@ -108,33 +116,6 @@ final class InboundPipeline {
         return (envelope, document)
     }
 
-    private func journal(
-        _ envelope: InboundEnvelope, _ document: JSONDocument, _ headers: EnvelopeHeaders,
-        _ responder: HTTPResponder,
-        _ clock: StageClock
-    ) {
-        let message = ReceivedMessage(
-            business: envelope.business, customer: envelope.customer, id: envelope.id,
-            attributes: ReceivedAttributes(document, headers), message: document.bytes,
-            hasPayloadReference: envelope.hasPayloadReference, act: ReceivedMessage.Act(type: envelope.type))
-        let observer = observer
-        let reference = references.next()
-        // The route begins the writing when all that has arrived together is here.
-        store.append(message, isPrompt: false) { result in
-            var event = StageEvent(
-                stage: .journal, result: StageEvent.Result(result), nanoseconds: clock.sinceReceived,
-                business: envelope.business, message: envelope.id)
-            switch result {
-            case .stored, .duplicate: responder.respond(accepted)
-            case .failed(let error):
-                event.reference = reference.text
-                responder.respond(
-                    refusal(.serviceUnavailable, reference, retryAfter: error.retryAfterSeconds))
-            }
-            observer.observe(event)
-        }
-    }
-
     private func refuse(_ refusal: InboundRefusal, _ clock: StageClock) -> HTTPResponse {
         let reference = references.next()
         observer.observe(
@@ -161,6 +142,14 @@ struct InboundLimits: Sendable {
 
 private let accepted = HTTPResponse(.ok)
 
+/// What Apple is told about a message, once the journal has decided.
+private func answer(to result: AppendResult, _ reference: ReferenceSequence.Reference) -> HTTPResponse {
+    switch result {
+    case .stored, .duplicate: accepted
+    case .failed(let error): refusal(.serviceUnavailable, reference, retryAfter: error.retryAfterSeconds)
+    }
+}
+
 /// A short constant and the reference that the log repeats; nothing that the client sent.
 func refusal(
     _ status: HTTPStatus, _ reference: ReferenceSequence.Reference, retryAfter seconds: Int = 1
@@ -175,6 +164,28 @@ func refusal(
 extension StoreError {
     /// When a sender may try again: the handler of one business takes longer than a disk.
     fileprivate var retryAfterSeconds: Int { if case .quotaReached = self { 5 } else { 1 } }
+}
+
+extension ReceivedMessage {
+    fileprivate init(_ envelope: InboundEnvelope, _ document: JSONDocument, _ headers: EnvelopeHeaders) {
+        self.init(
+            business: envelope.business, customer: envelope.customer, id: envelope.id,
+            attributes: ReceivedAttributes(document, headers), message: document.bytes,
+            hasPayloadReference: envelope.hasPayloadReference, act: Act(type: envelope.type))
+    }
+}
+
+extension StageEvent {
+    /// How stage `journal` ended; the reference ties a 503 to its log line.
+    fileprivate init(
+        journalled result: AppendResult, _ envelope: InboundEnvelope, _ clock: StageClock,
+        _ reference: ReferenceSequence.Reference
+    ) {
+        self.init(
+            stage: .journal, result: Result(result), nanoseconds: clock.sinceReceived,
+            business: envelope.business, message: envelope.id)
+        if case .failed = result { self.reference = reference.text }
+    }
 }
 
 extension StageEvent.Result {

@@ -1,7 +1,7 @@
 import BalloonJSON
 import BalloonWire
 
-/// Decides whether a webhook comes from Apple: stage 2 of the data path; belongs to one shard.
+/// Decides whether a webhook comes from Apple: stage `authenticate` of the data path; belongs to one shard.
 ///
 /// `Authorization: Bearer` with an HS256 token whose key is the MSP's secret, whose `aud` is the MSP's id (or an array
 /// that has it) and whose `iat` is near (Apple Business Chat API, "Authorizing Messages"). The token's header is never

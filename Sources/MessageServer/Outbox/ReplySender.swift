@@ -5,7 +5,7 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Sends the queued replies, in the order in which their conversations decided them: stage 11.
+/// Sends the queued replies, in the order in which their conversations decided them: stage `reply`.
 ///
 /// ```
 ///   outbox ──lease──> closed? ──> upload files ──> check ──> gateway ──┬─ settle: accepted, refused, dropped

@@ -4,7 +4,7 @@ package import BusinessMessages
 ///
 /// Facts, never text of a customer, tokens or keys.
 package struct StageEvent: Sendable {
-    /// A stage of the data path, in its order.
+    /// A stage of the data path, in its order; the table in Architecture.md lists the same, which `scripts/pages` compares.
     package enum Stage: String, Sendable, CaseIterable {
         /// Accept, read and parse the HTTP request.
         case read
@@ -20,18 +20,18 @@ package struct StageEvent: Sendable {
         case resolve
         /// Make a typed event of the message.
         case decode
-        /// Fetch the files that came with the message.
-        case fetch
         /// Write the conversation's line.
         case record
+        /// Fetch the files that came with the message.
+        case fetch
         /// Find the business's handler.
         case route
         /// Ask the handler.
         case handle
-        /// Send a reply.
-        case reply
         /// End the delivery.
         case finish
+        /// Send a reply.
+        case reply
     }
 
     /// How a stage ended.

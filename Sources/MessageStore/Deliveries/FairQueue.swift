@@ -44,7 +44,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
         waitingCount += 1
     }
 
-    /// Takes out the next element and gives its business a slot, until ``release(_:)``; nil when none may go.
+    /// Takes out the next element and gives its business a slot, until `release(_:)`; nil when none may go.
     package mutating func next() -> Element? {
         let free = slots - held
         guard free > 0, waitingCount > 0 else { return nil }

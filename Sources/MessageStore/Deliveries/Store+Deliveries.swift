@@ -7,7 +7,7 @@ extension Store {
     /// Waits for a message whose payload must be fetched; nil when the store closes or the task is cancelled.
     ///
     /// Outside the order of conversations, and each once in this life of the store; several may be out, of one business
-    /// no more than ``limitReferences(slots:share:)`` allows until ``release(_:)``.
+    /// no more than ``limitReferences(slots:share:)`` allows until `release(_:)`.
     package func nextReference() async -> PendingReference? {
         while let lease = await scheduler.nextReference() {
             do throws(StoreError) {
@@ -62,7 +62,7 @@ extension Store {
 
     /// Records messages by `record` from now on: each conversation's in order, and each on the executor of its partition.
     ///
-    /// `record` decides as what a message is recorded, calls ``write(_:as:repeating:)`` and returns what that returned. It may
+    /// `record` decides as what a message is recorded, calls `write(_:as:repeating:event:)` and returns what that returned. It may
     /// wait for the conversation's file and for nothing else. What it throws is tried again, after a pause that grows.
     package func startRecording(_ record: @escaping @Sendable (UnrecordedMessage) throws -> RecordedLine) {
         scheduler.startRecording { [weak self] lease in
