@@ -11,7 +11,7 @@ package import HandlerKit
 ///  "state": {"step": "colour"},
 ///  "history": [{"seq": 3, "at": "…", "direction": "inbound", "kind": "text", "id": "…", "message": {…}}]}
 /// ```
-/// The kind `replyFailed` is for those who named it: its `message` is a ``ReplyFailure``. Else
+/// The kind `replyFailed` is for those who named it: its `message` is a `ReplyFailure`. Else
 /// `message` is the message as Apple sent it, its payload in place; when it is long, `messagePath` names a file that
 /// holds it until the event is answered. `files` is there when the message has attachments, in their order. `state` is
 /// what the handler remembers of the conversation; `locale`, `intent` and `group` may be missing; `afterGap` is there
