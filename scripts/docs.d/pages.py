@@ -98,7 +98,7 @@ check(0 < len(files) <= 25, f"OneMessage.md lists {len(files)} files; at most 25
 check(len({cells[1] for cells in files}) == len(files), "OneMessage.md lists a file twice")
 for position, cells in enumerate(files, 1):
     check(cells[0] == str(position), f"OneMessage.md: row {position} has the number {cells[0]}")
-    path = pathlib.Path(cells[1].strip("`"))
+    path = pathlib.Path("Sources") / cells[1].strip("`")
     if not path.is_file():
         problems.append(f"OneMessage.md: no file {path}")
         continue
