@@ -13,7 +13,12 @@ import Synchronization
 /// The locks here are held for microseconds and never while anything waits for a disk, a handler or the network.
 final class DeliveryScheduler: Sendable {
     /// Writes the line of a message and says as what it was recorded; throws when the disk refuses.
-    typealias Recorder = @Sendable (Lease) throws -> RecordedLine
+    ///
+    /// A type and no bare closure: a closure that a generic `Mutex` holds gets one more wrapper each time it is read, and
+    /// keeps it.
+    struct Recorder: Sendable {
+        let record: @Sendable (Lease) throws -> RecordedLine
+    }
 
     private final class Partition: Sendable {
         struct State {
@@ -120,8 +125,8 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Records messages by `recorder` from now on, each on the executor of its partition.
-    func startRecording(_ recorder: @escaping Recorder) {
-        self.recorder.withLock { $0 = recorder }
+    func startRecording(_ record: @escaping @Sendable (Lease) throws -> RecordedLine) {
+        recorder.withLock { $0 = Recorder(record: record) }
         for partition in partitions { scheduleRecording(in: partition) }
     }
 
@@ -158,7 +163,7 @@ final class DeliveryScheduler: Sendable {
             guard let next, let recorder else { return }
             guard let lease = next.lease else { continue }
             do {
-                recorded(lease, as: try recorder(lease))
+                recorded(lease, as: try recorder.record(lease))
             } catch {
                 postponeRecording(of: next.key)
             }

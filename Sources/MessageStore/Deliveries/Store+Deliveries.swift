@@ -74,11 +74,16 @@ extension Store {
     private func record(
         _ lease: Lease, _ record: (UnrecordedMessage) throws -> RecordedLine
     ) throws -> RecordedLine {
-        do {
-            return try record(UnrecordedMessage(try text(of: lease), lease))
-        } catch let error as StoreError {
-            if lease.pending.releases == 0, !isPassing(error, lease), error != .closed {
-                scheduler.countUnreadable()
+        let texts: MessageRecords
+        do throws(StoreError) { texts = try text(of: lease) } catch {
+            if lease.pending.releases == 0, !isPassing(error, lease) { scheduler.countUnreadable() }
+            throw error
+        }
+        do { return try record(UnrecordedMessage(texts, lease)) } catch {
+            if lease.pending.releases == 0, error as? StoreError != .closed {
+                logger.error(
+                    "a message could not be recorded; it is retried",
+                    metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])
             }
             throw error
         }
