@@ -14,7 +14,7 @@ public struct BusinessID: RawRepresentable, Hashable, Sendable {
 
     /// Compares bytes; `String` would take canonically equivalent spellings for the same.
     public static func == (left: BusinessID, right: BusinessID) -> Bool {
-        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+        left.rawValue.hasSameBytes(as: right.rawValue)
     }
 }
 

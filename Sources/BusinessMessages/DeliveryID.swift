@@ -11,7 +11,7 @@ public struct DeliveryID: RawRepresentable, Hashable, Sendable {
 
     /// Compares bytes; `String` would take canonically equivalent spellings for the same.
     public static func == (left: DeliveryID, right: DeliveryID) -> Bool {
-        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+        left.rawValue.hasSameBytes(as: right.rawValue)
     }
 }
 

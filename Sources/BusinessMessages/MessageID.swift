@@ -13,7 +13,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 
     /// Compares bytes; `String` would take canonically equivalent spellings for the same.
     public static func == (left: MessageID, right: MessageID) -> Bool {
-        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+        left.rawValue.hasSameBytes(as: right.rawValue)
     }
 
     /// Makes a version 4 UUID in lower case from the system's random source (RFC 9562 §5.4).

@@ -39,3 +39,13 @@ extension UInt8 {
         }
     }
 }
+
+extension String {
+    /// Whether two texts have the same UTF-8, where `==` asks for canonical equivalence.
+    ///
+    /// ASCII is compared as memory: every lookup of a conversation compares identifiers.
+    func hasSameBytes(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count, self == other else { return false }
+        return utf8Span.isKnownASCII || utf8.elementsEqual(other.utf8)
+    }
+}
