@@ -6,18 +6,19 @@ import MessageStore
 
 /// Events as people and programs read them on standard output; every result ends its line.
 enum EventRendering {
-    /// `12  2026-11-21T10:00:00.123Z  failed  BUSINESS  CUSTOMER  text: Good morning  (the handler threw …)`.
+    /// `12  2026-11-21T10:00:00.123Z  failed  BUSINESS  CUSTOMER  text: Good morning  (the handler threw …)`; the status
+    /// is `handled, 1 of 2 replies refused` where a reply was not accepted.
     static func text(_ event: JournalEvent) -> String {
         let summary = summary(event)
         let reason = event.reason.map { "  (\($0))" } ?? ""
         let original = event.replayOf.map { "  (replay of \($0))" } ?? ""
         return terminalText(
-            "\(event.record)  \(event.at)  \(event.status.rawValue)  \(event.business)  \(event.customer)  "
+            "\(event.record)  \(event.at)  \(status(event))  \(event.business)  \(event.customer)  "
                 + "\(subscription(event).name): \(summary)\(reason)\(original)") + "\n"
     }
 
     /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`
-    /// `"reason":"…"}`, and with the message when that is asked for.
+    /// `"reason":"…","replies":["accepted","refused"]}`, and with the message when that is asked for.
     static func json(_ event: JournalEvent, withMessage: Bool) -> String {
         var writer = JSONWriter(reservingCapacity: 512)
         writer.object { writer in
@@ -31,6 +32,10 @@ enum EventRendering {
             writer.field("attempts", event.attempts)
             writer.field("next", event.next?.rfc3339)
             writer.field("reason", event.reason)
+            if !event.replies.isEmpty {
+                writer.key("replies")
+                writer.array { writer in for reply in event.replies { writer.string(reply.rawValue) } }
+            }
             writer.field("excess", withMessage ? content(event)?.excess : nil)
             writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
             guard withMessage else { return }
@@ -55,6 +60,16 @@ enum EventRendering {
     /// The kind, of one that nobody has looked at yet what it will be; or that it tells of a failed reply.
     static func subscription(_ event: JournalEvent) -> Subscription {
         event.isReplyFailure ? .replyFailed : .kind(event.kind ?? content(event)?.kind ?? .unrecognized)
+    }
+
+    private static func status(_ event: JournalEvent) -> String {
+        let count = event.replies.count
+        let exceptions = ReplyState.Status.allCases.compactMap { status -> String? in
+            let with = event.replies.count { $0 == status }
+            if status == .accepted || with == 0 { return nil }
+            return "\(with) of \(count) \(count == 1 ? "reply" : "replies") \(status.rawValue)"
+        }
+        return ([event.status.rawValue] + exceptions).joined(separator: ", ")
     }
 
     private static func summary(_ event: JournalEvent) -> String {

@@ -77,6 +77,17 @@ import Testing
         #expect(again.output.contains(#""status":"queued""#) && again.output.contains(#""id":"r1""#))
     }
 
+    @Test func `the status of an event names the reply that was refused`() async throws {
+        let directory = try await directory()
+        let shell = Shell(directory: directory.path)
+        let lines = try await shell.run("balloon events list").output.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[0].contains("  handled, 1 of 1 reply refused  b-1  c  text: bad"))
+        #expect(lines[1].contains("  pending, 1 of 1 reply queued  b-1  c  text: hello"))
+        let shown = try await shell.run("balloon events show \(names(String(lines[0]))[0])")
+        #expect(shown.output.contains(#""replies":["refused"]"#))
+    }
+
     @Test func `a refused reply is sent again as it was edited, with a new id`() async throws {
         let directory = try await directory()
         let shell = Shell(directory: directory.path)
