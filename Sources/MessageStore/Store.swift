@@ -97,6 +97,7 @@ package final class Store: Sendable {
         }
         scheduler.holdForSuspects(leases.count { $0.pending.isSuspect })
         scheduler.add(leases)
+        outbox.hold(result.damage.held)
         enqueue(recovered.withQueuedReplies)
         retention.arm()
         snapshotter.begin(result)
@@ -182,14 +183,14 @@ package final class Store: Sendable {
 
     /// Writes the conversation lines that a power cut may have taken.
     private func writeMissingLines(_ recovered: RecoveredJournal) {
-        let records = Set(recovered.undelivered.map(\.state.record))
-            .union(recovered.unwritten.map(\.state.record))
+        let unwritten = recovered.unwritten
+        let records = Set(recovered.undelivered.map(\.state.record)).union(unwritten.map(\.state.record))
         let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
         for partition in conversations.all {
             // Nothing can fail before a line is written.
             try? partition.withPool { pool throws(StoreError) in pool.begin(behind: unsettled) }
         }
-        var lines = Dictionary(grouping: recovered.unwritten, by: \.conversation)
+        var lines = Dictionary(grouping: unwritten, by: \.conversation)
         if recovered.isUnsynced {
             for message in recovered.undelivered { lines[message.conversation, default: []] += [] }
         }

@@ -290,6 +290,35 @@ struct JournalRecoveryTests {
         await store.close()
     }
 
+    @Test func `a queued reply is held back while the journal is damaged, and leaves after the repair`()
+        async throws
+    {
+        let first = try directory.open()
+        #expect(await first.append(message("1")) == .stored)
+        let delivery = try await first.lease()
+        let reply = DecidedReply(id: MessageID("r"), kind: .text, message: Array(#"{"id":"r"}"#.utf8))
+        try await first.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        try await first.finish(delivery, result: .handled)
+        for id in ["lost", "2"] {
+            #expect(await first.append(message(id, from: CustomerID("urn:mbid:other"))) == .stored)
+        }
+        await first.close()
+        let segment = try #require(try directory.segments().first)
+        let text = String(
+            decoding: try File(directory.journal + "/" + segment, for: .reading).readAll(), as: UTF8.self)
+        try directory.write(Array(text.replacing("\"lost\"", with: "\"l0st\"").utf8), to: segment)
+        let store = try directory.open()
+        #expect(store.journalDamage.isHarmful)
+        // The record of its end may be the one that is lost.
+        #expect(store.leaseReply() == nil)
+        #expect(store.leaseReply(of: business, customer) == nil)
+        #expect(store.leaseExpiredReply(after: .zero) == nil)
+        #expect(store.queuedReplies(of: business, customer).map(\.reply) == [reply])
+        _ = try await store.repairJournal()
+        #expect(store.leaseReply()?.reply == reply)
+        await store.close()
+    }
+
     @Test func `a segment that an earlier version set aside is read again`() async throws {
         try directory.prepare()
         try directory.write(

@@ -45,6 +45,24 @@ import Testing
         #expect(queue.countsByBusiness.isEmpty)
     }
 
+    @Test func `replies that are held back neither leave nor expire until they are released`() {
+        queue.hold([key("a", "x")])
+        add(1, "a", "x")
+        add(2, "a", "x")
+        add(3, "a", "y")
+        #expect(lease() == 3)
+        #expect(lease() == nil)
+        #expect(leaseExpired(at: later(100)) == nil)
+        // An operator may drop one.
+        #expect(queue.lease(id: id(1)) != nil)
+        #expect(settle(1) == id(1))
+        #expect(lease() == nil)
+        queue.releaseHeld()
+        #expect(lease() == 2)
+        queue.release(id(2))
+        #expect(leaseExpired(at: later(100)) == 2)
+    }
+
     @Test func `a postponed reply holds back only its own conversation`() {
         add(1, "a", "x")
         add(2, "a", "x")

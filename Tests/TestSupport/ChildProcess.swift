@@ -66,6 +66,9 @@ public final class ChildProcess: Sendable {
 
     deinit { if end.withLock({ $0.status == nil }) { Glibc.kill(-id, SIGKILL) } }
 
+    /// Whether the process is gone.
+    public var hasEnded: Bool { end.withLock { $0.status != nil } }
+
     /// Every whole line so far.
     public var lines: [String] { state.withLock { $0.lines } }
 

@@ -68,9 +68,7 @@ struct RecoveredJournal: Sendable {
     }
 
     /// The messages whose delivery has not ended, in the order of their records.
-    var undelivered: [Recovered] {
-        open.values.filter { !$0.state.isDelivered }.sorted { $0.state.record < $1.state.record }
-    }
+    var undelivered: [Recovered] { messages { !$0.isDelivered } }
 
     /// The messages with a delivery or a reply that has not ended.
     var unended: [Recovered] { open.values.filter { !$0.state.isDelivered || $0.state.hasQueuedReply } }
@@ -82,10 +80,11 @@ struct RecoveredJournal: Sendable {
     }
 
     /// The messages whose conversation lines may be missing, in the order of their records.
-    var unwritten: [Recovered] {
-        open.values.filter { $0.state.kind != nil || $0.state.isReplyFailure }.sorted {
-            $0.state.record < $1.state.record
-        }
+    var unwritten: [Recovered] { messages { $0.kind != nil || $0.isReplyFailure } }
+
+    /// Those that are `wanted`, in the order of their records; sorts the numbers, for a message takes hundreds of bytes.
+    private func messages(_ isWanted: (MessageState) -> Bool) -> [Recovered] {
+        open.filter { isWanted($0.value.state) }.keys.sorted().compactMap { open[$0] }
     }
 
     /// Goes past numbers that must not be given out.

@@ -27,6 +27,7 @@ extension Store {
             for lease in self.held.release() {
                 _ = self.scheduler.release(lease.pending.record, of: lease.conversation)
             }
+            self.outbox.releaseHeld()
             self.logger.notice(
                 "the journal was repaired",
                 metadata: ["lostRecords": "\(repair.recordsText)", "segments": "\(repair.segments.count)"])

@@ -64,6 +64,20 @@ final class Outbox: Sendable {
     /// How many of them cannot be read.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 
+    /// Holds back the replies of these conversations, which are listed all the same, until ``releaseHeld()``.
+    func hold(_ conversations: Set<ConversationKey>) { state.withLock { $0.queue.hold(conversations) } }
+
+    /// Whether the replies of a conversation are held back.
+    func holds(_ conversation: ConversationKey) -> Bool {
+        state.withLock { $0.queue.holds(conversation) }
+    }
+
+    /// Lets the replies leave that were held back.
+    func releaseHeld() {
+        state.withLock { $0.queue.releaseHeld() }
+        wake.yield()
+    }
+
     /// Adds replies behind those of their conversation.
     func add(_ entries: [(entry: OutboxQueue.Entry, item: Item)], closure: OutboxEntry.Closure) {
         guard let first = entries.first else { return }

@@ -37,7 +37,7 @@ struct OutboxQueue: Sendable {
 
     /// A conversation that has entries.
     private struct Line: Sendable {
-        enum Phase { case ready, waiting, leased }
+        enum Phase { case ready, waiting, leased, held }
 
         var first: ReplyID
         var last: ReplyID
@@ -68,6 +68,8 @@ struct OutboxQueue: Sendable {
     private var turns = FIFO<BusinessID>()
     private var dues = MinimumHeap<Alarm>()
     private var decisions = MinimumHeap<Alarm>()
+    /// The conversations whose replies do not leave.
+    private var held: Set<ConversationKey> = []
 
     /// How many replies are leased.
     private(set) var inFlight = 0
@@ -101,6 +103,25 @@ struct OutboxQueue: Sendable {
             next = node.next
         }
         return entries
+    }
+
+    /// Holds back the replies of these conversations until ``releaseHeld()``; to be called before the first of them is added.
+    mutating func hold(_ conversations: Set<ConversationKey>) { held = conversations }
+
+    /// Whether the replies of a conversation are held back.
+    func holds(_ conversation: ConversationKey) -> Bool { !held.isEmpty && held.contains(conversation) }
+
+    /// Lets the replies leave that were held back.
+    mutating func releaseHeld() {
+        let conversations = held
+        held = []
+        for key in conversations {
+            for entry in entries(of: key) where nodes[entry.id]?.isUnwatched == true && !isLeased(entry.id) {
+                nodes[entry.id]?.isUnwatched = false
+                decisions.insert(Alarm(at: entry.decidedAt, id: entry.id))
+            }
+            advance(key)
+        }
     }
 
     /// Adds an entry behind those of its conversation; an entry that is there already is ignored.
@@ -153,7 +174,7 @@ struct OutboxQueue: Sendable {
             // A leased one comes back here when it is postponed.
             guard let node = nodes[oldest.id] else { continue }
             nodes[oldest.id]?.isUnwatched = true
-            if node.isLeased { continue }
+            if node.isLeased || holds(node.entry.conversation) { continue }
             let entry = lease(oldest.id)
             advance(node.entry.conversation)
             return entry
@@ -238,6 +259,8 @@ struct OutboxQueue: Sendable {
         guard let line = lines[key], let first = nodes[line.first] else { return }
         if first.isLeased {
             lines[key]?.phase = .leased
+        } else if holds(key) {
+            lines[key]?.phase = .held
         } else if let due = first.entry.due {
             lines[key]?.phase = .waiting
             dues.insert(Alarm(at: due, id: line.first))

@@ -37,7 +37,7 @@ extension Store {
     package func leaseReply(of business: BusinessID, _ customer: CustomerID) -> OutboxEntry? {
         let key = ConversationKey(business: business, customer: customer)
         guard let first = outbox.queued(of: key, maximum: 1).first?.0,
-            first.due.map({ $0 <= .now() }) ?? true,
+            first.due.map({ $0 <= .now() }) ?? true, !outbox.holds(key),
             let lease = outbox.lease(first.id)
         else { return nil }
         return entry(lease)

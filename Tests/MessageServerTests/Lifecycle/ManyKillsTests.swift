@@ -20,11 +20,23 @@ import Testing
         let crowd = Crowd(connections: 16)
         var random = SeededGenerator(seed: seed)
         var acceptances = 0
+        var snapshots = 0
+        /// After how many kills each reply was with the gateway.
+        var firstKill: [MessageID: Int] = [:]
         for kill in 0..<kills {
-            // One of them is the moment that matters most, whatever the seed.
-            let moment = kill == 0 ? .acceptance : Moment(using: &random)
+            // These moments are among them, whatever the seed.
+            let moment =
+                switch kill {
+                case 0: Moment.acceptance
+                case 1: .snapshot
+                default: Moment(using: &random)
+                }
             if case .acceptance = moment { acceptances += 1 }
+            if case .snapshot = moment { snapshots += 1 }
             try await crowd.write(to: rig, until: moment)
+            for reply in rig.gateway.messages() where firstKill[reply.id] == nil {
+                firstKill[reply.id] = kill
+            }
         }
         let server = try rig.launch()
         try await server.waitForListening()
@@ -35,12 +47,18 @@ import Testing
         // A message that the gateway took and never answered for came again: that kill was between the two.
         let repeated = rig.gateway.messages().count { $0.repeats > 0 }
         #expect(repeated >= acceptances)
+        // Each life sends a reply at most once; one that arrived at a kill may have been counted behind it.
+        for reply in rig.gateway.messages() {
+            let lives = kills - max(0, firstKill[reply.id, default: kills] - 1) + 1
+            #expect(
+                reply.repeats + 1 <= lives, "a reply was sent \(reply.repeats + 1) times by \(lives) lives")
+        }
         let verified = try StoreVerification.run(dataDirectory: rig.data) { Issue.record("\($0)") }
         #expect(verified.problems == 0)
         #expect(verified.comparedLines == verified.lines)
         print(
-            "\(kills) kills, \(acceptances) of them between the gateway's acceptance and our record "
-                + "(\(repeated) replies sent again); \(crowd.texts.count) messages, "
+            "\(kills) kills, \(acceptances) of them between the gateway's acceptance and our record, "
+                + "\(snapshots) at a stop with its snapshot (\(repeated) replies sent again); \(crowd.texts.count) messages, "
                 + "\(givenUp) given up, \(verified.lines) lines compared with the journal")
     }
 }
@@ -51,12 +69,15 @@ private enum Moment {
     case replies(Int)
     /// The gateway has taken a message and never says so.
     case acceptance
+    /// The server stops, and is writing its last checkpoint and snapshot.
+    case snapshot
 
     init(using random: inout SeededGenerator) {
         self =
-            switch UInt64.random(in: 0..<3, using: &random) {
+            switch UInt64.random(in: 0..<4, using: &random) {
             case 0: .answers(Int.random(in: 1...150, using: &random))
             case 1: .replies(Int.random(in: 1...100, using: &random))
+            case 2: .snapshot
             default: .acceptance
             }
     }
@@ -99,6 +120,9 @@ private final class Crowd: Sendable {
             case .acceptance:
                 _ = await rig.gateway.waitForMessages(after: taken)
                 await server.kill()
+            case .snapshot:
+                _ = await rig.gateway.waitForMessages(count: 20, after: taken)
+                await server.kill(whileStopping: rig.isWritingSnapshot)
             }
         }
         await server.kill()

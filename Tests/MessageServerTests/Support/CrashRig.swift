@@ -54,6 +54,13 @@ struct CrashRig {
 
     var data: String { directory.file("data") }
 
+    /// Whether a server is writing its journal's snapshot, or what else it replaces in the data directory.
+    @Sendable func isWritingSnapshot() -> Bool {
+        // A folder that cannot be listed has none.
+        let names = (try? Directory.names(in: data)) ?? []
+        return names.contains { $0.hasPrefix("snapshot.") }
+    }
+
     func customer(
         _ server: ServerProcess, id: CustomerID = CustomerID("urn:mbid:AQAA+/=")
     ) -> SimulatedCustomer {

@@ -31,6 +31,13 @@ final class ServerProcess: Sendable {
         _ = await process.status()
     }
 
+    /// Asks the process to stop, and ends it without a word at the moment, unless it has ended by then.
+    func kill(whileStopping isMoment: @Sendable () -> Bool) async {
+        process.signal(SIGTERM)
+        while !isMoment(), !process.hasEnded { await Task.yield() }
+        await kill()
+    }
+
     /// Waits for the process's end: its exit status, or 128 + the signal that ended it.
     func status() async -> Int32 { await process.status() }
 

@@ -1,0 +1,189 @@
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+import TestSupport
+import Testing
+
+/// What every kind of storage must promise, by the store's surface alone.
+///
+/// Nothing here names a path, a file, an offset or a segment; only ``Storage`` knows what is behind the store. Tests of files
+/// are elsewhere.
+struct StoreContractTests {
+    /// A storage of a test's own, and stores opened on it one after the other.
+    private final class Storage: Sendable {
+        private let directory = TemporaryDirectory()
+
+        func open(_ change: (inout StoreConfiguration) -> Void = { _ in }) throws -> Store {
+            var configuration = StoreConfiguration(directory: directory.file("data"))
+            change(&configuration)
+            let store = try Store.open(configuration, logger: LogCollector().logger)
+            store.startRecording { try store.write($0, as: .text) }
+            return store
+        }
+    }
+
+    private let storage = Storage()
+
+    private func reply(_ id: String) -> DecidedReply {
+        DecidedReply(id: MessageID(id), kind: .text, message: Array(#"{"id":"\#(id)","type":"text"}"#.utf8))
+    }
+
+    /// Appends all of them before the first is answered; returns the answers in the order of the messages.
+    private func append(_ messages: [ReceivedMessage], to store: Store) async -> [AppendResult] {
+        let answers = Answers()
+        for (place, message) in messages.enumerated() {
+            store.append(message, isPrompt: false) { answers.add($0, at: place) }
+        }
+        store.beginWriting()
+        return await answers.wait(for: messages.count)
+    }
+
+    @Test func `each message of a batch has an answer of its own, once`() async throws {
+        let store = try storage.open()
+        store.limitPending([BusinessID("small"): 1], others: 1000)
+        let results = await append(
+            [
+                message("1"), message("2"), message("1"), message("1", to: BusinessID("other")),
+                message("3", to: BusinessID("small")), message("4", to: BusinessID("small")),
+            ], to: store)
+        #expect(
+            results == [.stored, .stored, .duplicate, .stored, .stored, .failed(.quotaReached(maximum: 1))])
+        await store.close()
+        #expect(await store.append(message("5")) == .failed(.closed))
+    }
+
+    @Test func `the key of a message is unique, in this life of the store and in the next`() async throws {
+        let store = try storage.open()
+        #expect(await store.append(message("1")) == .stored)
+        try await store.finish(try await store.lease(), result: .handled)
+        #expect(await store.append(message("1", text: "another text")) == .duplicate)
+        await store.close()
+        let second = try storage.open()
+        #expect(await second.append(message("1")) == .duplicate)
+        #expect(second.statistics.pendingDeliveries == 0)
+        await second.close()
+    }
+
+    @Test
+    func `messages of a conversation are leased one at a time, in order, and again until they are finished`()
+        async throws
+    {
+        let store = try storage.open()
+        for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
+        let first = try await store.lease()
+        #expect(first.id == MessageID("1"))
+        #expect(!first.isRecovered)
+        #expect(await store.append(message("3", from: CustomerID("urn:mbid:other"))) == .stored)
+        #expect(try await store.lease().id == MessageID("3"))
+        await store.close()
+        let second = try storage.open()
+        let again = try await second.lease()
+        #expect(again.id == MessageID("1"))
+        #expect(again.isRecovered)
+        #expect(again.message == message("1").message)
+        #expect(again.attributes == message("1").attributes)
+        try await second.finish(again, result: .handled)
+        await #expect(throws: StoreError.self) { try await second.finish(again, result: .handled) }
+        await second.close()
+        #expect(await second.nextDelivery(for: business) == nil)
+    }
+
+    @Test func `a message is in its conversation when it is leased, and once however often it was leased`()
+        async throws
+    {
+        let store = try storage.open()
+        #expect(await store.append(message("1")) == .stored)
+        _ = try await store.lease()
+        #expect(try store.recentLines(of: business, customer, maximum: 10).map(\.id) == [MessageID("1")])
+        await store.close()
+        let second = try storage.open()
+        _ = try await second.lease()
+        #expect(try second.recentLines(of: business, customer, maximum: 10).map(\.id) == [MessageID("1")])
+        await second.close()
+    }
+
+    @Test func `what was decided stays decided, and its replies keep their ids, bytes and order`()
+        async throws
+    {
+        let store = try storage.open()
+        #expect(await store.append(message("1")) == .stored)
+        let delivery = try await store.lease()
+        let outcome = DecidedOutcome(.handled, replies: [reply("a"), reply("b")], state: Array("{}".utf8))
+        try await store.decide(delivery, outcome)
+        await #expect(throws: StoreError.alreadyDecided(record: delivery.record)) {
+            try await store.decide(delivery, DecidedOutcome(.handled))
+        }
+        #expect(store.queuedReplies(of: business, customer).map(\.reply) == [reply("a"), reply("b")])
+        await store.close()
+        let second = try storage.open()
+        // Its delivery has not ended; nothing is decided twice.
+        #expect(try await second.lease().decided == outcome)
+        let entry = try #require(second.leaseReply())
+        #expect(entry.reply == reply("a"))
+        #expect(entry.isRecovered)
+        #expect(second.leaseReply() == nil)
+        try await second.settle(entry, .accepted(status: 200))
+        try await second.settle(entry, .refused(status: 400, reason: "too late"))
+        #expect(second.leaseReply()?.reply == reply("b"))
+        #expect(second.queuedReplyCount == 1)
+        await second.close()
+        let third = try storage.open()
+        #expect(third.queuedReplies(of: business, customer).map(\.reply) == [reply("b")])
+        let lines = try third.recentLines(of: business, customer, maximum: 10)
+        #expect(lines.map(\.outcome) == [nil, "accepted"])
+        await third.close()
+    }
+
+    @Test func `a payload reference is resolved once, and its message waits for that`() async throws {
+        let store = try storage.open()
+        #expect(await store.append(message("1", reference: true)) == .stored)
+        let reference = try #require(await store.nextReference())
+        try await store.resolve(reference, .failed(reason: "gone"))
+        store.release(reference)
+        await #expect(throws: StoreError.alreadyResolved(record: reference.record)) {
+            try await store.resolve(reference, .failed(reason: "gone"))
+        }
+        #expect(try await store.lease().id == MessageID("1"))
+        await store.close()
+    }
+
+    @Test func `a dead letter is handed over again once, as a record of its own`() async throws {
+        let store = try storage.open()
+        #expect(await store.append(message("1")) == .stored)
+        let delivery = try await store.lease()
+        try await store.finish(delivery, result: .failed(reason: "no"))
+        let records = try await store.replay([delivery.record])
+        #expect(records.count == 1)
+        let again = try await store.lease()
+        #expect(again.isReplay)
+        #expect(again.record == records.first)
+        #expect(again.message == delivery.message)
+        try await store.finish(again, result: .handled)
+        await store.close()
+        let second = try storage.open()
+        #expect(second.statistics.pendingDeliveries == 0)
+        await second.close()
+    }
+}
+
+/// Collects the answers to messages that were appended together.
+private final class Answers: Sendable {
+    private let stream: AsyncStream<(AppendResult, Int)>
+    private let answers: AsyncStream<(AppendResult, Int)>.Continuation
+
+    init() { (stream, answers) = AsyncStream.makeStream() }
+
+    func add(_ result: AppendResult, at place: Int) { answers.yield((result, place)) }
+
+    /// Waits until so many answers are there; a second one for a message would displace another's.
+    func wait(for count: Int) async -> [AppendResult] {
+        var results: [Int: AppendResult] = [:]
+        var taken = 0
+        for await (result, place) in stream {
+            results[place] = result
+            taken += 1
+            if taken == count { break }
+        }
+        return (0..<count).compactMap { results[$0] }
+    }
+}
