@@ -28,7 +28,7 @@ import Testing
             let moment =
                 switch kill {
                 case 0: Moment.acceptance
-                case 1: .snapshot
+                case 1: Moment.snapshot
                 default: Moment(using: &random)
                 }
             if case .acceptance = moment { acceptances += 1 }

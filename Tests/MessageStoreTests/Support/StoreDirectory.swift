@@ -77,7 +77,7 @@ final class StoreDirectory: Sendable {
     }
 }
 
-private func copyTree(_ source: String, to target: String) throws {
+func copyTree(_ source: String, to target: String) throws {
     try Directory.make(target)
     for name in try Directory.names(in: source) {
         let path = source + "/" + name

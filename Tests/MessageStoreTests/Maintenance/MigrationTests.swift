@@ -1,0 +1,71 @@
+import BalloonPOSIX
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import MessageStore
+
+/// Data directories that earlier versions wrote.
+///
+/// `data-directories/before-outbox` is what commit 99372eb left when it was killed: a message with two accepted replies and a dead
+/// letter in front of its checkpoint; behind that a handled one, one of whose two replies was sent, one that was given up together
+/// with its reply, a parked one, a message of the business's own accord, one with an open payload reference, and two that wait.
+struct MigrationTests {
+    let directory = StoreDirectory()
+
+    init() throws {
+        try copyTree(Fixture.directory + "/data-directories/before-outbox", to: directory.path)
+    }
+
+    @Test func `a directory from before the outbox is opened with what it left undone`() async throws {
+        let store = try directory.open()
+        #expect(store.journalDamage.isEmpty)
+        let statistics = store.statistics
+        #expect(statistics.pendingDeliveries == 5)
+        #expect(statistics.parkedDeliveries == 1)
+        #expect(statistics.pendingReferences == 1)
+        // The reply that was not sent leaves, and so does what the business wrote of its own accord.
+        var replies: [String] = []
+        while let entry = store.leaseReply() {
+            #expect(entry.isRecovered)
+            replies.append(entry.reply.id.rawValue)
+            try await store.settle(entry, .accepted(status: 200))
+        }
+        #expect(replies.sorted() == ["half-sent-r1", "own"])
+        // What it knew is known.
+        for id in ["handled", "dead", "later", "half-sent", "parked", "own", "reference", "pending"] {
+            #expect(await store.append(message(id)) == .duplicate, "\(id)")
+        }
+        let reference = try #require(await store.nextReference())
+        try await store.resolve(reference, .failed(reason: "gone"))
+        var delivered: [String] = []
+        for _ in 0..<4 {
+            let delivery = try await store.lease()
+            #expect((delivery.decided != nil) == (delivery.id == MessageID("half-sent")))
+            delivered.append(delivery.id.rawValue)
+            try await store.finish(delivery, result: .handled)
+        }
+        #expect(delivered.sorted() == ["half-sent", "pending", "pending-2", "reference"])
+        await store.close()
+        let lines = try ConversationFiles(dataDirectory: directory.path)
+            .lines(of: business, CustomerID("urn:mbid:1"))
+        #expect(
+            lines.map(\.id.rawValue) == ["handled", "handled-r0", "handled-r1", "later"])
+        let verification = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
+        #expect(verification.problems == 0)
+    }
+
+    @Test func `the dead letters of a directory from before the outbox are retried`() async throws {
+        let store = try directory.open()
+        let events = try JournalFiles(dataDirectory: directory.path).events { $0.isDeadLetter }
+        let dead = try #require(events.first { $0.id == MessageID("dead") })
+        #expect(dead.reason == "the handler failed")
+        let again = try await store.replay([dead.record])
+        #expect(again.count == 1)
+        // Its reply had not been sent when the delivery was given up.
+        let refused = try #require(events.first { $0.id == MessageID("decided-dead") })
+        let retried = try await store.retry([ReplyID(record: refused.record, index: 0)])
+        #expect(retried.count == 1)
+        await store.close()
+    }
+}
