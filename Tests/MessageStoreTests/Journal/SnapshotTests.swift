@@ -160,7 +160,11 @@ struct SnapshotTests {
     }
 
     @Test func `a snapshot is made while the store runs, and holds up no write`() async throws {
-        let store = try directory.open { $0.snapshotInterval = 1 }
+        let store = try directory.open {
+            $0.snapshotInterval = 1
+            // Two copies of the directory are compared: no checkpoint comes between them.
+            $0.checkpointInterval = .seconds(3600)
+        }
         for number in 0..<20 { #expect(await store.append(message("m\(number)")) == .stored) }
         async let made: Void = store.snapshotter.make()
         for number in 20..<40 { #expect(await store.append(message("m\(number)")) == .stored) }
