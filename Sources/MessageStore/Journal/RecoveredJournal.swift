@@ -107,8 +107,10 @@ struct RecoveredJournal: Sendable {
         case .replyAttempt(let attempt): fold(record, into: attempt.of, number: number, at: location)
         case .outcome(let outcome): decide(outcome, record, number: number, at: location)
         case .reply(let reply):
+            // The segment of the message that was answered may have gone, while the handler is not told yet.
+            let isKnown = open[reply.of] != nil
             let isFirst = end(reply, record, number: number, at: location)
-            if isFirst || isRestoring { report(reply, record, number: number, at: location) }
+            if isFirst || isRestoring || !isKnown { report(reply, record, number: number, at: location) }
         case .finished(let finished): end(finished, record, number: number, at: location)
         case .other: break
         }

@@ -187,6 +187,33 @@ struct ReplyFailureTests {
         await store.close()
     }
 
+    @Test func `a failure outlives the segment of the message that was answered`() async throws {
+        let store = try directory.open {
+            $0.maximumSegmentAge = .zero
+            $0.deduplicationWindow = .zero
+            $0.checkpointInterval = .seconds(3600)
+        }
+        #expect(await store.append(message("1")) == .stored)
+        let delivery = try await store.lease()
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply("r1")]))
+        try await store.finish(delivery, result: .handled)
+        await store.retention.run()
+        // In a segment of its own.
+        #expect(await store.append(message("2", from: CustomerID("another"))) == .stored)
+        try await store.finish(try await store.lease(), result: .handled)
+        try await store.settle(try #require(store.leaseReply()), refused, isReported: true)
+        for _ in 1...3 { await store.retention.run() }
+        #expect(try directory.records("message").allSatisfy { $0["id"]?.string != "1" })
+        let copy = try directory.copy()
+        let restarted = try copy.open()
+        #expect(restarted.statistics.pendingDeliveries == 1)
+        let failure = try await restarted.lease()
+        #expect(try JSONDocument(failure.message).root["reply"]?.string == "r1")
+        await restarted.close()
+        withExtendedLifetime(copy) {}
+        await store.close()
+    }
+
     @Test func `a segment stays as long as a failure in it is not delivered`() async throws {
         let store = try await storeWithFailure {
             $0.maximumSegmentAge = .zero
