@@ -37,27 +37,29 @@ enum StoreChange {
         }
     }
 
-    /// Sends dead replies again, with the same ids, or the only one as `edited`; returns the records of the new entries.
+    /// Sends dead replies again, with the same ids, or the only one as `edited`; says as which records, also of those that were
+    /// retried before.
     static func retry(
         _ replies: [ReplyID], as edited: DecidedReply? = nil, data: String
-    ) async throws -> [UInt64] {
+    ) async throws -> [ReplyRetry] {
         if replies.isEmpty { return [] }
         return try await change(
             data, "replies/retry", { ReplyRequest(replies, edited: edited).json(job: $0) },
-            { DropRequest($0)?.records }
+            { ReplyAnswer($0)?.retried }
         ) { store in
             try await store.retry(replies, as: edited)
         }
     }
 
-    /// Ends queued replies without sending them, and removes dead ones from the dead letters.
-    static func drop(_ replies: [ReplyID], data: String) async throws {
-        if replies.isEmpty { return }
-        _ = try await change(
-            data, "replies/drop", { ReplyRequest(replies).json(job: $0) }, { DropRequest($0)?.records }
+    /// Ends queued replies without sending them, and removes dead ones from the dead letters; returns those that were dropped
+    /// before.
+    static func drop(_ replies: [ReplyID], data: String) async throws -> Set<ReplyID> {
+        if replies.isEmpty { return [] }
+        return try await change(
+            data, "replies/drop", { ReplyRequest(replies).json(job: $0) },
+            { ReplyAnswer($0)?.droppedBefore }
         ) { store in
             try await store.drop(replies, reason: ReplyRequest.operatorReason)
-            return []
         }
     }
 

@@ -71,8 +71,11 @@ import Testing
         #expect(retried.output.hasPrefix("\(dead) is sent again as "), "\(retried.errors)")
         #expect(try await shell.run("balloon deadletters list").output == "")
         let name = try #require(retried.output.split(whereSeparator: \.isWhitespace).last)
-        #expect(
-            try await shell.run("balloon deadletters retry \(dead)").output == "\(dead) already retried\n")
+        let repeated = try await shell.run("balloon deadletters retry \(dead)")
+        #expect(repeated.output == "\(dead) already retried as \(name)\n")
+        #expect(repeated.status == 0)
+        let json = try await shell.run("balloon deadletters retry \(dead) --json")
+        #expect(json.output.contains(#""status":"retried","replay":"#))
         let again = try await shell.run("balloon replies show \(name)")
         #expect(again.output.contains(#""status":"queued""#) && again.output.contains(#""id":"r1""#))
     }
@@ -133,6 +136,9 @@ import Testing
         let server = try await RecordingServer(in: directory)
         let dropped = try await shell.run("balloon deadletters drop \(dead)")
         #expect(dropped.output == "\(dead) is dropped\n", "\(dropped.errors)")
+        let again = try await shell.run("balloon deadletters drop \(dead)")
+        #expect(again.output == "\(dead) already dropped\n")
+        #expect(again.status == 0)
         await server.stop()
     }
 }

@@ -98,6 +98,24 @@ import Testing
         #expect(try Directory.names(in: directory.file("data/damaged/journal")).contains(name))
     }
 
+    @Test func `a damaged journal is repaired through the server that runs`() async throws {
+        let directory = TemporaryDirectory()
+        _ = try await fill(directory)
+        let journal = directory.file("data/journal")
+        let name = try #require(try Directory.names(in: journal).first)
+        var bytes = try File(journal + "/" + name, for: .reading).readAll()
+        bytes[bytes.count / 3] ^= 1
+        try AtomicFile.write(bytes, to: journal + "/" + name)
+        let server = try await RecordingServer(in: directory)
+        let shell = Shell(directory: directory.path)
+        let shown = try await shell.run("balloon journal repair")
+        #expect(shown.output.hasPrefix("would give up the records 2 in \(name)"), "\(shown.errors)")
+        let repaired = try await shell.run("balloon journal repair --yes")
+        #expect(repaired.output.hasPrefix("gave up the records 2;"), "\(repaired.errors)")
+        #expect(try await shell.run("balloon journal repair --yes").output == "the journal is whole\n")
+        await server.stop()
+    }
+
     @Test func `a rebuild without a server logs as a server does`() async throws {
         let directory = TemporaryDirectory()
         let file = try await fill(directory)

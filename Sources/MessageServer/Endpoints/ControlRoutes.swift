@@ -10,7 +10,7 @@ package import MessageStore
 /// the job runs; `GET /jobs/ID` waits for its end. `/replay` takes
 /// `{"job":"…","messages":[{"record":12,"as":"failed"}]}`, with `replay` where the message was handed over before, and ends with
 /// `{"replays":[{"record":12,"replay":57}]}`, with `"repetition":true` for one that an earlier command handed over since.
-/// `/replies/drop` and `/replies/retry` take a ``ReplyRequest``; a retry ends with `{"records":[91]}`, the new records.
+/// `/replies/drop` and `/replies/retry` take a ``ReplyRequest`` and end with a ``ReplyAnswer``.
 /// `/drop` takes `{"job":"…","records":[12,13]}` and ends with `{"records":[13]}`, those that were dropped before. `/rebuild`
 /// ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`, and `/repair` with what the repair gave up, which
 /// `GET /damage` tells beforehand. A job that fails ends with 400 and `{"error":"…"}`, and
@@ -45,11 +45,11 @@ package enum ControlRoutes {
                 return DropRequest(records: dropped.sorted()).json
             },
             route("/replies/drop", jobs, read: ReplyRequest.init) { request in
-                try await store.drop(request.replies, reason: ReplyRequest.operatorReason)
-                return DropRequest(records: []).json
+                let dropped = try await store.drop(request.replies, reason: ReplyRequest.operatorReason)
+                return ReplyAnswer(dropped: dropped).json
             },
             route("/replies/retry", jobs, read: ReplyRequest.init) { request in
-                try await DropRequest(records: store.retry(request.replies, as: request.edited)).json
+                try await ReplyAnswer(retried: store.retry(request.replies, as: request.edited)).json
             },
             route("/rebuild", jobs, read: { _ in () }) { _ in
                 do { return try await store.rebuild().json } catch {

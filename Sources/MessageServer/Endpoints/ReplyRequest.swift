@@ -57,3 +57,57 @@ package struct ReplyRequest: Sendable {
         return writer.finish()
     }
 }
+
+/// The answer of `POST /replies/drop` and `/replies/retry`: `{"replies":[{"reply":"57.1","replay":91,"repetition":true}]}`.
+///
+/// A retry names each reply and the record as which it is sent again; a drop names those that were dropped before.
+package struct ReplyAnswer: Sendable {
+    private let replies: [(reply: ReplyID, replay: UInt64?, isRepetition: Bool)]
+
+    init(retried: [ReplyRetry]) { replies = retried.map { ($0.reply, $0.record, $0.isRepetition) } }
+
+    init(dropped: Set<ReplyID>) { replies = dropped.sorted().map { ($0, nil, true) } }
+
+    /// Reads an answer; nil when it is none.
+    package init?(_ json: [UInt8]) {
+        // What is no JSON is no answer.
+        guard let values = (try? JSONDocument(json))?.root["replies"]?.elements else { return nil }
+        let replies = values.compactMap { value in
+            value["reply"]?.string.flatMap { ReplyID($0) }.map { reply in
+                (
+                    reply: reply, replay: value["replay"]?.int.flatMap(UInt64.init(exactly:)),
+                    isRepetition: value["repetition"]?.bool ?? false
+                )
+            }
+        }
+        guard replies.count == values.count else { return nil }
+        self.replies = replies
+    }
+
+    /// What became of each reply that was to be sent again.
+    package var retried: [ReplyRetry] {
+        replies.compactMap { reply, replay, isRepetition in
+            replay.map { ReplyRetry(reply: reply, record: $0, isRepetition: isRepetition) }
+        }
+    }
+
+    /// The replies that were dropped before.
+    package var droppedBefore: Set<ReplyID> { Set(replies.filter(\.isRepetition).map(\.reply)) }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("replies")
+            writer.array { writer in
+                for (reply, replay, isRepetition) in replies {
+                    writer.object { writer in
+                        writer.field("reply", "\(reply)")
+                        writer.field("replay", replay.map { Int(clamping: $0) })
+                        if isRepetition { writer.field("repetition", true) }
+                    }
+                }
+            }
+        }
+        return writer.finish()
+    }
+}

@@ -42,55 +42,6 @@ extension Store {
         return written.map(\.number)
     }
 
-    /// Queues replies that are dead letters once more, with the same ids and bytes; returns the records of the new entries.
-    ///
-    /// An `edited` reply, with an id of its own, goes instead of the one that is named.
-    /// All of them or none, each once though it is named twice, and durable when it returns.
-    /// Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/notDead(record:)``; then none is.
-    package func retry(_ replies: [ReplyID], as edited: DecidedReply? = nil) async throws -> [UInt64] {
-        await journal.flush()
-        let dead = try await files.repliesOnQueue(replies)
-        if let other = dead.first(where: { !$0.isDeadLetter }) {
-            throw StoreError.notDead(record: other.id.record)
-        }
-        let messages = dead.map { $0.retry(as: edited) }
-        let written = try await journal.append(
-            zip(messages, dead).map { message, reply in
-                (
-                    JournalBody.message(message, replayOf: reply.id.record, retriedReply: reply.id.index),
-                    .message
-                )
-            })
-        for (message, (record, reply)) in zip(messages, zip(written, dead)) {
-            accounts.withLedger {
-                $0.recordDecision(about: DeadLetter(reply.id.record, reply: reply.id.index))
-            }
-            addToOutbox(message, as: record)
-        }
-        return written.map(\.number)
-    }
-
-    /// Ends queued replies as dropped, and removes replies from the dead letters for good.
-    ///
-    /// All of them are dead or queued, or none is dropped; durable when it returns. A reply that is being sent is dropped
-    /// only when that attempt fails: then it throws ``StoreError/beingSent(_:)``, and the operator repeats the command.
-    /// Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/notDead(record:)``.
-    package func drop(_ replies: [ReplyID], reason: String) async throws {
-        await journal.flush()
-        for reply in try await files.repliesOnQueue(replies) {
-            switch reply.status {
-            case .refused, .expired, .failed:
-                _ = try await journal.append(
-                    JournalBody.dropped(of: reply.id.record, reply: reply.id.index, at: .now()),
-                    effect: .decision(about: DeadLetter(reply.id.record, reply: reply.id.index)))
-            case .queued:
-                guard let entry = leaseReply(reply.id) else { throw StoreError.beingSent(reply.id) }
-                try await settle(entry, .dropped(reason: reason))
-            case .accepted, .dropped, .retried: throw StoreError.notDead(record: reply.id.record)
-            }
-        }
-    }
-
     /// Removes messages from the dead letters for good.
     ///
     /// All of them or none, and durable when it returns. Throws ``StoreError/unknownRecord(_:)`` and ``StoreError/notDead(record:)``; then none is.
@@ -109,7 +60,7 @@ extension Store {
             })
     }
 
-    private func addToOutbox(_ message: ReceivedMessage, as record: JournalledRecord) {
+    func addToOutbox(_ message: ReceivedMessage, as record: JournalledRecord) {
         let key = ConversationKey(business: message.business, customer: message.customer)
         outbox.add(message, as: record, isClosed: scheduler.closes(key))
     }

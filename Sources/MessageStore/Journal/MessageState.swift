@@ -135,9 +135,9 @@ struct MessageState: Sendable {
     /// Records that it, or one of its replies, is handed over again as another record.
     mutating func applyRetry(of reply: Int?, as record: UInt64) {
         if reply == nil { replayedAs = record }
-        if let reply { return change(reply) { $0.retry() } }
+        if let reply { return change(reply) { $0.retry(as: record) } }
         // A message of the business's own accord has one reply, whose dead letter is retried by its record as well.
-        if outboundKind != nil { change(0) { $0.retry() } }
+        if outboundKind != nil { change(0) { $0.retry(as: record) } }
         if status.isDeadLetter || (isCarried && status == .pending) { status = .retried }
     }
 

@@ -18,6 +18,8 @@ package struct JournalReply: Sendable {
     package let attempts: Int
     /// When the next attempt is due.
     package let next: Timestamp?
+    /// The record as which it is sent again; nil when it is not.
+    package let retriedAs: UInt64?
     private let text: ReplyText
 
     /// The business that sends it.
@@ -46,6 +48,7 @@ package struct JournalReply: Sendable {
         id = ReplyID(record: state.record, index: index)
         text = try ReplyText(id, at: place, from: reader)
         next = reply.next
+        retriedAs = reply.retriedAs
         guard let carried = reply.carried else {
             (decidedAt, attempts, httpStatus) = (reply.decidedAt, reply.attempts, reply.httpStatus)
             (status, reason) = (reply.status, reply.reason)

@@ -40,6 +40,8 @@ package struct ReplyState: Sendable {
     private(set) var next: Timestamp?
     /// The record that says how it ended, and when.
     private(set) var end: (record: UInt64, at: Timestamp)?
+    /// The record as which it is sent again.
+    private(set) var retriedAs: UInt64?
     /// Where it was carried to, when its own segment may be gone.
     private(set) var carried: RecordLocation?
 
@@ -84,7 +86,11 @@ package struct ReplyState: Sendable {
 
     mutating func drop() { if status.isDeadLetter { status = .dropped } }
 
-    mutating func retry() { if status.isDeadLetter { status = .retried } }
+    mutating func retry(as record: UInt64) {
+        guard status.isDeadLetter else { return }
+        status = .retried
+        retriedAs = record
+    }
 
     /// A dead letter that was carried says its result itself.
     mutating func carry(to location: RecordLocation) {

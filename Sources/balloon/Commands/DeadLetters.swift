@@ -101,19 +101,26 @@ struct DeadLetters: AsyncParsableCommand {
         }
 
         private func retryReplies() async throws {
-            let replies = try choice.replies(options)
-            if let other = replies.first(where: { !$0.isDeadLetter && $0.status != .retried }) {
-                throw StoreError.notDead(record: other.id.record)
+            var results: [ReplyRetry] = []
+            var chosen: [ReplyID] = []
+            for reply in try choice.replies(options) {
+                if reply.isDeadLetter {
+                    chosen.append(reply.id)
+                } else if let record = reply.retriedAs {
+                    results.append(ReplyRetry(reply: reply.id, record: record, isRepetition: true))
+                } else {
+                    throw StoreError.notDead(record: reply.id.record)
+                }
             }
-            let chosen = replies.filter(\.isDeadLetter).map(\.id)
-            let records = try await StoreChange.retry(chosen, as: try edited(), data: options.data)
-            let retries = Dictionary(zip(chosen, records)) { first, _ in first }
-            for reply in replies.map(\.id) {
-                let retry = retries[reply]
+            if !chosen.isEmpty {
+                results += try await StoreChange.retry(chosen, as: try edited(), data: options.data)
+            }
+            for result in results {
                 StandardStream.output.write(
                     options.json
-                        ? ReplyRendering.json(reply, .retried, replay: retry)
-                        : retry.map { "\(reply) is sent again as \($0).1\n" } ?? "\(reply) already retried\n")
+                        ? ReplyRendering.json(result.reply, .retried, replay: result.record)
+                        : "\(result.reply) \(result.isRepetition ? "already retried" : "is sent again") as \(result.record).1\n"
+                )
             }
         }
 
@@ -143,13 +150,10 @@ struct DeadLetters: AsyncParsableCommand {
             if let other = replies.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.notDead(record: other.id.record)
             }
-            try await StoreChange.drop(replies.filter(\.isDeadLetter).map(\.id), data: options.data)
-            for reply in replies {
-                StandardStream.output.write(
-                    options.json
-                        ? ReplyRendering.json(reply.id, .dropped)
-                        : "\(reply.id) \(reply.isDeadLetter ? "is" : "already") dropped\n")
-            }
+            let before = try await StoreChange.drop(
+                replies.filter(\.isDeadLetter).map(\.id), data: options.data
+            ).union(replies.filter { !$0.isDeadLetter }.map(\.id))
+            for reply in replies { options.write(dropped: reply.id, isRepetition: before.contains(reply.id)) }
             let chosen = try choice.events(options)
             if let other = chosen.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.notDead(record: other.record)

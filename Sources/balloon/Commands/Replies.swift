@@ -68,15 +68,10 @@ struct Replies: AsyncParsableCommand {
 
         func run() async throws {
             let found = try options.journal().replies(replies)
-            let queued = found.filter { $0.status != .dropped }.map(\.id)
-            if !queued.isEmpty { try await StoreChange.drop(queued, data: options.data) }
-            for reply in found {
-                let isRepetition = reply.status == .dropped
-                StandardStream.output.write(
-                    options.json
-                        ? ReplyRendering.json(reply.id, .dropped)
-                        : "\(reply.id) \(isRepetition ? "already" : "is") dropped\n")
-            }
+            let chosen = found.filter { $0.status != .dropped }.map(\.id)
+            let before = try await StoreChange.drop(chosen, data: options.data)
+                .union(found.filter { $0.status == .dropped }.map(\.id))
+            for reply in found { options.write(dropped: reply.id, isRepetition: before.contains(reply.id)) }
         }
     }
 }
@@ -89,6 +84,14 @@ extension ReplyID: ExpressibleByArgument {
 extension ReplyState.Status: ExpressibleByArgument {}
 
 extension ReadingOptions {
+    /// Writes that a reply is dropped, or was before.
+    func write(dropped reply: ReplyID, isRepetition: Bool) {
+        StandardStream.output.write(
+            json
+                ? ReplyRendering.json(reply, .dropped)
+                : "\(reply) \(isRepetition ? "already" : "is") dropped\n")
+    }
+
     /// Writes a reply as it was asked for.
     func write(_ reply: JournalReply) {
         StandardStream.output.write(

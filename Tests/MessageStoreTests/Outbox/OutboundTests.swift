@@ -85,10 +85,16 @@ struct OutboundTests {
         #expect(event.status == .handled)
         #expect(event.replies == [dead[0].status, .queued])
 
-        let retried = try #require(try await store.retry([again.id]).first)
-        await #expect(throws: StoreError.notDead(record: delivery.record)) {
-            _ = try await store.retry([again.id])
-        }
+        let retries = try await store.retry([again.id, again.id])
+        #expect(retries.map(\.isRepetition) == [false])
+        let retried = try #require(retries.first).record
+        // A repetition sends nothing, and says as what it was sent; also after a restart.
+        let repetition = [ReplyRetry(reply: again.id, record: retried, isRepetition: true)]
+        #expect(try await store.retry([again.id]) == repetition)
+        let repeatedCopy = try directory.copy()
+        #expect(try await (try repeatedCopy.open()).retry([again.id]) == repetition)
+        withExtendedLifetime(repeatedCopy) {}
+        #expect(store.queuedReplyCount == 2)
         #expect(try files.replies([again.id]).map(\.status) == [.retried])
         let second = try #require(store.leaseReply())
         #expect(second.reply.id == MessageID("r2"))
@@ -114,13 +120,27 @@ struct OutboundTests {
         let first = try #require(store.leaseReply())
         try await store.settle(first, .refused(status: 400, reason: "no"))
         let second = ReplyID(record: first.id.record + 1, index: 0)
-        try await store.drop([first.id, second], reason: "an operator said so")
+        #expect(try await store.drop([first.id, second], reason: "an operator said so").isEmpty)
         #expect(store.leaseReply() == nil)
         let replies = try JournalFiles(dataDirectory: directory.path).replies([first.id, second])
         #expect(replies.map(\.status) == [.dropped, .dropped])
-        await #expect(throws: StoreError.notDead(record: first.id.record)) {
-            try await store.drop([first.id], reason: "again")
+        #expect(try await store.drop([first.id, second], reason: "again") == [first.id, second])
+        await store.close()
+    }
+
+    @Test func `replies are dropped together or not at all`() async throws {
+        let store = try directory.open()
+        for id in ["a", "b", "c"] { #expect(await store.append(outbound(id)) == .stored) }
+        let sent = try #require(store.leaseReply())
+        let others = [1, 2].map { ReplyID(record: sent.id.record + $0, index: 0) }
+        await #expect(throws: StoreError.beingSent(sent.id)) {
+            _ = try await store.drop([others[0], sent.id, others[1]], reason: "no")
         }
+        try await store.settle(sent, .accepted(status: 200))
+        await #expect(throws: StoreError.notDead(record: sent.id.record)) {
+            _ = try await store.drop([others[0], sent.id], reason: "no")
+        }
+        #expect(store.leaseReply()?.id == others[0])
         await store.close()
     }
 

@@ -1,0 +1,138 @@
+import BalloonPOSIX
+
+/// What became of one reply that was to be sent again.
+package struct ReplyRetry: Hashable, Sendable {
+    /// The reply's name.
+    package let reply: ReplyID
+    /// The record as which it is sent again.
+    package let record: UInt64
+    /// Whether an earlier command had done it.
+    package let isRepetition: Bool
+
+    /// Names the reply and the record.
+    package init(reply: ReplyID, record: UInt64, isRepetition: Bool) {
+        self.reply = reply
+        self.record = record
+        self.isRepetition = isRepetition
+    }
+}
+
+/// An operator's changes of replies: one at a time, each after a look at the journal, and repeatable.
+extension Store {
+    /// Queues replies that are dead letters once more, with the same ids and bytes.
+    ///
+    /// An `edited` reply, with an id of its own, goes instead of the one that is named. All of them or none, each once though
+    /// it is named twice, and durable when it returns. A reply that was retried before is not sent a second time; the result says
+    /// as what it was. Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/notDead(record:)``; then none is.
+    package func retry(_ replies: [ReplyID], as edited: DecidedReply? = nil) async throws -> [ReplyRetry] {
+        try await changes.run {
+            var results: [ReplyRetry] = []
+            var dead: [JournalReply] = []
+            for reply in try await self.currentReplies(replies) {
+                if reply.isDeadLetter {
+                    dead.append(reply)
+                } else if let record = reply.retriedAs {
+                    results.append(ReplyRetry(reply: reply.id, record: record, isRepetition: true))
+                } else {
+                    throw StoreError.notDead(record: reply.id.record)
+                }
+            }
+            return results + (dead.isEmpty ? [] : try await self.send(dead, as: edited))
+        }
+    }
+
+    private func send(_ dead: [JournalReply], as edited: DecidedReply?) async throws -> [ReplyRetry] {
+        let messages = dead.map { $0.retry(as: edited) }
+        let written = try await journal.append(
+            zip(messages, dead).map { message, reply in
+                (
+                    JournalBody.message(message, replayOf: reply.id.record, retriedReply: reply.id.index),
+                    .message
+                )
+            })
+        for (message, (record, reply)) in zip(messages, zip(written, dead)) {
+            accounts.withLedger {
+                $0.recordDecision(about: DeadLetter(reply.id.record, reply: reply.id.index))
+            }
+            addToOutbox(message, as: record)
+        }
+        return zip(dead, written).map {
+            ReplyRetry(reply: $0.id, record: $1.number, isRepetition: false)
+        }
+    }
+
+    /// Ends queued replies as dropped, and removes replies from the dead letters for good; returns those that were dropped
+    /// before.
+    ///
+    /// All of them are dead, queued or dropped, or none is dropped; durable when it returns. A reply that is being sent is
+    /// dropped only when that attempt fails: then it throws ``StoreError/beingSent(_:)``, and the operator repeats the command.
+    /// Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/notDead(record:)``.
+    package func drop(_ replies: [ReplyID], reason: String) async throws -> Set<ReplyID> {
+        try await changes.run {
+            let current = try await self.currentReplies(replies)
+            if let other = current.first(where: { !$0.status.isDroppable }) {
+                throw StoreError.notDead(record: other.id.record)
+            }
+            let leased = try self.leaseToDrop(current.filter { $0.status == .queued }.map(\.id))
+            for (position, entry) in leased.enumerated() {
+                do { try await self.drop(entry, reason: reason) } catch {
+                    for other in leased[position...] { self.release(other) }
+                    throw error
+                }
+            }
+            let dead = current.filter(\.isDeadLetter).map(\.id)
+            if !dead.isEmpty {
+                _ = try await self.journal.append(
+                    dead.map {
+                        (
+                            JournalBody.dropped(of: $0.record, reply: $0.index, at: .now()),
+                            .decision(about: DeadLetter($0.record, reply: $0.index))
+                        )
+                    })
+            }
+            return Set(current.filter { $0.status == .dropped }.map(\.id))
+        }
+    }
+
+    /// Leases all of these, or none.
+    private func leaseToDrop(_ replies: [ReplyID]) throws(StoreError) -> [OutboxEntry] {
+        var leased: [OutboxEntry] = []
+        for reply in replies {
+            guard let entry = leaseReply(reply) else {
+                for other in leased { release(other) }
+                throw .beingSent(reply)
+            }
+            leased.append(entry)
+        }
+        return leased
+    }
+
+    /// Settles a reply as dropped; throws while the journal does not have that, and waits for the conversation's line then.
+    private func drop(_ entry: OutboxEntry, reason: String) async throws {
+        var failures = 0
+        while true {
+            do { return try await settle(entry, .dropped(reason: reason), leavesLine: failures >= 5) } catch {
+                // It is dropped once the journal has it; after a restart the line is written.
+                guard outbox.item(entry.id)?.end != nil else { throw error }
+                failures += 1
+                guard await pause(for: .milliseconds(200)) else { return }
+            }
+        }
+    }
+
+    private func currentReplies(_ replies: [ReplyID]) async throws -> [JournalReply] {
+        // What ended a moment ago may still be on its way to the file.
+        await journal.flush()
+        return try await files.repliesOnQueue(replies)
+    }
+}
+
+extension ReplyState.Status {
+    /// Whether an operator may drop a reply in this state, or has.
+    fileprivate var isDroppable: Bool {
+        switch self {
+        case .queued, .refused, .expired, .failed, .dropped: true
+        case .accepted, .retried: false
+        }
+    }
+}
