@@ -54,12 +54,15 @@ final class FairSlots: Sendable {
                 for task in ready { task.resume(returning: true) }
             }
         } onCancel: {
-            let cancelled = state.withLock { state in
-                state.queue.remove(of: business) { $0 == ticket }.flatMap {
+            let (cancelled, ready) = state.withLock { state in
+                let cancelled = state.queue.remove(of: business) { $0 == ticket }.flatMap {
                     state.waiting.removeValue(forKey: $0)
                 }
+                // Another business may be the only one that waits by now.
+                return (cancelled, state.ready())
             }
             cancelled?.resume(returning: false)
+            for task in ready { task.resume(returning: true) }
         }
     }
 

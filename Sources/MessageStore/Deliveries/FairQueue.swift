@@ -2,9 +2,9 @@ package import BusinessMessages
 
 /// Work of several businesses that share a bounded number of slots: who is next, and who must wait.
 ///
-/// A business gets a slot while it has fewer than its share, or fewer than are free. So a business alone never has the
-/// last slots: another one that comes later starts at once. While a business with less than its share waits, no other
-/// gets a slot beyond its own share. Of those that may go the one with the fewest slots is next, then the one that has
+/// A business gets a slot while it has fewer than its share; beyond its share only while no other business waits and it has
+/// fewer than are free. So a business alone never has the last slots: another one that comes later starts at once. What it has
+/// beyond its share then is not revoked: it gets no slot until it has fewer than its share. Of those that may go the one with the fewest slots is next, then the one that has
 /// waited longest; within a business it is first in, first out.
 ///
 /// A value without effects; the time of a step is proportional to the number of businesses that wait or have slots.
@@ -50,7 +50,9 @@ package struct FairQueue<Element: Sendable>: Sendable {
         guard free > 0, waitingCount > 0 else { return nil }
         var best: (business: BusinessID, held: Int, number: UInt64)?
         for (business, state) in businesses {
-            guard let first = state.waiting.first, state.held < share || state.held < free else { continue }
+            guard let first = state.waiting.first else { continue }
+            let isAlone = state.waiting.count == waitingCount
+            guard state.held < share || (isAlone && state.held < free) else { continue }
             if let best, (best.held, best.number) < (state.held, first.number) { continue }
             best = (business, state.held, first.number)
         }

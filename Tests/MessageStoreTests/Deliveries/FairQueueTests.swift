@@ -32,6 +32,33 @@ struct FairQueueTests {
         #expect(queue.next() == (expected < slots ? b : nil))
     }
 
+    @Test(arguments: [(16, 4), (8, 2)])
+    func `while another business waits, a business has at most its share`(slots: Int, share: Int) {
+        var queue = queue(slots, share: share, (a, 100), (b, 100))
+        #expect(Set(drain(&queue).map { $0 == a }) == [true, false])
+        #expect(queue.held == 2 * share)
+        queue.release(a)
+        #expect(drain(&queue) == [a])
+        // One that comes now has its share at once.
+        for _ in 0..<share { queue.add(c, of: c) }
+        #expect(drain(&queue).count == share)
+        // Once B waits no longer, A has slots that nobody waits for, and leaves as many free.
+        while queue.remove(of: b, where: { _ in true }) != nil {}
+        for _ in 0..<share { queue.release(c) }
+        for _ in 0..<share { queue.release(b) }
+        #expect(drain(&queue).count == slots / 2 - share)
+        #expect(queue.held == slots / 2)
+        // What A has beyond its share ends with its downloads, and nothing replaces it while B waits.
+        for _ in 0..<100 { queue.add(b, of: b) }
+        #expect(drain(&queue).allSatisfy { $0 == b })
+        for _ in 0..<slots / 2 - share {
+            queue.release(a)
+            #expect(drain(&queue).isEmpty)
+        }
+        queue.release(a)
+        #expect(drain(&queue) == [a])
+    }
+
     @Test func `a business with less than its share goes before one with more`() {
         var queue = queue(16, share: 4, (a, 100))
         #expect(drain(&queue).count == 8)
@@ -108,6 +135,8 @@ struct FairQueueTests {
                         waiting[$0, default: 0] > 0 && held[$0, default: 0] < share
                     }
                     #expect(held[next, default: 0] < share || !poorer)
+                    let others = businesses.contains { $0 != next && waiting[$0, default: 0] > 0 }
+                    #expect(held[next, default: 0] < share || !others)
                     held[next, default: 0] += 1
                     waiting[next, default: 0] -= 1
                 }
