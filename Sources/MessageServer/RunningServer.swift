@@ -5,7 +5,7 @@ import BusinessMessages
 import GatewayClient
 package import HandlerKit
 package import Logging
-import MessageStore
+package import MessageStore
 import Synchronization
 
 /// A server that is put together, started and stopped in one order and its mirror.
@@ -25,11 +25,12 @@ package final class RunningServer: Sendable {
 
     /// Puts a server together: makes the handlers, opens the data directory and recovers what a crash left.
     ///
+    /// The journal and the conversations are written to `disk`.
     /// Throws ``ConfigurationError`` when a handler is unknown or refuses its configuration, or the certificate and its
     /// key do not go together; and what the store throws.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
-        observer: (any StageObserver)? = nil
+        observer: (any StageObserver)? = nil, disk: any StoreDisk = SystemDisk()
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
         FreeMemory.returnLargeBlocks()
@@ -40,6 +41,7 @@ package final class RunningServer: Sendable {
         let tls = try configuration.tls?.credentials()
         var storeConfiguration = configuration.store.configuration(
             directory: configuration.dataDirectory)
+        storeConfiguration.disk = disk
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
@@ -186,7 +188,7 @@ package final class RunningServer: Sendable {
     package var leftover: Leftover {
         Leftover(
             connections: http.connectionCount, handlerCalls: registry.callCount,
-            pendingDeliveries: store.statistics.pendingDeliveries)
+            pendingDeliveries: store.statistics.pendingDeliveries, queuedReplies: store.queuedReplyCount)
     }
 
     /// Stops within `limit`, whatever a handler, a download, a reload or the disk does; false when something was left.
@@ -214,6 +216,11 @@ package final class RunningServer: Sendable {
         if left > 0 {
             logger.notice(
                 "deliveries that are not finished go on after a restart", metadata: ["count": "\(left)"])
+        }
+        let queued = store.queuedReplyCount
+        if queued > 0 {
+            logger.notice(
+                "replies that are not sent go on after a restart", metadata: ["count": "\(queued)"])
         }
         await store.close()
         return haveEnded

@@ -72,11 +72,13 @@ package struct Leftover: Sendable, Hashable {
     package var handlerCalls: Int
     /// Deliveries that are not finished, those that were never begun among them.
     package var pendingDeliveries: Int
+    /// Replies that were decided and not sent.
+    package var queuedReplies: Int
 
     var metadata: Logger.Metadata {
         [
             "connections": "\(connections)", "handler_calls": "\(handlerCalls)",
-            "pending_deliveries": "\(pendingDeliveries)",
+            "pending_deliveries": "\(pendingDeliveries)", "queued_replies": "\(queuedReplies)",
         ]
     }
 }

@@ -1,9 +1,13 @@
+import BalloonHTTP
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import Dispatch
 import HandlerKit
+import MessageStore
 import Simulator
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import MessageServer
@@ -24,7 +28,7 @@ import Testing
         #expect(.now - start < .seconds(30))
         try await server.waitForLine {
             $0.contains("did not stop in time") && $0.contains("handler_calls=1")
-                && $0.contains("pending_deliveries=1")
+                && $0.contains("pending_deliveries=1") && $0.contains("queued_replies=0")
         }
 
         // Acknowledged, so it is delivered by the next one.
@@ -46,6 +50,39 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a stop returns at its limit though a sync never ends`() async throws {
+        let disk = HangingDisk()
+        let server = try await ServerUnderTest(disk: disk)
+        let customer = server.customer()
+        disk.hold()
+        // Its answer waits for the sync.
+        let post = Task { try await customer.post(customer.message(.text)).status }
+        for await _ in disk.held { break }
+        let start = ContinuousClock.now
+        #expect(await server.stopServer(within: .seconds(2)) == false)
+        #expect(.now - start < .seconds(30))
+        #expect(server.leftover?.queuedReplies == 0)
+        disk.release()
+        // The connection ended without an answer, or with one that came too late.
+        _ = try? await post.value
+        await server.stop()
+    }
+
+    @Test func `a stop says how many replies were not sent`() async throws {
+        let server = try await ServerUnderTest()
+        server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 10_000)
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first { $0.contains("delivery postponed") && $0.contains("stage=reply") }
+        #expect(server.leftover?.queuedReplies == 1)
+        #expect(await server.stopServer(within: .seconds(60)) == true)
+        #expect(
+            server.log.lines.contains {
+                $0.contains("replies that are not sent go on") && $0.contains("count=1")
+            })
+        await server.stop()
+    }
+
     @Test func `a value that does not come in time is nil, and one that comes is the value`() async {
         let (never, end) = AsyncStream.makeStream(of: Void.self)
         let slow = Task<Int, Never> {
@@ -56,6 +93,38 @@ import Testing
         #expect(await slow.value(within: .milliseconds(1)) == nil)
         end.finish()
         #expect(await slow.value(within: .seconds(60)) == 1)
+    }
+}
+
+/// A disk whose syncs do not end from ``hold()`` to ``release()``.
+private final class HangingDisk: StoreDisk {
+    let held: AsyncStream<Void>
+    private let holds: AsyncStream<Void>.Continuation
+    private let gate = Mutex<DispatchSemaphore?>(nil)
+    private let disk = SystemDisk()
+
+    init() { (held, holds) = AsyncStream.makeStream() }
+
+    func hold() { gate.withLock { $0 = DispatchSemaphore(value: 0) } }
+
+    func release() {
+        gate.withLock { gate in
+            // More than there are threads that sync.
+            for _ in 0..<64 { gate?.signal() }
+            gate = nil
+        }
+    }
+
+    func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
+
+    func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try disk.append(bytes, to: file) }
+
+    func synchronize(_ file: File) throws(SystemError) {
+        if let gate = gate.withLock({ $0 }) {
+            holds.yield()
+            gate.wait()
+        }
+        try disk.synchronize(file)
     }
 }
 

@@ -35,7 +35,7 @@ final class ServerUnderTest: Sendable {
         _ handler: any Handler = RecordingHandler(), directory: TemporaryDirectory = TemporaryDirectory(),
         limits: ServerLimits = ServerLimits(), retries: RetrySchedule = RetrySchedule(),
         http: HTTPLimits = HTTPLimits(),
-        attachments: (inout AttachmentSettings) -> Void = { _ in },
+        disk: any StoreDisk = SystemDisk(), attachments: (inout AttachmentSettings) -> Void = { _ in },
         settings: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws {
         self.directory = directory
@@ -62,7 +62,7 @@ final class ServerUnderTest: Sendable {
         settings(&configuration)
         let running = try RunningServer(
             configuration: configuration, handlers: [FixedFactory(handler: handler)], logger: log.logger,
-            observer: stages.and(LogObserver(log.logger)))
+            observer: stages.and(LogObserver(log.logger)), disk: disk)
         let bound = try await running.start()
         server.withLock { $0 = running }
         address.withLock { $0 = "http://\(bound[0])" }
