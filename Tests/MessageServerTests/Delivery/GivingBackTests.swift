@@ -155,13 +155,23 @@ import Testing
         } onCancel: {
             running.cancel()
         }
-        #expect(!test.log.lines.contains { $0.contains("delivery given up") })
-        let store = try Store.open(
-            StoreConfiguration(directory: test.directory.file("data")), logger: test.log.logger)
-        await store.close()
-        let events = try JournalFiles(dataDirectory: test.directory.file("data")).events { _ in true }
+        let told = test.log.lines.filter {
+            $0.contains("stage=") && ($0.hasPrefix("warning") || $0.hasPrefix("error"))
+        }
+        #expect(told.isEmpty, "\(told)")
+        let files = JournalFiles(dataDirectory: test.directory.file("data"))
+        let events = try files.events { _ in true }
         #expect(events.count == customers)
         #expect(events.allSatisfy { $0.status == .pending || $0.status == .handled })
+        #expect(events.allSatisfy { $0.attempts == 0 })
+        // Each goes on: a message that was not handled, and a reply whose end the disk refused.
+        let pending = events.count { $0.status == .pending }
+        #expect(events.filter { $0.status == .handled }.allSatisfy { $0.replies.count == 1 })
+        let store = try Store.open(
+            StoreConfiguration(directory: test.directory.file("data")), logger: test.log.logger)
+        #expect(store.statistics.pendingDeliveries == pending)
+        #expect(store.queuedReplyCount == events.reduce(0) { $0 + $1.replies.count { $0 == .queued } })
+        await store.close()
     }
 
     @Test func `who waits for a message that the disk holds up learns that its end is not known`()

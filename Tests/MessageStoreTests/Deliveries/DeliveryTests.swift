@@ -183,6 +183,13 @@ struct UnreadableOnceTests {
         try await bringBack(store)
         let delivery = try await leased
         #expect((delivery.id, delivery.attempt) == (MessageID("1"), 1))
+        // Each message is named once, by whichever step met it first.
+        for record in [2, 3] {
+            let lines = directory.log.lines.filter {
+                $0.contains("a journalled message cannot be read") && $0.contains("record=\(record)")
+            }
+            #expect(lines.count <= 1, "\(lines)")
+        }
         await store.close()
     }
 

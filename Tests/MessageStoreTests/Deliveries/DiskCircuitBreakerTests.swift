@@ -17,6 +17,26 @@ struct DiskCircuitBreakerTests {
         }
     }
 
+    /// Whether a task that waits for a delivery gets none, however often others run meanwhile.
+    private func leasesNothing(_ store: Store) async -> Bool {
+        await withTaskGroup(of: Delivery?.self) { group in
+            group.addTask { await store.nextDelivery(for: business) }
+            group.addTask {
+                for _ in 0..<1000 { await Task.yield() }
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first == nil
+        }
+    }
+
+    private func leasedCount(_ store: Store) -> Int {
+        store.scheduler.recorded.filter {
+            store.scheduler.leased($0.pending.record, of: $0.conversation) != nil
+        }.count
+    }
+
     @Test func `while the journal fails nothing is handed out, and all is when it is well`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
@@ -24,6 +44,7 @@ struct DiskCircuitBreakerTests {
         disk.fail(.synchronize)
         #expect(await store.append(message("x")) != .stored)
         #expect(store.scheduler.holds == .journal)
+        #expect(await leasesNothing(store))
         async let deliveries = (store.nextDelivery(for: business), store.nextDelivery(for: business))
         disk.recover()
         #expect(await store.append(message("4")) == .stored)
@@ -46,6 +67,7 @@ struct DiskCircuitBreakerTests {
         _ = await store.append(message("3", from: CustomerID("c3")))
         await directory.log.first { $0.contains("deliveries paused") }
         #expect(store.scheduler.holds == .conversations)
+        #expect(await leasesNothing(store))
         async let second = store.nextDelivery(for: business)
         disk.code.withLock { $0 = nil }
         // The record stage tries again by itself.
@@ -54,6 +76,42 @@ struct DiskCircuitBreakerTests {
         #expect(store.scheduler.holds.isEmpty)
         #expect(directory.log.lines.count { $0.hasPrefix("error disk write failed") } == 1)
         try await store.finish(first, result: .handled)
+        await store.close()
+    }
+
+    @Test func `one delivery at a time finds out whether conversations can be written`() async throws {
+        let disk = FullConversations()
+        let store = try directory.open { $0.disk = disk }
+        await append(3, to: store)
+        // Recorded, so that only deliveries write lines.
+        let first = try await store.lease()
+        while store.scheduler.recorded.count < 3 { await Task.yield() }
+        disk.code.withLock { $0 = EROFS }
+        await #expect(throws: StoreError.self) {
+            try await store.recordFiles(first, [.failed(reason: "gone")])
+        }
+        #expect(store.release(first) != nil)
+        #expect(store.scheduler.holds == .conversations)
+        for number in 2...3 {
+            async let probe = store.nextDelivery(for: business)
+            // Until the task waits, there is nobody to be probed with.
+            while leasedCount(store) < number - 1 {
+                #expect(store.scheduler.probe())
+                await Task.yield()
+            }
+            let delivery = try #require(await probe)
+            #expect(delivery.id == MessageID("\(number)"))
+            #expect(await leasesNothing(store))
+            if number == 3 { disk.code.withLock { $0 = nil } }
+            let files: [RecordedFile] = [.failed(reason: "gone")]
+            if number == 2 {
+                await #expect(throws: StoreError.self) { try await store.recordFiles(delivery, files) }
+            } else {
+                try await store.recordFiles(delivery, files)
+            }
+        }
+        #expect(store.scheduler.holds.isEmpty)
+        #expect(directory.log.lines.count { $0.hasPrefix("error disk write failed") } == 1)
         await store.close()
     }
 
@@ -66,6 +124,7 @@ struct DiskCircuitBreakerTests {
         #expect(store.scheduler.holds.isEmpty)
         disk.code.withLock { $0 = nil }
         _ = await store.append(message("2", from: CustomerID("c2")))
+        // The first waits for its pause, the second for nothing.
         #expect(try await store.lease().id == MessageID("2"))
         await store.close()
     }
