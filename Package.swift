@@ -63,7 +63,7 @@ let package = Package(
         cTarget("CCurl"),
         target("BalloonPOSIX", ["CLinux"]),
         target("BalloonJSON"),
-        target("BalloonWire", ["COpenSSL", "CZlib"]),
+        target("BalloonWire", ["BalloonJSON", "COpenSSL", "CZlib"]),
         target("BalloonTLS", ["COpenSSL"]),
         target("BalloonHTTP", ["BalloonTLS", "BalloonPOSIX"], [logging]),
         target("BalloonTransport", ["BalloonPOSIX", "CCurl"], [logging]),

@@ -6,7 +6,7 @@ import Synchronization
 /// What goes into a pipe, kept in memory while the reader is slow; belongs to one queue.
 package final class PipeWriter: Sendable {
     private struct State {
-        var pending: [[UInt8]] = []
+        var pending = Deque<[UInt8]>()
         /// How much of the first of them was written.
         var offset = 0
         var pendingBytes = 0
@@ -72,7 +72,7 @@ package final class PipeWriter: Sendable {
                 return wait(for: descriptor, &state)
             }
             guard state.offset == bytes.count else { continue }
-            state.pending.removeFirst()
+            _ = state.pending.popFirst()
             state.offset = 0
         }
     }

@@ -11,7 +11,7 @@ package final class SharedThreads: Sendable {
         let maximumThreads: Int
         /// Tasks keep the executor alive whose jobs they are.
         unowned var executor: BlockingTaskExecutor?
-        var jobs = Line<UnownedJob>()
+        var jobs = Deque<UnownedJob>()
         var running = 0
         /// Jobs whose turn came while as many ran as may.
         var heldUp = 0
@@ -38,7 +38,7 @@ package final class SharedThreads: Sendable {
     fileprivate struct State {
         var queues: [Queue?] = []
         /// Whose next job is next: the place of its queue, once for each job.
-        var turns = Line<Int>()
+        var turns = Deque<Int>()
         /// What number each thread's job had when it was begun; nil where there is no thread.
         var threads: [Int?] = []
         var threadCount = 0
@@ -193,28 +193,5 @@ extension SharedThreads.State {
         // Many that block at once are replaced by as many.
         let wanted = active == 0 ? max(processors, blocked) : processors
         return max(0, min(wanted - active, turns.count, maximumThreads - threadCount))
-    }
-}
-
-/// A queue that gives back its elements in the order in which they came.
-fileprivate struct Line<Element> {
-    private var elements: [Element] = []
-    private var first = 0
-
-    var count: Int { elements.count - first }
-    var isEmpty: Bool { count == 0 }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func popFirst() -> Element? {
-        guard first < elements.count else { return nil }
-        let element = elements[first]
-        first += 1
-        // Moving the rest is paid for by those that left before.
-        if first * 2 >= elements.count {
-            elements.removeFirst(first)
-            first = 0
-        }
-        return element
     }
 }

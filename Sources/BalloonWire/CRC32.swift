@@ -1,3 +1,4 @@
+internal import BalloonJSON
 internal import CZlib
 
 /// The CRC-32 of gzip and PNG: against accidents, not against people.

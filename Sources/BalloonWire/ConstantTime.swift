@@ -1,3 +1,4 @@
+internal import BalloonJSON
 internal import COpenSSL
 
 /// Tells whether `left` and `right` are the same bytes, in a time that depends on nothing but their lengths.

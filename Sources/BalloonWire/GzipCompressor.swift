@@ -1,3 +1,4 @@
+internal import BalloonJSON
 internal import CZlib
 
 /// A compressor to gzip whose memory is used again for each call; belongs to one isolation domain.

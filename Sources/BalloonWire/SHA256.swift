@@ -1,3 +1,4 @@
+internal import BalloonJSON
 internal import COpenSSL
 
 /// SHA-256 (FIPS 180-4), of bytes that come in pieces.

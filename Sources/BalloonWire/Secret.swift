@@ -1,3 +1,5 @@
+import BalloonJSON
+
 /// Bytes that are never printed, at least one of them; `bytes` is the one way to see them.
 package struct Secret: Sendable {
     /// The secret itself: for a cipher or a file of mode 0600, never for a log line or an error.
@@ -17,7 +19,10 @@ package struct Secret: Sendable {
         var (start, end) = (0, text.count)
         while start < end, isWhiteSpace(text[start]) { start += 1 }
         while end > start, isWhiteSpace(text[end - 1]) { end -= 1 }
-        try self.init(Base64.decode(text.extracting(start..<end), alphabet: .standard))
+        guard let bytes = Base64.decode(text.extracting(start..<end), alphabet: .standard) else {
+            throw .base64Malformed
+        }
+        try self.init(bytes)
     }
 
     /// A new secret of `byteCount` random bytes.

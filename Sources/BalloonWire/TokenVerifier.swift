@@ -1,3 +1,5 @@
+import BalloonJSON
+
 /// A verifier of JSON Web Tokens signed with HS256 by one secret (RFC 7515, RFC 7518 §3.2).
 ///
 /// The key schedule is computed once, so a verifier is kept, and belongs to one isolation domain.
@@ -35,9 +37,7 @@ package final class TokenVerifier {
         guard constantTimeEquals(token.extracting(signature), expected.span) else {
             throw .tokenSignatureMismatch
         }
-        do {
-            try Base64.decode(token.extracting(claims), alphabet: .url, into: &result)
-        } catch {
+        guard Base64.decode(token.extracting(claims), alphabet: .url, into: &result) else {
             throw .tokenMalformed
         }
     }

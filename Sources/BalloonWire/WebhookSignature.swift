@@ -1,3 +1,5 @@
+import BalloonJSON
+
 /// The signatures of Standard Webhooks ("Verifying webhook authenticity"): HMAC-SHA-256 over id, time and body.
 package struct WebhookSignature: Sendable {
     private let secrets: [Secret]

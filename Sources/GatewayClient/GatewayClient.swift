@@ -142,7 +142,7 @@ package final class GatewayClient: Sendable {
             } catch {
                 guard error.isRetryable, error != .cancelled else { throw error }
                 let delay = configuration.retries.delay(
-                    afterAttempt: number, retryAfter: error.retryAfter, jitter: .random(in: 0...1))
+                    afterAttempt: number, retryAfter: error.retryAfter, random: .random(in: 0...1))
                 guard let delay, deadline.map({ delay < $0.remaining }) ?? true, retryBudget.spend() else {
                     throw error
                 }

@@ -31,7 +31,7 @@ package final class KnownUploads: Sendable {
     private struct State {
         var entries: [Key: Entry] = [:]
         /// The keys in the order of their times; those that were replaced are skipped.
-        var order: [(key: Key, at: Int)] = []
+        var order = Deque<(key: Key, at: Int)>()
         /// Contents that were sent once, of which nothing is kept at Apple's.
         var seen: Set<Key> = []
     }
@@ -111,8 +111,7 @@ package final class KnownUploads: Sendable {
         state.entries[key] = value.map { Entry(at: at, value: $0) }
         guard value != nil else { return }
         state.order.append((key, at))
-        while state.entries.count > maximumCount, !state.order.isEmpty {
-            let oldest = state.order.removeFirst()
+        while state.entries.count > maximumCount, let oldest = state.order.popFirst() {
             if state.entries[oldest.key]?.at == oldest.at { state.entries[oldest.key] = nil }
         }
     }

@@ -1,11 +1,11 @@
+package import BalloonPOSIX
+
 /// How often a request is sent again, and how long is waited before each time.
 package struct RetryPolicy: Sendable, Equatable {
     /// How often one request is sent at most.
     package var maximumAttempts = 4
-    /// The longest wait before the second attempt; it doubles with each further one.
-    package var initialDelay = Duration.milliseconds(250)
-    /// The longest wait of our own choice.
-    package var maximumDelay = Duration.seconds(8)
+    /// The waits of our own choice; half of each is left to chance.
+    package var backoff = Backoff(from: .milliseconds(250), to: .seconds(8), jitter: 0.5...1)
     /// The longest wait that `Retry-After` may ask for; one that asks for more ends the attempts.
     package var maximumRetryAfter = Duration.seconds(30)
 
@@ -14,14 +14,11 @@ package struct RetryPolicy: Sendable, Equatable {
 
     /// The wait after attempt number `attempt` (from 1) has failed; nil when that was the last one.
     ///
-    /// `jitter` is a random number from 0 to 1: half of the wait is certain, the other half left to chance, so that
-    /// those who failed together do not come back together. `retryAfter` is the gateway's own wish and stands before ours.
-    func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
-        guard attempt < maximumAttempts else { return nil }
-        let doubled = initialDelay * (1 << min(attempt - 1, 20))
-        let chosen = min(doubled, maximumDelay) * (0.5 + 0.5 * jitter)
-        guard let retryAfter else { return chosen }
-        return retryAfter <= maximumRetryAfter ? max(retryAfter, chosen) : nil
+    /// `random` is from 0 to 1. `retryAfter` is what the gateway asked for: it lengthens the wait and never shortens it.
+    func delay(afterAttempt attempt: Int, retryAfter: Duration?, random: Double) -> Duration? {
+        guard attempt < maximumAttempts, retryAfter ?? .zero <= maximumRetryAfter else { return nil }
+        return backoff.delay(
+            after: attempt, atLeast: retryAfter, limit: maximumRetryAfter, random: random)
     }
 }
 

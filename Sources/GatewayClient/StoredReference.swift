@@ -1,3 +1,4 @@
+import BalloonJSON
 package import BalloonWire
 package import BusinessMessages
 

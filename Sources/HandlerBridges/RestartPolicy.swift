@@ -1,3 +1,5 @@
+import BalloonPOSIX
+
 /// When a process that ended is started again: pure, so that a test needs no clock.
 package struct RestartPolicy: Sendable {
     /// What to do after an end.
@@ -8,12 +10,8 @@ package struct RestartPolicy: Sendable {
         case giveRest(Duration)
     }
 
-    /// The pause after the first end; it doubles with each that follows.
-    var firstPause = Duration.milliseconds(500)
-    /// The longest pause.
-    var maximumPause = Duration.seconds(30)
-    /// How far a pause may be off either way.
-    var jitter = 0.2
+    /// The pauses after ends in a row.
+    var backoff = Backoff(from: .milliseconds(500), to: .seconds(30), jitter: 0.8...1.2)
     /// Who ran for so long begins anew.
     var healthyAfter = Duration.seconds(60)
     /// More ends than this within ``window`` open the breaker.
@@ -24,7 +22,6 @@ package struct RestartPolicy: Sendable {
     var rest = Duration.seconds(300)
 
     private var ends: [ContinuousClock.Instant] = []
-    private var pauses = 0
 
     package init() {}
 
@@ -39,14 +36,12 @@ package struct RestartPolicy: Sendable {
             reset()
             return .giveRest(rest)
         }
-        let pause = min(maximumPause, firstPause * (1 << min(pauses, 16)))
-        pauses += 1
-        return .restart(after: pause * (1 + jitter * (2 * random - 1)))
+        return .restart(after: backoff.fail(random: random))
     }
 
     /// Forgets every end.
     package mutating func reset() {
         ends = []
-        pauses = 0
+        backoff.reset()
     }
 }

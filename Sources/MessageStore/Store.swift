@@ -45,7 +45,7 @@ package final class Store: Sendable {
         var recovered = result.state
         held = HeldConversations(result.damage)
         let conversations = try ConversationPartitions(directory, configuration, logger: logger)
-        let scheduler = DeliveryScheduler(conversations, releasePause: configuration.releasePause)
+        let scheduler = DeliveryScheduler(conversations, releaseBackoff: configuration.releaseBackoff)
         let outbox = Outbox()
         let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
         let intake = Deduplicator(

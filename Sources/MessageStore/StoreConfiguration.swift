@@ -1,3 +1,5 @@
+package import BalloonPOSIX
+
 /// What a store needs to know before it opens.
 package struct StoreConfiguration: Sendable {
     /// The data directory; made, with what is missing above it, if absent.
@@ -37,8 +39,8 @@ package struct StoreConfiguration: Sendable {
     package var lazyDelay = Duration.milliseconds(10)
     /// How long after a failed sync the store tries by itself whether the disk is well again.
     package var probeInterval = Duration.seconds(1)
-    /// The first pause before a failed step is retried; it doubles up to thirty times as long.
-    package var releasePause = Duration.seconds(1)
+    /// The pauses before a failed step is tried again.
+    package var releaseBackoff = Backoff(from: .seconds(1), to: .seconds(30))
     /// How many records are written before a snapshot of the journal takes them in.
     var snapshotInterval: UInt64 = 100_000
     /// The disk that is written to.

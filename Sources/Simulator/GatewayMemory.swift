@@ -12,15 +12,13 @@ final class GatewayMemory: Sendable {
     private static let maximumPlaces = 10_000
 
     private struct State {
-        /// Those from `firstKept` on are kept; the others go together now and then.
-        var messages: [DeliveredMessage] = []
-        var firstKept = 0
+        var messages = Deque<DeliveredMessage>()
         var messageBytes = 0
         var lastNumber = 0
         /// Which message an id was: its number.
         var numbers: [MessageID: Int] = [:]
         var payloads: [String: StoredPayload] = [:]
-        var payloadOrder: [String] = []
+        var payloadOrder = Deque<String>()
         var payloadBytes = 0
         var places: [String: UploadPlace] = [:]
         var rules: [MisbehaviourRule] = []
@@ -72,17 +70,11 @@ final class GatewayMemory: Sendable {
                     number: state.lastNumber, at: .now(), id: id, customer: customer, business: business,
                     message: message, isAutomatic: isAutomatic))
             state.messageBytes += message.bytes.count
-            while state.messages.count - state.firstKept > maximumMessages
-                || state.messageBytes > Self.maximumMessageBytes
+            while state.messages.count > maximumMessages || state.messageBytes > Self.maximumMessageBytes,
+                let oldest = state.messages.popFirst()
             {
-                let oldest = state.messages[state.firstKept]
-                state.firstKept += 1
                 state.messageBytes -= oldest.message.bytes.count
                 state.numbers[oldest.id] = nil
-            }
-            if state.firstKept >= maximumMessages {
-                state.messages.removeFirst(state.firstKept)
-                state.firstKept = 0
             }
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
@@ -96,7 +88,7 @@ final class GatewayMemory: Sendable {
     ) -> (found: [DeliveredMessage], lastNumber: Int, isOpen: Bool) {
         state.withLock { state in
             // Numbers have no gaps, so that those after one are found at once.
-            let wanted = max(state.firstKept, state.messages.count - max(0, state.lastNumber - number))
+            let wanted = max(0, state.messages.count - max(0, state.lastNumber - number))
             let found = state.messages[wanted...].filter { customer == nil || customer == $0.customer }
             return (found, state.lastNumber, state.isOpen)
         }
@@ -156,9 +148,8 @@ final class GatewayMemory: Sendable {
             state.payloads[payload.name] = payload
             state.payloadOrder.append(payload.name)
             state.payloadBytes += payload.content.sizeBytes
-            while state.payloadBytes > Self.maximumPayloadBytes {
-                let oldest = state.payloads.removeValue(forKey: state.payloadOrder.removeFirst())
-                state.payloadBytes -= oldest?.content.sizeBytes ?? 0
+            while state.payloadBytes > Self.maximumPayloadBytes, let name = state.payloadOrder.popFirst() {
+                state.payloadBytes -= state.payloads.removeValue(forKey: name)?.content.sizeBytes ?? 0
             }
         }
     }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonWire
 
 /// The checksum by which Apple's file store knows an encrypted file, 21 bytes.

@@ -143,7 +143,7 @@ package struct SimulatedCustomer: Sendable {
             writer.field("mimeType", mimeType)
             writer.field("size", sizeBytes)
             writer.field("key", key.field.uppercased())
-            writer.field("signature", (try? Base64.decode(checksum)).map { Hex.encode($0).uppercased() })
+            writer.field("signature", Base64.decode(checksum).map { Hex.encode($0).uppercased() })
             writer.field("signature-base64", checksum)
             writer.field("url", place["mmcs-url"]?.string)
             writer.field("owner", place["mmcs-owner"]?.string)

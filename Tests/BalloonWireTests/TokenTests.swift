@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonWire
 import FoundationEssentials
 import TestSupport
@@ -59,7 +60,7 @@ private struct TokenVectors: Decodable {
             "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9"
             + ".eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
             + ".dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-        let verifier = TokenVerifier(secret: try Secret(Base64.decode(key, alphabet: .url)))
+        let verifier = TokenVerifier(secret: try Secret(#require(Base64.decode(key, alphabet: .url))))
         let claims = try verifier.verify(token.utf8)
         #expect(String(decoding: claims, as: UTF8.self).hasPrefix("{\"iss\":\"joe\",\r\n"))
     }

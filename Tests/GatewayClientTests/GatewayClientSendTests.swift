@@ -1,4 +1,5 @@
 import BalloonHTTP
+import BalloonJSON
 import BalloonTransport
 import BalloonWire
 import BusinessMessages

@@ -1,4 +1,5 @@
 import BalloonHTTP
+import BalloonJSON
 import BalloonWire
 import BusinessMessages
 import Simulator

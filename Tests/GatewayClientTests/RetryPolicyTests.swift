@@ -8,29 +8,29 @@ import Testing
     init() { policy.maximumAttempts = 100 }
 
     @Test func `the wait doubles up to its bound`() {
-        let waits = (1...8).map { policy.delay(afterAttempt: $0, retryAfter: nil, jitter: 1) }
+        let waits = (1...8).map { policy.delay(afterAttempt: $0, retryAfter: nil, random: 1) }
         #expect(waits == [250, 500, 1000, 2000, 4000, 8000, 8000, 8000].map { .milliseconds($0) })
-        #expect(policy.delay(afterAttempt: 99, retryAfter: nil, jitter: 1) == .seconds(8))
+        #expect(policy.delay(afterAttempt: 99, retryAfter: nil, random: 1) == .seconds(8))
     }
 
     @Test func `half of the wait is left to chance`() {
-        #expect(policy.delay(afterAttempt: 3, retryAfter: nil, jitter: 0) == .milliseconds(500))
-        #expect(policy.delay(afterAttempt: 3, retryAfter: nil, jitter: 0.5) == .milliseconds(750))
+        #expect(policy.delay(afterAttempt: 3, retryAfter: nil, random: 0) == .milliseconds(500))
+        #expect(policy.delay(afterAttempt: 3, retryAfter: nil, random: 0.5) == .milliseconds(750))
     }
 
     @Test func `no wait follows the last attempt`() {
         policyWithTwoAttempts { policy in
-            #expect(policy.delay(afterAttempt: 1, retryAfter: nil, jitter: 0) != nil)
-            #expect(policy.delay(afterAttempt: 2, retryAfter: nil, jitter: 0) == nil)
-            #expect(policy.delay(afterAttempt: 2, retryAfter: .seconds(1), jitter: 0) == nil)
+            #expect(policy.delay(afterAttempt: 1, retryAfter: nil, random: 0) != nil)
+            #expect(policy.delay(afterAttempt: 2, retryAfter: nil, random: 0) == nil)
+            #expect(policy.delay(afterAttempt: 2, retryAfter: .seconds(1), random: 0) == nil)
         }
     }
 
     @Test func `Retry-After counts when it is longer, and ends the attempts when it is too long`() {
-        #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(9), jitter: 1) == .seconds(9))
-        #expect(policy.delay(afterAttempt: 1, retryAfter: .zero, jitter: 1) == .milliseconds(250))
-        #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(30), jitter: 1) == .seconds(30))
-        #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(31), jitter: 1) == nil)
+        #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(9), random: 1) == .seconds(9))
+        #expect(policy.delay(afterAttempt: 1, retryAfter: .zero, random: 1) == .milliseconds(250))
+        #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(30), random: 1) == .seconds(30))
+        #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(31), random: 1) == nil)
     }
 
     @Test(arguments: [

@@ -182,7 +182,7 @@ extension ChildTimings {
         timings.handshake = .seconds(60)
         timings.signOfLife = .seconds(60)
         timings.grace = .seconds(60)
-        timings.restarts.firstPause = .milliseconds(20)
+        timings.restarts.backoff = Backoff([.milliseconds(20)])
         return timings
     }
 

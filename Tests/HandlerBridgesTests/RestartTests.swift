@@ -89,7 +89,7 @@ struct RestartTests {
     @Test func `an operator's restart waits for no pause`() async throws {
         let (log, directory) = (LogCollector(), TemporaryDirectory())
         var timings = ChildTimings.quick
-        timings.restarts.firstPause = .seconds(300)
+        timings.restarts.backoff = Backoff([.seconds(300)])
         let program = Fixture.directory + "/handlers/faulty.py"
         let (handler, host) = try child(#"["\#(program)", "good"]"#, timings, directory, log)
         await handler.provision(host)
@@ -112,7 +112,7 @@ struct RestartTests {
     @Test func `a program that is not there is named, and so is how its rest ends`() async throws {
         let log = LogCollector()
         var timings = ChildTimings()
-        timings.restarts.firstPause = .zero
+        timings.restarts.backoff = Backoff([.zero])
         let (handler, host) = try child(#"["./nowhere"]"#, timings, TemporaryDirectory(), log)
         await handler.provision(host)
         await log.first { $0.contains("does not stay up") && $0.contains("balloon handlers restart b") }
@@ -140,7 +140,7 @@ struct RestartTests {
 
     @Test func `a thousand restarts leave no descriptor, no zombie and no grandchild behind`() async throws {
         var timings = ChildTimings()
-        timings.restarts.firstPause = .zero
+        timings.restarts.backoff = Backoff([.zero])
         timings.restarts.maximumEnds = .max
         // Each leaves one behind that holds the pipes.
         let binding = try JSONDocument(Array(#"{"exec": ["sh", "-c", "sleep 1000 & exit 0"]}"#.utf8)).root

@@ -6,27 +6,6 @@ import Testing
 @testable import MessageStore
 
 struct ConversationStorePartsTests {
-    @Test func `a queue gives back what it got, in order, however it is used`() {
-        var queue = FIFO<Int>()
-        var model: [Int] = []
-        var generator = SystemRandomNumberGenerator()
-        for number in 0..<20_000 {
-            // It grows, then it shrinks to nothing.
-            if UInt8.random(in: 0..<10, using: &generator) < (number < 10_000 ? 6 : 3) {
-                queue.append(number)
-                model.append(number)
-            } else {
-                #expect(queue.popFirst() == (model.isEmpty ? nil : model.removeFirst()))
-            }
-            #expect(queue.count == model.count)
-            #expect(queue.first == model.first)
-            #expect(queue.isEmpty == model.isEmpty)
-        }
-        let middle = model.count > 2 ? model[1] : -1
-        #expect(queue.remove { $0 == middle } == (middle < 0 ? nil : middle))
-        #expect(queue.remove { $0 == -2 } == nil)
-    }
-
     @Test(
         arguments: [
             (1, "000000000001.jsonl"), (999_999_999_999, "999999999999.jsonl"),

@@ -27,8 +27,7 @@ extension JSONWriter {
 
     /// Writes a member whose value is bytes in Base64.
     mutating func base64(_ name: String, _ bytes: [UInt8]) {
-        key(name)
-        raw([UInt8(ascii: "\"")] + Base64.encode(bytes) + [UInt8(ascii: "\"")])
+        field(name, Base64.encode(bytes))
     }
 
     /// Writes a member whose value is a bubble, if there is one.

@@ -28,7 +28,7 @@ extension JSONValue {
     /// The bytes that a string holds in Base64.
     var base64Bytes: [UInt8]? {
         if let plain = stringBytes { return Base64.decode(plain) }
-        return string.flatMap { Base64.decode($0.utf8) }
+        return string.flatMap { Base64.decode($0) }
     }
 }
 

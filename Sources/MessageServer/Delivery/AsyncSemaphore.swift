@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import Synchronization
 
 /// A bounded number of permits, given to whoever waits longest.
@@ -8,13 +9,13 @@ final class AsyncSemaphore: Sendable {
         var free: Int
         var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
         /// Tickets in the order of asking; those of cancelled tasks are skipped.
-        var order: [Int] = []
+        var order = Deque<Int>()
         var nextTicket = 0
         var isClosed = false
 
         mutating func nextWaiting() -> CheckedContinuation<Bool, Never>? {
-            while !order.isEmpty {
-                if let next = waiting.removeValue(forKey: order.removeFirst()) { return next }
+            while let ticket = order.popFirst() {
+                if let next = waiting.removeValue(forKey: ticket) { return next }
             }
             return nil
         }
@@ -46,7 +47,7 @@ final class AsyncSemaphore: Sendable {
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
-            defer { (state.waiting, state.order) = ([:], []) }
+            defer { (state.waiting, state.order) = ([:], Deque()) }
             return state.waiting.values
         }
         for waiter in waiting { waiter.resume(returning: false) }

@@ -276,13 +276,6 @@ struct DeliveryPipeline: Sendable {
         return decided
     }
 
-    func nextDelay(
-        _ delivery: Delivery, asked: Duration? = nil, atLeast: Duration? = nil
-    ) -> Duration? {
-        retrySchedule.delay(
-            after: delivery.attempt, asked: asked, atLeast: atLeast, random: .random(in: 0...1))
-    }
-
     func finish(
         _ delivery: Delivery, _ result: DeliveryResult, _ stages: inout DeliveryStages
     ) async throws {
@@ -303,7 +296,7 @@ struct DeliveryPipeline: Sendable {
     private func tryAgain(
         _ delivery: Delivery, _ reason: String, asked: Duration?, _ stages: inout DeliveryStages
     ) async throws {
-        guard let delay = nextDelay(delivery, asked: asked) else {
+        guard let delay = retrySchedule.delay(after: delivery.attempt, asked: asked) else {
             return try await finish(delivery, .failed(reason: reason), &stages)
         }
         postpone(delivery, delay, reason, &stages)

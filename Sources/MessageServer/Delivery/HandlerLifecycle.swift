@@ -20,7 +20,7 @@ final class HandlerLifecycle: Sendable {
 
     /// How long a handler may take to leave nothing behind; more than a child process is given before it is killed.
     static let maximumShutdown = Duration.seconds(15)
-    private static let maximumPause = Duration.seconds(30)
+    private static let provisionBackoff = Backoff(from: .seconds(1), to: .seconds(30))
 
     init(_ handler: any Handler, host: HandlerHost) {
         self.handler = handler
@@ -101,7 +101,7 @@ final class HandlerLifecycle: Sendable {
     }
 
     private func provision(_ handler: any LifecycleHandler) async {
-        var pause = Duration.seconds(1)
+        var backoff = Self.provisionBackoff
         while !Task.isCancelled {
             do {
                 try await handler.provision(host)
@@ -114,8 +114,7 @@ final class HandlerLifecycle: Sendable {
                     "handler cannot be provisioned; its events wait", metadata: ["error": "\(reason)"])
             }
             // Cut short by the shutdown.
-            _ = try? await Task.sleep(for: pause)
-            pause = min(pause * 2, Self.maximumPause)
+            _ = try? await Task.sleep(for: backoff.fail())
         }
     }
 }

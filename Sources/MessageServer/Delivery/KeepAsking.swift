@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import GatewayClient
 
 /// Asks the gateway again and again while that may help, with pauses that grow, until `end`.
@@ -7,7 +8,7 @@ import GatewayClient
 func keepAsking<Value: Sendable>(
     until end: ContinuousClock.Instant, _ call: (Duration) async throws(GatewayError) -> Value
 ) async throws(GatewayError) -> Value {
-    var pause = Duration.milliseconds(250)
+    var backoff = Backoff(from: .milliseconds(250), to: .seconds(5))
     var mismatches = 0
     while true {
         do throws(GatewayError) {
@@ -15,12 +16,11 @@ func keepAsking<Value: Sendable>(
         } catch {
             // Damage on the way passes; a length that the sender made up does not.
             if case .lengthMismatch = error { mismatches += 1 }
-            let wait = max(pause, error.retryAfter ?? .zero)
+            let wait = max(backoff.fail(), error.retryAfter ?? .zero)
             guard error.isRetryable, error != .cancelled, mismatches < 2, .now + wait < end else {
                 throw error
             }
             do { try await Task.sleep(for: wait) } catch { throw .cancelled }
-            pause = min(pause * 2, .seconds(5))
         }
     }
 }

@@ -92,18 +92,20 @@ final class Counter: Sendable {
     func increment() -> Int { value.add(1, ordering: .relaxed).newValue }
 }
 
+/// The waits of a task whose write has failed: a full disk has space again some day.
+let diskBackoff = Backoff(from: .milliseconds(100), to: .seconds(10))
+
 /// Does `work` until the store takes it: a disk that is full has space again some day.
 ///
 /// Throws what cannot succeed later, and what the store refused last when it stops or the task is cancelled: after a restart
 /// it goes on from the journal.
 func keepTrying(_ store: Store, _ work: @Sendable () async throws -> Void) async throws {
-    var pause = Duration.milliseconds(100)
+    var backoff = diskBackoff
     while true {
         do {
             return try await work()
         } catch let error as StoreError where error.isTransient {
-            guard await store.pause(for: pause) else { throw error }
-            pause = min(pause * 2, .seconds(10))
+            guard await store.pause(for: backoff.fail()) else { throw error }
         }
     }
 }

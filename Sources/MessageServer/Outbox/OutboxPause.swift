@@ -11,8 +11,6 @@ struct OutboxPause: Sendable, Equatable {
         case outage(reason: String)
     }
 
-    static let initialDelay = Duration.seconds(1)
-    static let maximumDelay = Duration.seconds(60)
     /// How often a pause is reported.
     static let reportInterval = Duration.seconds(60)
 
@@ -22,20 +20,19 @@ struct OutboxPause: Sendable, Equatable {
     private(set) var probeAt: Timestamp
     /// Whether a reply is being tried.
     var isProbing = false
-    private var delay = initialDelay
+    private var backoff = Backoff(from: .seconds(1), to: .seconds(60))
     private var reportedAt: Timestamp?
 
     init(_ cause: Cause, at now: Timestamp) {
         self.cause = cause
         since = now
-        probeAt = now.advanced(by: Self.initialDelay)
+        probeAt = now.advanced(by: backoff.fail())
     }
 
     /// Doubles the wait: a try has failed, or nothing was there to be tried.
     mutating func backOff(at now: Timestamp, atLeast: Duration? = nil) {
         isProbing = false
-        delay = min(delay * 2, Self.maximumDelay)
-        probeAt = now.advanced(by: max(delay, min(atLeast ?? .zero, Self.maximumDelay)))
+        probeAt = now.advanced(by: backoff.fail(atLeast: atLeast))
     }
 
     /// Tries another reply at once: the last one was not sent for reasons of its own.

@@ -25,7 +25,10 @@ final class ReplySender: Sendable {
     private let logger: Logger
     /// How long after its decision a reply expires.
     private let lifetime: Duration
-    private let schedule: SendSchedule
+    /// The waits before an entry is tried again; half of each is left to chance.
+    private let backoff: Backoff
+    /// The longest wait that `Retry-After` is granted.
+    private let maximumRetryAfter: Duration
     /// Whether the handler of a business wants to be told of replies that fail.
     private let reportsFailures: @Sendable (BusinessID) -> Bool
     /// Reads conversations and files, and waits for the disk.
@@ -48,7 +51,9 @@ final class ReplySender: Sendable {
 
     init(
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles, observer: any StageObserver,
-        logger: Logger, lifetime: Duration = .seconds(72 * 3600), schedule: SendSchedule = SendSchedule(),
+        logger: Logger, lifetime: Duration = .seconds(72 * 3600),
+        backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
+        maximumRetryAfter: Duration = .seconds(3600),
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool = { _ in false }
     ) {
         self.store = store
@@ -57,7 +62,8 @@ final class ReplySender: Sendable {
         self.observer = observer
         self.logger = logger
         self.lifetime = lifetime
-        self.schedule = schedule
+        self.backoff = backoff
+        self.maximumRetryAfter = maximumRetryAfter
         self.reportsFailures = reportsFailures
     }
 
@@ -213,8 +219,8 @@ final class ReplySender: Sendable {
     private func postpone(
         _ entry: OutboxEntry, atLeast: Duration?, _ reason: String, _ stages: DeliveryStages
     ) {
-        let delay = schedule.delay(
-            afterAttempts: entry.attempts + 1, atLeast: atLeast, random: .random(in: 0...1))
+        let delay = backoff.delay(
+            after: entry.attempts + 1, atLeast: atLeast, limit: maximumRetryAfter)
         stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
         store.postpone(entry, until: .now().advanced(by: delay))
     }
@@ -341,7 +347,7 @@ extension Store {
     fileprivate func settleUntilDone(
         _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool
     ) async -> Bool {
-        var pause = Duration.milliseconds(100)
+        var backoff = diskBackoff
         var failures = 0
         while true {
             do {
@@ -351,8 +357,7 @@ extension Store {
                 guard let error = error as? StoreError, error.disposition != .stop else { return false }
                 // A full disk is waited for, however long that takes.
                 if error.disposition != .retryLater { failures += 1 }
-                guard await self.pause(for: pause) else { return false }
-                pause = min(pause * 2, .seconds(10))
+                guard await pause(for: backoff.fail()) else { return false }
             }
         }
     }

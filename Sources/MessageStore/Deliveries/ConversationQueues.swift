@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 
 /// The unfinished messages of some conversations: one list for each conversation, first in, first out.
@@ -24,13 +25,13 @@ struct ConversationQueues: Sendable {
     private var conversations: [ConversationKey: Conversation] = [:]
 
     fileprivate struct Conversation {
-        var pending = FIFO<PendingDelivery>()
+        var pending = Deque<PendingDelivery>()
         /// How many of `pending`, from the first on, are recorded.
         var recordedCount = 0
         /// Deliveries outside the order, waiting for their time.
         var parked: [PendingDelivery] = []
         /// Deliveries outside the order whose time came while another one was leased.
-        var due = FIFO<PendingDelivery>()
+        var due = Deque<PendingDelivery>()
         var head = Head.idle
         var recording = Recording.idle
         /// Whether the next one in the order comes after one that was parked.
@@ -88,8 +89,7 @@ struct ConversationQueues: Sendable {
     /// All messages that are recorded and not finished.
     var recorded: [Lease] {
         conversations.flatMap { key, conversation in
-            (conversation.pending.indices.map { conversation.pending[$0] } + conversation.parked
-                + conversation.due.indices.map { conversation.due[$0] })
+            (Array(conversation.pending) + conversation.parked + conversation.due)
                 .filter { $0.recording.kind != nil }.map { Lease(conversation: key, pending: $0) }
         }
     }
@@ -99,7 +99,7 @@ struct ConversationQueues: Sendable {
         _ record: UInt64, of key: ConversationKey, _ change: (inout PendingDelivery) -> Void
     ) -> Bool {
         guard leased(record, of: key) != nil else { return false }
-        withConversation(key) { change(&$0.pending[$0.pending.indices.lowerBound]) }
+        withConversation(key) { change(&$0.pending[0]) }
         return true
     }
 
@@ -160,7 +160,7 @@ struct ConversationQueues: Sendable {
     /// Whether an unfinished message closes the conversation, and none behind it opens it again; nil when none says either.
     func closes(_ key: ConversationKey) -> Bool? {
         guard let pending = conversations[key]?.pending else { return nil }
-        let last = pending.indices.last { pending[$0].act != .neither }
+        let last = pending.lastIndex { $0.act != .neither }
         return last.map { pending[$0].act == .closes }
     }
 
@@ -259,14 +259,14 @@ extension ConversationQueues.Conversation {
     fileprivate var isEmpty: Bool { pending.isEmpty && parked.isEmpty && due.isEmpty }
 
     fileprivate var firstUnrecorded: Int? {
-        recordedCount < pending.count ? pending.indices.lowerBound + recordedCount : nil
+        recordedCount < pending.count ? recordedCount : nil
     }
 
     /// The place of a message among those in the order, which are sorted by record but for those that came with another
     /// message's end: a replay, or a reply that failed.
     fileprivate func index(of record: UInt64) -> Int? {
-        var low = pending.indices.lowerBound
-        var high = pending.indices.upperBound
+        var low = 0
+        var high = pending.count
         // A parked delivery that was put in front is the only one that may be out of place.
         if low < high, pending[low].record == record { return low }
         if low < high, recordedCount > 0 { low += 1 }
@@ -274,8 +274,8 @@ extension ConversationQueues.Conversation {
             let middle = low + (high - low) / 2
             if pending[middle].record < record { low = middle + 1 } else { high = middle }
         }
-        if low < pending.indices.upperBound, pending[low].record == record { return low }
-        return pending.indices.first { pending[$0].record == record }
+        if low < pending.count, pending[low].record == record { return low }
+        return pending.firstIndex { $0.record == record }
     }
 
     fileprivate mutating func add(_ delivery: PendingDelivery) {
@@ -314,17 +314,17 @@ extension ConversationQueues.Conversation {
 
     fileprivate func delivery(_ record: UInt64) -> PendingDelivery? {
         parked.first { $0.record == record }
-            ?? pending.indices.first { pending[$0].record == record }.map { pending[$0] }
-            ?? due.indices.first { due[$0].record == record }.map { due[$0] }
+            ?? pending.first { $0.record == record }
+            ?? due.first { $0.record == record }
     }
 
     /// A place that the lane keeps for it is harmless: leasing asks whether the conversation is ready.
     fileprivate mutating func remove(_ record: UInt64) {
         parked.removeAll { $0.record == record }
         _ = due.remove { $0.record == record }
-        guard let index = pending.indices.first(where: { pending[$0].record == record }) else { return }
-        if index == pending.indices.lowerBound { head = .idle }
-        if index - pending.indices.lowerBound < recordedCount {
+        guard let index = pending.firstIndex(where: { $0.record == record }) else { return }
+        if index == 0 { head = .idle }
+        if index < recordedCount {
             recordedCount -= 1
         } else if recording == .scheduled || recording == .postponed {
             recording = .idle
@@ -377,7 +377,7 @@ extension ConversationQueues.Conversation {
     fileprivate mutating func lease(_ key: ConversationKey) -> Lease? {
         guard head == .ready, !pending.isEmpty else { return nil }
         head = .leased
-        let first = pending.indices.lowerBound
+        let first = 0
         pending[first].attempt += 1
         if hasGap, !pending[first].isParked {
             pending[first].isAfterGap = true

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 
 /// The conversations of each business that have a delivery ready, and the tasks that wait for one.
@@ -21,7 +22,7 @@ struct DeliveryLanes: Sendable {
         var backlog = 0
         /// When the last one was, in nanoseconds of a clock that never jumps.
         var finishedAt: UInt64 = 0
-        var ready = FIFO<ConversationKey>()
+        var ready = Deque<ConversationKey>()
         /// The latest waiter is resumed first: its thread and memory are still in use.
         var waiters: [LeaseWaiter] = []
     }
@@ -32,10 +33,10 @@ struct DeliveryLanes: Sendable {
     private(set) var holds: Holds = []
     /// How many suspects have not run yet, and those that can.
     private var suspectCount = 0
-    private var readySuspects = FIFO<ConversationKey>()
+    private var readySuspects = Deque<ConversationKey>()
     private var isSuspectLeased = false
     /// The businesses in the order in which they are probed.
-    private var probed = FIFO<BusinessID>()
+    private var probed = Deque<BusinessID>()
 
     /// Counts deliveries of a business that were added, parked or finished.
     mutating func changeBacklog(of business: BusinessID, by count: Int) {

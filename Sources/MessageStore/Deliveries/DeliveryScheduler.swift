@@ -23,7 +23,7 @@ final class DeliveryScheduler: Sendable {
     private final class Partition: Sendable {
         struct State {
             var queues = ConversationQueues()
-            var recordable = FIFO<ConversationKey>()
+            var recordable = Deque<ConversationKey>()
             var isRecording = false
         }
 
@@ -46,10 +46,10 @@ final class DeliveryScheduler: Sendable {
     private let lastWaiter = Atomic<UInt64>(0)
     private let timers = DispatchQueue(label: "balloon.deliveries")
 
-    private let releasePause: Duration
+    private let releaseBackoff: Backoff
 
-    init(_ conversations: ConversationPartitions, releasePause: Duration) {
-        self.releasePause = releasePause
+    init(_ conversations: ConversationPartitions, releaseBackoff: Backoff) {
+        self.releaseBackoff = releaseBackoff
         partitions = conversations.all.map { Partition($0.executor) }
         place = { conversations.place(of: $0) }
     }
@@ -181,7 +181,7 @@ final class DeliveryScheduler: Sendable {
 
     private func postponeRecording(of key: ConversationKey) {
         let times = withQueues(of: key) { $0.postponeRecording(of: key) }
-        timers.asyncAfter(deadline: .now() + pause(afterReleases: times).dispatchInterval) { [weak self] in
+        timers.asyncAfter(deadline: .now() + releaseBackoff.delay(after: Int(times) + 1).dispatchInterval) { [weak self] in
             self?.change(key) { $0.resumeRecording(of: key) }
         }
     }
@@ -293,7 +293,7 @@ final class DeliveryScheduler: Sendable {
             $0.attempt -= 1
             $0.releases = $0.releases == .max ? .max : $0.releases + 1
         }
-        let delay = pause(afterReleases: delivery.releases)
+        let delay = releaseBackoff.delay(after: Int(delivery.releases) + 1)
         let isReleased =
             delivery.isParked ? park(record, of: key, after: delay) : postpone(record, of: key, after: delay)
         return isReleased ? delay : nil
@@ -304,15 +304,11 @@ final class DeliveryScheduler: Sendable {
         var pending = lease.pending
         pending.releases = min(pending.releases, .max - 1) + 1
         let again = Lease(conversation: lease.conversation, pending: pending)
-        timers.asyncAfter(deadline: .now() + pause(afterReleases: lease.pending.releases).dispatchInterval) {
+        timers.asyncAfter(deadline: .now() + releaseBackoff.delay(after: Int(lease.pending.releases) + 1).dispatchInterval) {
             [weak self] in
             guard let self else { return }
             self.resume(self.references.withLock { $0.add(again) })
         }
-    }
-
-    private func pause(afterReleases times: UInt8) -> Duration {
-        min(releasePause * (1 << Int(min(times, 5))), releasePause * 30)
     }
 
     /// Releases a lease for a while and lets the others of its conversation be leased; false when it is not leased.

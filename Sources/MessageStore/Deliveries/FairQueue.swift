@@ -1,3 +1,4 @@
+import BalloonPOSIX
 package import BusinessMessages
 
 /// Work of several businesses that share a bounded number of slots: who is next, and who must wait.
@@ -11,7 +12,7 @@ package import BusinessMessages
 package struct FairQueue<Element: Sendable>: Sendable {
     private struct Business {
         var held = 0
-        var waiting = FIFO<(number: UInt64, element: Element)>()
+        var waiting = Deque<(number: UInt64, element: Element)>()
     }
 
     private var businesses: [BusinessID: Business] = [:]

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 
 /// The payload references that wait to be fetched, outside the order of conversations and fair between businesses.
@@ -5,7 +6,7 @@ struct ReferenceLane: Sendable {
     typealias Handover = (waiter: LeaseWaiter, lease: Lease?)
 
     private var queue: FairQueue<Lease>
-    private var waiters = FIFO<LeaseWaiter>()
+    private var waiters = Deque<LeaseWaiter>()
     private var isClosed = false
 
     init(slots: Int, share: Int) { queue = FairQueue(slots: slots, share: share) }

@@ -17,7 +17,7 @@ final class Checkpointer: Sendable {
         /// Why not, until there are checkpoints again.
         var failure: String?
         /// When that is tried next, and how long after that once more.
-        var recovery: (at: ContinuousClock.Instant, pause: Duration)
+        var recovery: (at: ContinuousClock.Instant, backoff: Backoff)
         /// When it was last said that a line could not be written.
         var alarm: ContinuousClock.Instant?
         /// The last checkpoint that was begun.
@@ -25,13 +25,13 @@ final class Checkpointer: Sendable {
     }
 
     private static let alarmInterval = Duration.seconds(60)
-    /// The longest time between two tries to write conversations anew.
-    private static let maximumPause = Duration.seconds(600)
     private let state: Mutex<State>
     private let timers = DispatchQueue(label: "balloon.checkpoints")
     /// Whether a round is going to begin.
     private let isArmed = Atomic(false)
     private let interval: Duration
+    /// The times between two tries to write conversations anew.
+    private let backoff: Backoff
     private let syncInterval: Duration
     private let conversations: ConversationPartitions
     private let syncer: ConversationSyncer
@@ -48,7 +48,8 @@ final class Checkpointer: Sendable {
         self.unwrittenLines = unwrittenLines
         interval = configuration.checkpointInterval
         syncInterval = configuration.conversationSyncInterval
-        state = Mutex(State(recovery: (.now, interval)))
+        backoff = Backoff(from: configuration.checkpointInterval, to: .seconds(600))
+        state = Mutex(State(recovery: (.now, backoff)))
         self.recovery = recovery
         self.conversations = conversations
         self.syncer = syncer
@@ -114,8 +115,7 @@ final class Checkpointer: Sendable {
         do {
             if isDue {
                 state.withLock { state in
-                    state.recovery.at = .now + state.recovery.pause
-                    state.recovery.pause = min(state.recovery.pause * 2, Self.maximumPause)
+                    state.recovery.at = .now + state.recovery.backoff.fail()
                 }
                 // From here on: what fails meanwhile may be too late for this one.
                 state.withLock { $0.isTrusted = true }
@@ -179,7 +179,7 @@ final class Checkpointer: Sendable {
             try journal.append(
                 JournalBody.checkpoint(through: through, at: .now()), for: .nobody,
                 effect: .checkpoint(through: through))
-            state.withLock { $0.recovery = (.now, interval) }
+            state.withLock { $0.recovery = (.now, backoff) }
         } catch StoreError.closed {
             return
         } catch {

@@ -49,7 +49,7 @@ struct OutboxQueue: Sendable {
         var inFlight = 0
         var isInTurn = false
         /// A conversation that is not ready any more is skipped when its turn comes.
-        var ready = FIFO<ConversationKey>()
+        var ready = Deque<ConversationKey>()
     }
 
     /// A moment at which an entry must be looked at; one that changed since is skipped.
@@ -65,7 +65,7 @@ struct OutboxQueue: Sendable {
     private var nodes: [ReplyID: Node] = [:]
     private var lines: [ConversationKey: Line] = [:]
     private var businesses: [BusinessID: Business] = [:]
-    private var turns = FIFO<BusinessID>()
+    private var turns = Deque<BusinessID>()
     private var dues = MinimumHeap<Alarm>()
     private var decisions = MinimumHeap<Alarm>()
     /// The conversations whose replies do not leave.
@@ -358,10 +358,11 @@ struct OutboxQueue: Sendable {
         if business.count == 0, !business.isInTurn {
             businesses[id] = nil
         } else if business.ready.count > 2 * business.count + 64 {
-            var ready = FIFO<ConversationKey>()
+            var ready = Deque<ConversationKey>()
             var known: Set<ConversationKey> = []
-            for key in business.ready.indices.map({ business.ready[$0] })
-            where lines[key]?.phase == .ready && known.insert(key).inserted { ready.append(key) }
+            for key in business.ready where lines[key]?.phase == .ready && known.insert(key).inserted {
+                ready.append(key)
+            }
             businesses[id]?.ready = ready
         }
     }

@@ -109,7 +109,7 @@ import Testing
     @Test func `what can neither be read nor recorded ends as a dead letter`() async throws {
         let disk = FullDisk(code: EACCES)
         var test = try await PipelineUnderTest(RecordingHandler(), disk: disk)
-        test.pipeline.retrySchedule.delays = Array(repeating: .milliseconds(1), count: 4)
+        test.pipeline.retrySchedule.backoff.delays = Array(repeating: .milliseconds(1), count: 4)
         disk.full.withLock { $0 = .conversations }
         let deep = String(repeating: "[", count: 300) + String(repeating: "]", count: 300)
         let unreadable = ReceivedMessage(
@@ -201,7 +201,7 @@ import Testing
     @Test func `a state that cannot be kept asks nobody twice, and ends as a dead letter`() async throws {
         let handler = RememberingHandler()
         var test = try await PipelineUnderTest(handler)
-        test.pipeline.retrySchedule.delays = Array(repeating: .milliseconds(1), count: 4)
+        test.pipeline.retrySchedule.backoff.delays = Array(repeating: .milliseconds(1), count: 4)
         // A file where the folder would be.
         try AtomicFile.write([], to: test.directory.file("data/states"))
         await test.append("hello", from: "c")

@@ -14,7 +14,7 @@ import Testing
     @Test func `a poisonous event stops nobody else, is parked, and ends as a dead letter`() async throws {
         let handler = PoisonedHandler()
         var retries = RetrySchedule()
-        retries.delays = Array(repeating: .milliseconds(20), count: 6)
+        retries.backoff.delays = Array(repeating: .milliseconds(20), count: 6)
         retries.askedDelays = .zero ... .seconds(1)
         let server = try await ServerUnderTest(handler, retries: retries)
         let victim = server.customer("urn:mbid:victim")

@@ -26,13 +26,6 @@ import Testing
         #expect(schedule.delay(after: 2, random: 1) == .seconds(6))
     }
 
-    @Test func `the gateway lengthens a pause and never shortens one`() {
-        #expect(schedule.delay(after: 1, atLeast: .seconds(40), random: 0.5) == .seconds(40))
-        #expect(schedule.delay(after: 4, atLeast: .seconds(40), random: 0.5) == .seconds(120))
-        #expect(schedule.delay(after: 1, atLeast: .seconds(99_999), random: 0.5) == .seconds(3600))
-        #expect(schedule.delay(after: 7, atLeast: .seconds(40), random: 0.5) == nil)
-    }
-
     @Test func `a handler lengthens a pause within bounds, and adds no attempt`() {
         #expect(schedule.delay(after: 1, asked: .seconds(7), random: 0.5) == .seconds(7))
         #expect(schedule.delay(after: 1, asked: .seconds(9999), random: 0.5) == .seconds(300))
@@ -45,13 +38,13 @@ import Testing
         _ asked: Duration, _ random: Double
     ) {
         let pauses = (1...6).compactMap { schedule.delay(after: $0, asked: asked, random: random) }
-        #expect(zip(pauses, schedule.delays).allSatisfy { $0 >= $1 && $0 <= $1 * 1.2 })
+        #expect(zip(pauses, schedule.backoff.delays).allSatisfy { $0 >= $1 && $0 <= $1 * 1.2 })
         #expect(pauses.count == 6)
     }
 
     @Test func `a schedule of short pauses gives a handler that asks for none a second`() {
         var quick = RetrySchedule()
-        quick.delays = [.milliseconds(1)]
+        quick.backoff.delays = [.milliseconds(1)]
         #expect(quick.delay(after: 1, asked: .zero, random: 1) == .seconds(1))
         #expect(quick.delay(after: 1, random: 0.5) == .milliseconds(1))
     }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonWire
 import Testing
 

@@ -30,7 +30,7 @@ struct PipelineUnderTest {
         var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
         storeConfiguration.disk = disk
         storeConfiguration.probeInterval = .milliseconds(20)
-        storeConfiguration.releasePause = .milliseconds(10)
+        storeConfiguration.releaseBackoff = Backoff(from: .milliseconds(10), to: .milliseconds(300))
         store = try Store.open(storeConfiguration, logger: log.logger)
         pipelines = try Pipelines(
             configuration, store: store, observer: stages.and(LogObserver(log.logger)), logger: log.logger,

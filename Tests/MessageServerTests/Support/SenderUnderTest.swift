@@ -37,15 +37,13 @@ struct SenderUnderTest {
                 downloadHosts: ["\(address)"]), logger: log.logger)
         store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: log.logger)
-        var schedule = SendSchedule()
-        schedule.initialDelay = .milliseconds(5)
-        schedule.maximumDelay = .milliseconds(20)
-        schedule.maximumRetryAfter = .milliseconds(20)
         sender = ReplySender(
             store: store, gateway: client,
             replyFiles: ReplyFiles(
                 gateway: client, files: AttachmentFiles(dataDirectory: directory.file("data"))),
-            observer: LogObserver(log.logger), logger: log.logger, lifetime: lifetime, schedule: schedule)
+            observer: LogObserver(log.logger), logger: log.logger, lifetime: lifetime,
+            backoff: Backoff(from: .milliseconds(5), to: .milliseconds(20), jitter: 0.5...1),
+            maximumRetryAfter: .milliseconds(20))
         running = isRunning ? Task { [sender] in await sender.run() } : nil
     }
 

@@ -19,7 +19,7 @@ struct ConversationRecoveryTests {
             $0.checkpointInterval = .seconds(3600)
             $0.deduplicationWindow = .zero
             $0.maximumSegmentAge = .zero
-            $0.releasePause = .milliseconds(1)
+            $0.releaseBackoff = Backoff(from: .milliseconds(1), to: .milliseconds(30))
         }
     }
 

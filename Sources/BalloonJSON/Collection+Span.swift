@@ -1,6 +1,6 @@
 extension Collection<UInt8> {
     /// Calls `body` with the elements: in place for arrays, their slices and native strings, else copied.
-    func withSpan<Result, Failure>(
+    @inlinable package func withSpan<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var outcome: Swift.Result<Result, Failure>?

@@ -1,33 +1,33 @@
-import BalloonWire
+import BalloonJSON
 import Testing
 
 @Suite struct Base64Tests {
     // RFC 4648 §10.
     @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-        ("foobar", "Zm9vYmFy"),
+        ("foobar", "Zm9vYmFy"), ("ÿþ÷¾", "w7/DvsO3wr4="),
     ])
-    func `the vectors of the RFC encode and decode`(plain: String, text: String) throws {
+    func `the vectors of the RFC encode and decode`(plain: String, text: String) {
         #expect(Base64.encode(plain.utf8) == text)
-        #expect(try Base64.decode(text) == Array(plain.utf8))
+        #expect(Base64.decode(text) == Array(plain.utf8))
         let unpadded = text.filter { $0 != "=" }
         #expect(Base64.encode(plain.utf8, alphabet: .url) == unpadded)
-        #expect(try Base64.decode(unpadded, alphabet: .url) == Array(plain.utf8))
+        #expect(Base64.decode(unpadded, alphabet: .url) == Array(plain.utf8))
     }
 
     @Test(arguments: [Base64.Alphabet.standard, .url])
-    func `every byte at every place survives`(alphabet: Base64.Alphabet) throws {
+    func `every byte at every place survives`(alphabet: Base64.Alphabet) {
         for length in 1...4 {
             for byte in UInt8.min...UInt8.max {
                 let bytes = [UInt8](repeating: byte, count: length)
                 #expect(
-                    try Base64.decode(Base64.encode(bytes, alphabet: alphabet), alphabet: alphabet)
+                    Base64.decode(Base64.encode(bytes, alphabet: alphabet), alphabet: alphabet)
                         == bytes)
             }
         }
     }
 
-    @Test func `the alphabets differ in two characters`() throws {
+    @Test func `the alphabets differ in two characters`() {
         let bytes: [UInt8] = [0xfb, 0xef, 0xff]
         #expect(Base64.encode(bytes) == "++//")
         #expect(Base64.encode(bytes, alphabet: .url) == "--__")
@@ -39,11 +39,11 @@ import Testing
         "Zm9=", "Zmé=", "Zm9v\0\0\0\0",
     ])
     func `what is not canonical is refused`(text: String) {
-        #expect(throws: WireError.base64Malformed) { try Base64.decode(text) }
+        #expect(Base64.decode(text) == nil)
     }
 
     @Test(arguments: ["Zg==", "Zm8=", "Z", "Zm9vZ", "Zm+v", "Zm/v", "Zh", "Zm9", "Zm 9v"])
     func `what is not canonical Base64url is refused`(text: String) {
-        #expect(throws: WireError.base64Malformed) { try Base64.decode(text, alphabet: .url) }
+        #expect(Base64.decode(text, alphabet: .url) == nil)
     }
 }

@@ -14,7 +14,8 @@ package enum Base64 {
         bytes.withSpan { encode($0, alphabet: alphabet) }
     }
 
-    static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet) -> String {
+    /// Encodes `bytes` as the variant over a collection does.
+    package static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet) -> String {
         let length = encodedLength(of: bytes.count, alphabet: alphabet)
         return unsafe String(unsafeUninitializedCapacity: length) { buffer in
             // Only the first `length` bytes are written, and all of them are.
@@ -24,51 +25,46 @@ package enum Base64 {
         }
     }
 
-    /// Decodes `text`, which must be canonical: no white space, no spare bits, padding as the alphabet rules.
-    ///
-    /// Throws `WireError.base64Malformed` for anything else.
-    package static func decode(
-        _ text: some Collection<UInt8>, alphabet: Alphabet = .standard
-    ) throws(WireError) -> [UInt8] {
-        try text.withSpan { text throws(WireError) in try decode(text, alphabet: alphabet) }
+    /// Decodes `text`; nil unless it is canonical: no white space, no spare bits, padding as the alphabet rules.
+    package static func decode(_ text: some Collection<UInt8>, alphabet: Alphabet = .standard) -> [UInt8]? {
+        text.withSpan { decode($0, alphabet: alphabet) }
     }
 
     /// Decodes `text` as the variant over bytes does.
-    package static func decode(_ text: String, alphabet: Alphabet = .standard) throws(WireError) -> [UInt8] {
-        try decode(text.utf8, alphabet: alphabet)
+    package static func decode(_ text: String, alphabet: Alphabet = .standard) -> [UInt8]? {
+        decode(text.utf8, alphabet: alphabet)
     }
 
-    static func decode(_ text: Span<UInt8>, alphabet: Alphabet) throws(WireError) -> [UInt8] {
+    /// Decodes `text` as the variant over a collection does.
+    package static func decode(_ text: Span<UInt8>, alphabet: Alphabet) -> [UInt8]? {
         var bytes: [UInt8] = []
-        try decode(text, alphabet: alphabet, into: &bytes)
-        return bytes
+        return decode(text, alphabet: alphabet, into: &bytes) ? bytes : nil
     }
 
-    /// Replaces `bytes`, whose storage is used again; they are empty when it throws.
-    static func decode(
+    /// Replaces `bytes`, whose storage is used again; false, and `bytes` are empty, when `text` is not canonical.
+    package static func decode(
         _ text: Span<UInt8>, alphabet: Alphabet, into bytes: inout [UInt8]
-    ) throws(WireError) {
+    ) -> Bool {
         bytes.removeAll(keepingCapacity: true)
-        let digits = text.extracting(first: try digitCount(of: text, alphabet: alphabet))
         // A digit alone carries six bits, which is no byte.
-        guard digits.count % 4 != 1 else { throw .base64Malformed }
-        bytes.append(contentsOf: repeatElement(0, count: digits.count * 3 / 4))
+        guard let count = digitCount(of: text, alphabet: alphabet), count % 4 != 1 else { return false }
+        bytes.append(contentsOf: repeatElement(0, count: count * 3 / 4))
         var output = bytes.mutableSpan
-        guard decode(digits, values: alphabet.values, into: &output) else {
-            bytes.removeAll(keepingCapacity: true)
-            throw .base64Malformed
-        }
+        let isCanonical = decode(text.extracting(first: count), values: alphabet.values, into: &output)
+        if !isCanonical { bytes.removeAll(keepingCapacity: true) }
+        return isCanonical
     }
 
-    static func encodedLength(of byteCount: Int, alphabet: Alphabet) -> Int {
+    private static func encodedLength(of byteCount: Int, alphabet: Alphabet) -> Int {
         switch alphabet {
         case .standard: (byteCount + 2) / 3 * 4
         case .url: (byteCount * 4 + 2) / 3
         }
     }
 
-    /// Writes `encodedLength(of: bytes.count, alphabet: alphabet)` characters to the front of `text`.
-    static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet, into text: inout MutableSpan<UInt8>) {
+    /// Writes the text of `bytes` to the front of `text`, which has room for it.
+    package static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet, into text: inout MutableSpan<UInt8>)
+    {
         let table = alphabet.characters
         // An InlineArray is copied for every element that is read of it; a span of it is not.
         let characters = table.span
@@ -93,10 +89,10 @@ package enum Base64 {
         text[written + 3] = padding
     }
 
-    /// The number of characters before the padding, which must be what the alphabet rules.
-    private static func digitCount(of text: Span<UInt8>, alphabet: Alphabet) throws(WireError) -> Int {
+    /// The number of characters before the padding; nil when that is not what the alphabet rules.
+    private static func digitCount(of text: Span<UInt8>, alphabet: Alphabet) -> Int? {
         guard alphabet == .standard else { return text.count }
-        guard text.count.isMultiple(of: 4) else { throw .base64Malformed }
+        guard text.count.isMultiple(of: 4) else { return nil }
         var count = text.count
         while count > 0, text.count - count < 2, text[count - 1] == padding { count -= 1 }
         return count

@@ -1,0 +1,51 @@
+/// Delays that grow with each failure in a row, so that whatever keeps failing is tried ever less often.
+///
+/// A value that knows no clock: it says how long to wait, and its owner waits. What stops after so many failures, or asks
+/// for more time, is its owner's rule too.
+package struct Backoff: Sendable, Equatable {
+    /// The delay after the first failure, the second, and so on; the last one repeats.
+    package var delays: [Duration]
+    /// The range of the random factor of each delay: what failed together is not tried again together.
+    package var jitter: ClosedRange<Double>
+    /// How many failures were counted since the last success.
+    package private(set) var failures = 0
+
+    /// Takes the delays in their order, at least one.
+    package init(_ delays: [Duration], jitter: ClosedRange<Double> = 1...1) {
+        precondition(!delays.isEmpty, "a back-off has a delay")
+        self.delays = delays
+        self.jitter = jitter
+    }
+
+    /// Doubles from `first` up to `longest`.
+    package init(from first: Duration, to longest: Duration, jitter: ClosedRange<Double> = 1...1) {
+        var delays = [min(first, longest)]
+        while let last = delays.last, last > .zero, last < longest { delays.append(min(last * 2, longest)) }
+        self.init(delays, jitter: jitter)
+    }
+
+    /// The longest delay, without its random factor.
+    package var longest: Duration { delays.max() ?? .zero }
+
+    /// The delay after so many failures (from 1), with `random` from 0 to 1.
+    ///
+    /// `atLeast` is what the other side has asked for: it lengthens a delay, up to `limit` or else the longest one, and never
+    /// shortens it.
+    package func delay(
+        after failures: Int, atLeast: Duration? = nil, limit: Duration? = nil,
+        random: Double = .random(in: 0...1)
+    ) -> Duration {
+        let regular = delays[min(max(failures, 1), delays.count) - 1]
+        let delay = regular * (jitter.lowerBound * (1 - random) + jitter.upperBound * random)
+        return max(delay, min(atLeast ?? .zero, limit ?? longest))
+    }
+
+    /// Counts a failure and returns the delay after it.
+    package mutating func fail(atLeast: Duration? = nil, random: Double = .random(in: 0...1)) -> Duration {
+        failures += 1
+        return delay(after: failures, atLeast: atLeast, random: random)
+    }
+
+    /// Forgets all failures: something succeeded.
+    package mutating func reset() { failures = 0 }
+}

@@ -1,0 +1,57 @@
+/// A queue whose elements leave in the order in which they came; one can be put back to the front.
+///
+/// An array and the position of its first element. What has left is cut off when it is more than half of the array, so
+/// that appending and removing take constant time on average; until then the array keeps it alive.
+package struct Deque<Element>: RandomAccessCollection, MutableCollection {
+    @usableFromInline var elements: [Element] = []
+    @usableFromInline var head = 0
+
+    /// An empty array with more room than this is freed, and one with fewer removed elements is not moved.
+    @usableFromInline static var keptCount: Int { 32 }
+
+    /// Creates an empty queue.
+    @inlinable package init() {}
+
+    /// The position of the first element.
+    @inlinable package var startIndex: Int { 0 }
+    /// The position behind the last element.
+    @inlinable package var endIndex: Int { elements.count - head }
+
+    /// The element at a position, counted from the first.
+    @inlinable package subscript(position: Int) -> Element {
+        _read { yield elements[head + position] }
+        _modify { yield &elements[head + position] }
+    }
+
+    /// Adds an element behind all others.
+    @inlinable package mutating func append(_ element: Element) { elements.append(element) }
+
+    /// Puts an element before all others; takes constant time when one has left.
+    @inlinable package mutating func prepend(_ element: Element) {
+        guard head > 0 else { return elements.insert(element, at: 0) }
+        head -= 1
+        elements[head] = element
+    }
+
+    /// Removes the first element and returns it; nil when there is none.
+    @inlinable package mutating func popFirst() -> Element? {
+        guard !isEmpty else { return nil }
+        let element = elements[head]
+        head += 1
+        if head == elements.count {
+            elements.removeAll(keepingCapacity: elements.count <= Self.keptCount)
+            head = 0
+        } else if head > Self.keptCount, head * 2 > elements.count {
+            elements.removeFirst(head)
+            head = 0
+        }
+        return element
+    }
+
+    /// Removes the first element that satisfies `condition` and returns it; nil when none does.
+    @inlinable package mutating func remove(where condition: (Element) -> Bool) -> Element? {
+        firstIndex(where: condition).map { elements.remove(at: head + $0) }
+    }
+}
+
+extension Deque: Sendable where Element: Sendable {}
