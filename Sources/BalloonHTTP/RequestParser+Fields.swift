@@ -21,11 +21,11 @@ extension RequestParser {
             HTTPField(
                 nameStart: UInt32(start - base), nameEnd: UInt32(nameEnd - base),
                 valueStart: UInt32(value.lowerBound - base), valueEnd: UInt32(value.upperBound - base)))
-        try note(bytes, start..<nameEnd, value)
+        try readField(bytes, start..<nameEnd, value)
     }
 
     /// Looks at the few fields that are the parser's own business; the name's length rules most others out at once.
-    private mutating func note(
+    private mutating func readField(
         _ bytes: [UInt8], _ name: Range<Int>, _ value: Range<Int>
     ) throws(HTTPRefusal) {
         switch name.count {
@@ -36,18 +36,18 @@ extension RequestParser {
             guard isName(bytes, value, "100-continue") else { throw .unknownExpectation }
             head.expectsContinue = true
         case 10 where isName(bytes, name, "connection"):
-            try noteConnection(bytes, value)
+            try readConnection(bytes, value)
         case 14 where isName(bytes, name, "content-length"):
             guard seen.contentLength == nil else { throw .badContentLength }
             seen.contentLength = try readLength(bytes, value)
         case 17 where isName(bytes, name, "transfer-encoding"):
-            try noteCoding(bytes, value)
+            try readCoding(bytes, value)
         default: break
         }
     }
 
     /// A list of tokens (RFC 9110 §7.6.1), of which two mean something here.
-    private mutating func noteConnection(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) {
+    private mutating func readConnection(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) {
         var cursor = value.lowerBound
         while cursor < value.upperBound {
             var stop = cursor
@@ -61,7 +61,7 @@ extension RequestParser {
     }
 
     /// Exactly `chunked`, once: any other spelling of it is one that some proxy reads otherwise (RFC 9112 §6.1).
-    private mutating func noteCoding(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) {
+    private mutating func readCoding(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) {
         guard case .none = seen.coding else { throw .badTransferEncoding }
         if isName(bytes, value, "chunked") {
             seen.coding = .chunked

@@ -49,7 +49,7 @@ extension Shard {
 
     /// Serves every request that is whole with these bytes.
     private func take(_ connection: Connection, _ bytes: [UInt8], _ count: Int) {
-        noteBody(connection, count)
+        countBody(connection, count)
         if connection.input.isEmpty {
             let used = process(connection, bytes, count)
             if used < count { connection.input = Array(bytes[used..<count]) }
@@ -60,7 +60,7 @@ extension Shard {
     }
 
     /// More of a collected body has come, which may take that much longer now.
-    private func noteBody(_ connection: Connection, _ count: Int) {
+    private func countBody(_ connection: Connection, _ count: Int) {
         switch connection.phase {
         case .collecting, .collectingChunks:
             connection.bodyBytes += count

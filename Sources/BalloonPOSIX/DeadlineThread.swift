@@ -24,11 +24,11 @@ extension Task where Failure == Never {
         let isDecided = OnceFlag()
         return await withCheckedContinuation { continuation in
             let deadline = DeadlineThread(after: time) {
-                if isDecided.take() { continuation.resume(returning: nil) }
+                if isDecided.claim() { continuation.resume(returning: nil) }
             }
             Task<Void, Never> {
                 let value = await self.value
-                guard isDecided.take() else { return }
+                guard isDecided.claim() else { return }
                 deadline.cancel()
                 continuation.resume(returning: value)
             }

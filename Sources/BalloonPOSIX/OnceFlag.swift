@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Answers true once, to whoever asks first.
+/// A flag that exactly one of several racing callers claims.
 package final class OnceFlag: Sendable {
-    private let isTaken = Atomic(false)
+    private let isClaimed = Atomic(false)
 
-    /// Makes a value that nobody has asked.
+    /// Makes a flag that is not claimed.
     package init() {}
 
-    /// Whether this is the first call.
-    package func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
+    /// Claims the flag; true for the first caller only.
+    package func claim() -> Bool { !isClaimed.exchange(true, ordering: .acquiringAndReleasing) }
 }

@@ -87,7 +87,7 @@ package final class SharedThreads: Sendable {
             if state.threadCount == 0 { return (state.addThread(), false) }
             guard !state.isLooking, state.maximumThreads > 1 else { return (nil, false) }
             state.isLooking = true
-            state.noteProgress()
+            state.recordProgress()
             return (nil, true)
         }
         if let thread { start(thread) }
@@ -103,7 +103,7 @@ package final class SharedThreads: Sendable {
         let (threads, looks) = state.withLock { state -> ([Int], Bool) in
             let missing = state.missingThreads(processors: Self.processors)
             let threads = (0..<missing).map { _ in state.addThread() }
-            state.noteProgress()
+            state.recordProgress()
             state.isLooking = !state.turns.isEmpty
             return (threads, state.isLooking)
         }
@@ -179,7 +179,7 @@ extension SharedThreads.State {
         if queues[place]?.endOne() ?? false { turns.append(place) }
     }
 
-    fileprivate mutating func noteProgress() {
+    fileprivate mutating func recordProgress() {
         begunBefore = begun
         due = begun + turns.count
     }

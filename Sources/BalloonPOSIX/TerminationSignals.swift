@@ -30,7 +30,7 @@ package final class TerminationSignals {
         let seen = OnceFlag()
         return numbers.map { number in
             SignalSource(number, on: queue) {
-                guard seen.take() else { ProcessEnd.exitAtOnce(128 + number) }
+                guard seen.claim() else { ProcessEnd.exitAtOnce(128 + number) }
                 // On a queue of its own: the second signal must find this one free.
                 ending.async { first(128 + number) }
             }

@@ -51,7 +51,7 @@ extension GatewayClient {
         }
         var options = options
         let isLarge = content.interactiveData.count > Self.referenceThresholdBytes
-        if isLarge || uploads.noteSeen(key) { options.wantsReference = true }
+        if isLarge || uploads.recordSeen(key) { options.wantsReference = true }
         let acceptance = try await post(.message, body, id, business, customer, options)
         if let reference = acceptance.reference { uploads.remember(reference.json, for: key) }
         return acceptance

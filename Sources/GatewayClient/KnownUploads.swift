@@ -83,14 +83,14 @@ package final class KnownUploads: Sendable {
 
     /// Remembers a JSON value for this content.
     package func remember(_ value: [UInt8], for key: Key, now: Int? = nil) {
-        note(key, value, at: now ?? SystemClock.secondsSince1970())
+        record(key, value, at: now ?? SystemClock.secondsSince1970())
     }
 
     /// Forgets what Apple does not know any more.
-    package func forget(_ key: Key) { note(key, nil, at: 0) }
+    package func forget(_ key: Key) { record(key, nil, at: 0) }
 
     /// Whether this content was asked about before, lately.
-    package func noteSeen(_ key: Key) -> Bool {
+    package func recordSeen(_ key: Key) -> Bool {
         state.withLock { state in
             if state.seen.count >= Self.maximumSeen { state.seen = [] }
             return !state.seen.insert(key).inserted
@@ -100,7 +100,7 @@ package final class KnownUploads: Sendable {
     /// Waits until everything that was remembered so far stands in the file.
     package func flush() { queue.sync {} }
 
-    private func note(_ key: Key, _ value: [UInt8]?, at: Int) {
+    private func record(_ key: Key, _ value: [UInt8]?, at: Int) {
         state.withLock { insert(key, value, at: at, into: &$0) }
         guard path != nil else { return }
         // Nobody waits for it, and nothing is lost with it but an upload.

@@ -37,7 +37,7 @@ package actor ChildSession {
     private let host: HandlerHost?
     /// Where its process is written down, if it is.
     private let orphan: OrphanProcessFile?
-    private var repliesUnderWay = 0
+    private var repliesInFlight = 0
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var nextID = 1
     private var isStopped = false
@@ -53,7 +53,7 @@ package actor ChildSession {
     private var unaskedRate = FloodGauge()
     private var isFlooding = false
     /// Nothing of a child that is killed for its noise counts any more.
-    private var isGivenUp = false
+    private var isCondemned = false
     private var isWatched = false
     private var exit: SpawnedProcess.Exit?
     private var exitWaiters: [CheckedContinuation<SpawnedProcess.Exit, Never>] = []
@@ -234,7 +234,7 @@ package actor ChildSession {
 
     private func take(_ bytes: [UInt8]) {
         heard += 1
-        for piece in splitter.take(bytes) where !isGivenUp {
+        for piece in splitter.take(bytes) where !isCondemned {
             switch piece {
             case .line(let line):
                 if !take(line: line), unaskedRate.add() { slowDown() }
@@ -275,11 +275,11 @@ package actor ChildSession {
         do throws(HandlerProtocolError) { call = try ReplyCall(params) } catch {
             return refuse(id, RPCFailure(code: RPCFailure.Code.invalidParameters, message: "\(error)"))
         }
-        guard let host, repliesUnderWay < Self.maximumReplies else {
+        guard let host, repliesInFlight < Self.maximumReplies else {
             return refuse(
                 id, RPCFailure(code: RPCFailure.Code.busy, message: "busy", retryAfter: .seconds(1)))
         }
-        repliesUnderWay += 1
+        repliesInFlight += 1
         // Ends with the journal's next sync.
         Task {
             let line: [UInt8]
@@ -290,7 +290,7 @@ package actor ChildSession {
                 line = RPCLine.failure(
                     id: id, RPCFailure((error as? HandlerHostError) ?? HandlerHostError.notStored))
             }
-            repliesUnderWay -= 1
+            repliesInFlight -= 1
             notify(line)
         }
     }
@@ -327,7 +327,7 @@ package actor ChildSession {
         }
         guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
         // Once: the rest of what was read says nothing new, and the process may be gone before the next line.
-        isGivenUp = true
+        isCondemned = true
         logger.warning("handler writes nothing but noise, it is killed")
         process?.signalGroup(TerminationSignal.final)
     }

@@ -61,13 +61,13 @@ final class ServiceHandler: EventHandler {
         do {
             response = try await transport.send(request)
         } catch {
-            note(isFailure: true, since: begun)
+            recordAnswer(isFailure: true, since: begun)
             // The transport's clock is a little coarser than ours, and often the first of the two.
             let isOver = ContinuousClock.now - begun >= request.timeout - .milliseconds(10)
             throw isOver ? BridgeError.overran : Self.failure(error as? TransportError)
         }
         // A redirect is most often a login page: nobody behind it took the event.
-        note(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
+        recordAnswer(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
         return try outcome(response, changing: context.state)
     }
 
@@ -79,7 +79,7 @@ final class ServiceHandler: EventHandler {
         }
     }
 
-    private func note(isFailure: Bool, since begun: ContinuousClock.Instant) {
+    private func recordAnswer(isFailure: Bool, since begun: ContinuousClock.Instant) {
         state.withLock { state in
             guard isFailure else { return state = State() }
             state.failures += 1

@@ -105,7 +105,9 @@ package final class RunningServer: Sendable {
                 group.addTask { await pipelines.resolver.run() }
                 group.addTask { await pipelines.sender.run() }
                 group.addTask { await removed.run() }
-                for await lane in registry.lanes { group.addTask { await pipelines.deliveries.run(lane) } }
+                for await worker in registry.workers {
+                    group.addTask { await pipelines.deliveries.run(worker) }
+                }
             }
         }
         work.withLock { $0 = task }
@@ -205,7 +207,7 @@ package final class RunningServer: Sendable {
     private func stop(_ times: StopTimes) async -> Bool {
         isDraining.set()
         // What the disk holds up goes on after a restart: nobody waits for it.
-        if store.isHeldUp { pipelines.sender.outcomes.giveUp() }
+        if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         await http.stop(within: times.grace)
         // Lanes end when the store leases no more; what they have leased may still be brought to an end.
         store.stopLeasing()

@@ -61,7 +61,7 @@ package final class Store: Sendable {
         let accounts = SegmentAccounts(recovered.ledger)
         journal = Journal(writer, configuration: configuration) { entries, result in
             accounts.settle(entries, result)
-            gate.note(result)
+            gate.record(result)
             intake.settle(entries, result)
         }
         self.conversations = conversations
@@ -102,7 +102,7 @@ package final class Store: Sendable {
         retention.arm()
         snapshotter.begin(result)
         // What was read of the journal and is not needed any more.
-        FreeMemory.giveBack()
+        FreeMemory.trim()
     }
 
     /// Opens the data directory, made if absent with mode 0700, and recovers what is in it.
@@ -199,7 +199,7 @@ package final class Store: Sendable {
                 var entries: [ConversationEntry] = []
                 for line in (lines[key] ?? []).flatMap(\.lines) { entries += try line.entries(from: reader) }
                 try partition.reconcile(key, with: entries, isSynced: !recovered.isUnsynced)
-                checkpointer.noteWrite()
+                checkpointer.recordWrite()
             } catch {
                 // The other conversations are served; this one is tried again before the next checkpoint.
                 if case .quarantinedConversation = error { return }

@@ -115,7 +115,7 @@ private final class Steps: Sendable {
     @Test func `only the first caller is the first`() async {
         let time = OnceFlag()
         let taken = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<100 { group.addTask { time.take() } }
+            for _ in 0..<100 { group.addTask { time.claim() } }
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(taken == 1)

@@ -156,11 +156,11 @@ struct FaultTests {
         #expect(try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
         let given = await server.stages.first { event in
             switch event.result {
-            case .givenBack, .postponed: true
+            case .released, .postponed: true
             default: false
             }
         }
-        guard case .givenBack(let reason) = given.result else {
+        guard case .released(let reason) = given.result else {
             Issue.record("\(given)")
             return
         }

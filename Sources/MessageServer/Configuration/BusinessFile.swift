@@ -68,7 +68,7 @@ enum BusinessFile {
         let level = Logger.Level(rawValue: text.text)
         if level == nil {
             let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-            reader.note(text, "is no level", hint: "write one of \(levels)")
+            reader.report(text, "is no level", hint: "write one of \(levels)")
         }
         return level
     }
@@ -89,7 +89,7 @@ enum BusinessFile {
                 ?? binding.map({ FallbackConfiguration.Answer.handler($0) })
         else { return nil }
         if let text, text.text.isEmpty {
-            reader.note(text, "is empty", hint: "write what customers are told")
+            reader.report(text, "is empty", hint: "write what customers are told")
         }
         var fallback = FallbackConfiguration(answer)
         fallback.after = after.map { .seconds($0) } ?? fallback.after
@@ -127,7 +127,7 @@ enum BusinessFile {
     ) {
         guard let handler = handlers.builtin(name.text) else {
             let known = handlers.builtinNames.joined(separator: ", ")
-            return reader.note(name, "names no handler of this program", hint: "it has \(known)")
+            return reader.report(name, "names no handler of this program", hint: "it has \(known)")
         }
         do {
             try (try handler.make(configuration: configuration) as? any LifecycleHandler)?.validate()

@@ -12,24 +12,24 @@ struct ObjectReader {
         self.value = value
         self.file = file
         guard value.kind == .object else {
-            note(value, "is not an object", hint: "write { … }")
+            report(value, "is not an object", hint: "write { … }")
             return
         }
         var seen: Set<String> = []
         for (key, member) in value.members {
             if !keys.contains(key) {
-                note(member, "is not a known key", hint: hint(for: key, among: keys))
+                report(member, "is not a known key", hint: hint(for: key, among: keys))
             } else if !seen.insert(key).inserted {
-                note(member, "is given twice", hint: "keep one of them")
+                report(member, "is given twice", hint: "keep one of them")
             }
         }
     }
 
     /// Notes a problem with the object as a whole.
-    mutating func problem(_ reason: String, hint: String) { note(value, reason, hint: hint) }
+    mutating func problem(_ reason: String, hint: String) { report(value, reason, hint: hint) }
 
     /// Notes a problem with a setting that was read here.
-    mutating func note(_ setting: Setting, _ reason: String, hint: String) {
+    mutating func report(_ setting: Setting, _ reason: String, hint: String) {
         problems.append(ConfigurationProblem(at: setting.place, reason, hint: hint))
     }
 
@@ -42,7 +42,7 @@ struct ObjectReader {
     mutating func texts(_ key: String) -> [Setting]? {
         guard let member = value[key] else { return nil }
         guard member.kind == .array, member.count > 0 else {
-            note(member, "is not a list of strings", hint: "write [\"…\", \"…\"]")
+            report(member, "is not a list of strings", hint: "write [\"…\", \"…\"]")
             return nil
         }
         return member.elements.compactMap { text($0) }
@@ -52,7 +52,7 @@ struct ObjectReader {
     mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
         guard let member = value[key] else { return nil }
         guard let number = member.int, range.contains(number) else {
-            note(
+            report(
                 member, "is not a whole number in its range",
                 hint: "write a number from \(range.lowerBound) to \(range.upperBound)")
             return nil
@@ -75,7 +75,7 @@ struct ObjectReader {
     mutating func anyObject(_ key: String) -> JSONValue? {
         guard let member = value[key] else { return nil }
         guard member.kind == .object else {
-            note(member, "is not an object", hint: "write { … }")
+            report(member, "is not an object", hint: "write { … }")
             return nil
         }
         return member
@@ -86,13 +86,13 @@ struct ObjectReader {
 
     private mutating func text(_ member: JSONValue) -> Setting? {
         guard let text = member.string else {
-            note(member, "is not a string", hint: "write it in quotation marks")
+            report(member, "is not a string", hint: "write it in quotation marks")
             return nil
         }
         return Setting(text: text, place: place(of: member))
     }
 
-    private mutating func note(_ value: JSONValue, _ reason: String, hint: String) {
+    private mutating func report(_ value: JSONValue, _ reason: String, hint: String) {
         problems.append(ConfigurationProblem(at: place(of: value), reason, hint: hint))
     }
 

@@ -21,7 +21,7 @@ struct ServerDraft {
         let listen = value(.listen, SettingFormat.listener, noting: &problems)
         let dataDirectory = value(.dataDirectory, SettingFormat.path, noting: &problems)
         let gateway = gateway(noting: &problems)
-        noteMissing(in: &problems)
+        reportMissing(in: &problems)
         guard let mspID, let secret else { return nil }
         var result = ServerConfiguration(mspID: mspID, secret: secret, businesses: businesses)
         result.publicURL = publicURL
@@ -57,7 +57,7 @@ struct ServerDraft {
         return gateway
     }
 
-    private func noteMissing(in problems: inout [ConfigurationProblem]) {
+    private func reportMissing(in problems: inout [ConfigurationProblem]) {
         for (name, key) in file.missing where !environment.given.contains(key) {
             let hint = "add it, or set \(key.rawValue) or \(key.fileVariable)"
             problems.append(ConfigurationProblem(at: file.place, "has no \"\(name)\"", hint: hint))

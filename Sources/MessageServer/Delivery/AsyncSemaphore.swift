@@ -1,11 +1,11 @@
 import BalloonPOSIX
 import Synchronization
 
-/// A bounded number of permits, given to whoever waits longest.
+/// A bounded number of permits; the longest-waiting task gets the next free one.
 final class AsyncSemaphore: Sendable {
     private struct State {
         var count: Int
-        /// Below zero when permits are out that a smaller count does not have.
+        /// Below zero while more permits are held than a lowered count allows.
         var free: Int
         var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
         /// Tickets in the order of asking; those of cancelled tasks are skipped.
@@ -25,10 +25,10 @@ final class AsyncSemaphore: Sendable {
 
     init(_ count: Int) { state = Mutex(State(count: max(1, count), free: max(1, count))) }
 
-    /// How many permits are out.
-    var takenCount: Int { state.withLock { $0.count - $0.free } }
+    /// How many permits are held.
+    var heldCount: Int { state.withLock { $0.count - $0.free } }
 
-    /// Changes the number of permits; those that are out stay out.
+    /// Changes the number of permits; held ones stay held.
     func resize(to count: Int) {
         let ready = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
             state.free += max(1, count) - state.count
@@ -43,7 +43,7 @@ final class AsyncSemaphore: Sendable {
         for waiter in ready { waiter.resume(returning: true) }
     }
 
-    /// Gives no permit any more; who waits gets none.
+    /// Refuses all waiting tasks and every later one.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
@@ -53,8 +53,8 @@ final class AsyncSemaphore: Sendable {
         for waiter in waiting { waiter.resume(returning: false) }
     }
 
-    /// Takes a permit, waiting for one if need be; false when the task is cancelled first, or there are none any more.
-    func take() async -> Bool {
+    /// Acquires a permit, waiting for one if need be; false when the task is cancelled first or the semaphore is closed.
+    func acquire() async -> Bool {
         let ticket = state.withLock { state -> Int? in
             if state.free > 0, !state.isClosed, !Task.isCancelled {
                 state.free -= 1
@@ -83,8 +83,8 @@ final class AsyncSemaphore: Sendable {
         }
     }
 
-    /// Gives a permit back.
-    func giveBack() {
+    /// Releases a permit.
+    func release() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             if state.free >= 0, let next = state.nextWaiting() { return next }
             state.free += 1

@@ -65,13 +65,13 @@ final class BusinessHandler: Sendable {
         }
     }
 
-    /// How many events the handler and its fallback have, also those that they no longer are waited for.
-    var underWayCount: Int { slots.takenCount + (fallback?.slots.takenCount ?? 0) }
+    /// How many events the handler and its fallback hold, including calls that overran their deadline.
+    var inFlightCount: Int { slots.heldCount + (fallback?.slots.heldCount ?? 0) }
 
     /// How many events were begun here and wait, for a handler that is ready or for a slot.
     var waitingCount: Int {
         let stuck = slots.stuckCount + (fallback?.slots.stuckCount ?? 0)
-        return max(0, state.withLock { $0.inFlight } - (underWayCount - stuck))
+        return max(0, state.withLock { $0.inFlight } - (inFlightCount - stuck))
     }
 
     /// Counts an event that begins here; false when none may any more.
@@ -112,7 +112,7 @@ final class BusinessHandler: Sendable {
             guard await life.waitUntilReady() else { return nil }
         }
         if let maximum = (life.handler as? any EventHandler)?.maximumInFlight { slots.limit(to: maximum) }
-        noteFallback(isNeeded: life.downSince != nil && isFallbackDue)
+        reportFallback(isNeeded: life.downSince != nil && isFallbackDue)
         return Responder(handler: life.handler, slots: slots, isFallback: false)
     }
 
@@ -131,11 +131,11 @@ final class BusinessHandler: Sendable {
 
     private func fallbackResponder() async -> Responder? {
         guard let fallback, await fallback.life.waitUntilReady() else { return nil }
-        noteFallback(isNeeded: true)
+        reportFallback(isNeeded: true)
         return Responder(handler: fallback.life.handler, slots: fallback.slots, isFallback: true)
     }
 
-    private func noteFallback(isNeeded: Bool) {
+    private func reportFallback(isNeeded: Bool) {
         let isNew = state.withLock { state in
             defer { state.isFallbackTold = isNeeded }
             return isNeeded != state.isFallbackTold

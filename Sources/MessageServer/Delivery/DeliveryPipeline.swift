@@ -22,21 +22,21 @@ struct DeliveryPipeline: Sendable {
     /// How many of a conversation's latest lines a handler is given, and how many bytes of them.
     var conversationLength = 50
     var maximumConversationBytes = 32 << 10
-    /// How often a delivery is given back for trouble that may pass, half a minute in all, before an attempt counts.
+    /// How often a delivery is released after a transient error, half a minute in all, before an attempt counts.
     var maximumPassing: UInt8 = 5
 
     private static let maximumCrashes = 3
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
-    func run(_ lane: BusinessLane) async {
+    func run(_ worker: BusinessWorker) async {
         let inFlight = AsyncSemaphore(maximumInFlight)
-        await withTaskExecutorPreference(lane.executor) {
+        await withTaskExecutorPreference(worker.executor) {
             await withDiscardingTaskGroup { group in
-                while await inFlight.take() {
-                    guard let delivery = await store.nextDelivery(for: lane.business) else { return }
-                    group.addTask(executorPreference: lane.executor) {
-                        await deliver(delivery, on: lane)
-                        inFlight.giveBack()
+                while await inFlight.acquire() {
+                    guard let delivery = await store.nextDelivery(for: worker.business) else { return }
+                    group.addTask(executorPreference: worker.executor) {
+                        await deliver(delivery, on: worker)
+                        inFlight.release()
                     }
                 }
             }
@@ -46,7 +46,7 @@ struct DeliveryPipeline: Sendable {
     /// Brings one delivery to an end, or releases it to be tried again.
     ///
     /// Its message is recorded: ``RecordPipeline`` is done with it.
-    func deliver(_ delivery: Delivery, on lane: BusinessLane) async {
+    func deliver(_ delivery: Delivery, on worker: BusinessWorker) async {
         var stages = DeliveryStages(delivery, observer)
         do {
             if let original = delivery.original {
@@ -54,7 +54,7 @@ struct DeliveryPipeline: Sendable {
             }
             let event = try event(of: delivery, &stages)
             let delivery = try await fetch(delivery, event, &stages)
-            guard let outcome = try await outcome(of: delivery, event, lane, &stages) else { return }
+            guard let outcome = try await outcome(of: delivery, event, worker, &stages) else { return }
             try await finish(delivery, DeliveryResult(outcome.verdict), &stages)
         } catch {
             await fail(delivery, error, &stages)
@@ -115,21 +115,21 @@ struct DeliveryPipeline: Sendable {
     ///
     /// Decision 4: once it is decided nobody is asked again.
     private func outcome(
-        of delivery: Delivery, _ event: InboundEvent, _ lane: BusinessLane, _ stages: inout DeliveryStages
+        of delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker, _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
         if let decided = delivery.decided {
             try await store.rememberDecision(of: delivery)
             return decided
         }
         while true {
-            let (business, responder) = try await lane.responder(for: subscription(of: delivery, event))
+            let (business, responder) = try await worker.responder(for: subscription(of: delivery, event))
             defer { business.leave() }
             guard let handler = route(delivery, event, business, responder, &stages) else {
                 try await finish(delivery, .unhandled, &stages)
                 return nil
             }
             do {
-                return try await handle(delivery, event, handler, lane, business, responder, &stages)
+                return try await handle(delivery, event, handler, worker, business, responder, &stages)
             } catch is HandlerSlots.Closed {
                 // It waited for a slot of a handler that was replaced: no attempt was made.
             }
@@ -163,7 +163,7 @@ struct DeliveryPipeline: Sendable {
     ///
     /// The outcome, the final bytes of every reply and the state are durable before the first reply is sent.
     private func handle(
-        _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ lane: BusinessLane,
+        _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ worker: BusinessWorker,
         _ business: BusinessHandler, _ responder: BusinessHandler.Responder, _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
         stages.begin(.handle)
@@ -174,13 +174,13 @@ struct DeliveryPipeline: Sendable {
             return nil
         }
         var context = try await context(of: delivery, event, business)
-        var answer = try await ask(handler, context, delivery, lane, business.deadline, responder.slots)
+        var answer = try await ask(handler, context, delivery, worker, business.deadline, responder.slots)
         if case .failure = answer, !responder.isFallback,
             let fallback = await business.fallbackResponder(for: subscription(of: delivery, event)),
             let handler = fallback.handler
         {
             context = try await self.context(of: delivery, event, business)
-            answer = try await ask(handler, context, delivery, lane, business.deadline, fallback.slots)
+            answer = try await ask(handler, context, delivery, worker, business.deadline, fallback.slots)
         }
         switch answer {
         case .success(.handled(let replies)):
@@ -229,10 +229,10 @@ struct DeliveryPipeline: Sendable {
     }
 
     private func ask(
-        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ lane: BusinessLane,
+        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ worker: BusinessWorker,
         _ deadline: Duration, _ slots: HandlerSlots
     ) async throws -> Result<Outcome, HandlerFailure> {
-        let answer = try await slots.run(within: deadline, on: lane.threads) {
+        let answer = try await slots.run(within: deadline, on: worker.threads) {
             () async -> Result<Outcome, HandlerFailure> in
             do {
                 // From here on, however long it has waited for its slot.
@@ -313,7 +313,7 @@ struct DeliveryPipeline: Sendable {
     /// No attempt counts: it is leased again in its place, after a pause that the store chooses.
     private func release(_ delivery: Delivery, _ reason: String, _ stages: inout DeliveryStages) {
         _ = store.release(delivery)
-        stages.end(.givenBack(reason: reason))
+        stages.end(.released(reason: reason))
     }
 
     /// The store failed, the message cannot be read, or the server is stopping.
@@ -350,7 +350,7 @@ struct DeliveryPipeline: Sendable {
             // The store closes meanwhile: as below.
         }
         // Nothing is decided, the journal keeps the delivery; the stop says how many there are.
-        stages.end(.givenBack(reason: "interrupted; it is resumed after a restart"))
+        stages.end(.released(reason: "interrupted; it is resumed after a restart"))
     }
 }
 

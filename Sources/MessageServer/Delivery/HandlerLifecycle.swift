@@ -125,12 +125,12 @@ private func run(atMost time: Duration, _ body: @escaping @Sendable () async -> 
     await withCheckedContinuation { continuation in
         let task = Task {
             await body()
-            if isOver.take() { continuation.resume() }
+            if isOver.claim() { continuation.resume() }
         }
         Task {
             // Nobody waits for it: it ends by itself.
             _ = try? await Task.sleep(for: time)
-            guard isOver.take() else { return }
+            guard isOver.claim() else { return }
             task.cancel()
             continuation.resume()
         }

@@ -14,7 +14,7 @@ final class HandlerRegistry: Sendable {
     }
 
     private struct State {
-        var lanes: [BusinessID: BusinessLane] = [:]
+        var workers: [BusinessID: BusinessWorker] = [:]
         /// Businesses that messages are taken for; of others only what is in the journal is known.
         var served: Set<BusinessID> = []
         /// The server stops: no handler is added or replaced any more.
@@ -22,21 +22,21 @@ final class HandlerRegistry: Sendable {
     }
 
     private let state: Mutex<State>
-    private let newLanes: AsyncStream<BusinessLane>
-    private let addLane: AsyncStream<BusinessLane>.Continuation
+    private let newWorkers: AsyncStream<BusinessWorker>
+    private let addWorker: AsyncStream<BusinessWorker>.Continuation
 
     init(_ handlers: [BusinessHandler]) {
-        (newLanes, addLane) = AsyncStream.makeStream()
+        (newWorkers, addWorker) = AsyncStream.makeStream()
         state = Mutex(State())
         for handler in handlers { add(handler) }
     }
 
     /// Every business that ever was served in this life, in the order in which they came; ends with ``close()``.
-    var lanes: AsyncStream<BusinessLane> { newLanes }
+    var workers: AsyncStream<BusinessWorker> { newWorkers }
 
     /// What answers for each business, sorted by slug.
     var all: [BusinessHandler] {
-        state.withLock { state in state.served.compactMap { state.lanes[$0]?.current } }
+        state.withLock { state in state.served.compactMap { state.workers[$0]?.current } }
             .sorted { $0.slug < $1.slug }
     }
 
@@ -45,7 +45,7 @@ final class HandlerRegistry: Sendable {
 
     /// What answers for the business, as long as it is served.
     subscript(business: BusinessID) -> BusinessHandler? {
-        state.withLock { $0.served.contains(business) ? $0.lanes[business]?.current : nil }
+        state.withLock { $0.served.contains(business) ? $0.workers[business]?.current : nil }
     }
 
     /// Lets these and no others answer from now on, those with the same fingerprint as they are.
@@ -55,11 +55,11 @@ final class HandlerRegistry: Sendable {
     func change(to wanted: Set<BusinessID>, replacing new: [BusinessHandler]) async -> Change {
         var change = Change()
         if state.withLock({ $0.isStopping }) { return change }
-        var replacements: [(BusinessLane, BusinessHandler)] = []
+        var replacements: [(BusinessWorker, BusinessHandler)] = []
         for handler in new {
-            if let lane = state.withLock({ $0.lanes[handler.business] }) {
+            if let worker = state.withLock({ $0.workers[handler.business] }) {
                 let isBack = state.withLock { $0.served.insert(handler.business).inserted }
-                replacements.append((lane, handler))
+                replacements.append((worker, handler))
                 if isBack { change.added.append(handler.slug) } else { change.replaced.append(handler.slug) }
             } else {
                 add(handler)
@@ -68,14 +68,14 @@ final class HandlerRegistry: Sendable {
             }
         }
         for gone in state.withLock({ $0.served.subtracting(wanted) }) {
-            guard let lane = state.withLock({ $0.lanes[gone] }) else { continue }
+            guard let worker = state.withLock({ $0.workers[gone] }) else { continue }
             state.withLock { _ = $0.served.remove(gone) }
-            change.removed.append(lane.current.slug)
-            replacements.append((lane, .absent(lane.current)))
+            change.removed.append(worker.current.slug)
+            replacements.append((worker, .absent(worker.current)))
         }
         change.unchanged = wanted.count - new.count
         await withDiscardingTaskGroup { group in
-            for (lane, handler) in replacements { group.addTask { await lane.replace(with: handler) } }
+            for (worker, handler) in replacements { group.addTask { await worker.replace(with: handler) } }
         }
         return change
     }
@@ -84,12 +84,12 @@ final class HandlerRegistry: Sendable {
     func start() { for handler in everyHandler { handler.start() } }
 
     /// How many events handlers have, also those that they no longer are waited for.
-    var callCount: Int { everyHandler.reduce(0) { $0 + $1.underWayCount } }
+    var callCount: Int { everyHandler.reduce(0) { $0 + $1.inFlightCount } }
 
     /// Lets nobody wait any more, and adds and replaces no more handlers.
     func stopWaiting() {
         state.withLock { $0.isStopping = true }
-        addLane.finish()
+        addWorker.finish()
         for handler in everyHandler { handler.stopWaiting() }
     }
 
@@ -100,15 +100,15 @@ final class HandlerRegistry: Sendable {
         }
     }
 
-    private var everyHandler: [BusinessHandler] { state.withLock { $0.lanes.values.flatMap(\.all) } }
+    private var everyHandler: [BusinessHandler] { state.withLock { $0.workers.values.flatMap(\.all) } }
 
     private func add(_ handler: BusinessHandler) {
-        let lane = BusinessLane(handler)
+        let worker = BusinessWorker(handler)
         state.withLock { state in
-            state.lanes[handler.business] = lane
+            state.workers[handler.business] = worker
             state.served.insert(handler.business)
         }
-        addLane.yield(lane)
+        addWorker.yield(worker)
     }
 }
 

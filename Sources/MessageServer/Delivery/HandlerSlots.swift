@@ -32,7 +32,7 @@ final class HandlerSlots: Sendable {
     func close() { permits.close() }
 
     /// Slots that are taken, those that are stuck among them.
-    var takenCount: Int { permits.takenCount }
+    var heldCount: Int { permits.heldCount }
 
     /// Slots whose handler has overrun its deadline and not returned.
     var stuckCount: Int { stuck.load(ordering: .relaxed) }
@@ -45,7 +45,7 @@ final class HandlerSlots: Sendable {
         within time: Duration, on threads: SharedThreads = SharedThreads(),
         _ call: @escaping @Sendable () async -> Value
     ) async throws -> Value? {
-        guard await permits.take() else {
+        guard await permits.acquire() else {
             if Task.isCancelled { throw CancellationError() }
             throw Closed()
         }
@@ -55,18 +55,18 @@ final class HandlerSlots: Sendable {
             let ticket = deadlines.nextTicket()
             let task = Task(executorPreference: executor) {
                 let value = await call()
-                let isInTime = isDecided.take()
+                let isInTime = isDecided.claim()
                 if isInTime {
                     self.deadlines.remove(ticket)
                 } else {
                     self.stuck.subtract(1, ordering: .relaxed)
                 }
                 // First, so that nobody who has the value finds its slot taken.
-                self.permits.giveBack()
+                self.permits.release()
                 if isInTime { continuation.resume(returning: value) }
             }
             deadlines.add(ticket, after: time) {
-                guard isDecided.take() else { return }
+                guard isDecided.claim() else { return }
                 self.stuck.add(1, ordering: .relaxed)
                 task.cancel()
                 continuation.resume(returning: nil)

@@ -6,7 +6,7 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Fetches the payloads behind references: stage `resolve`, a lane outside the conversations' order.
+/// Fetches the payloads behind references: stage `resolve`, outside the conversations' order.
 ///
 /// References expire within seconds, so each is fetched as soon as it is durable, whatever its conversation waits for.
 struct PayloadResolver: Sendable {

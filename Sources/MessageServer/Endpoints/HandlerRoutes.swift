@@ -45,7 +45,7 @@ enum HandlerRoutes {
             writer.field("health", report?.health.rawValue ?? "none")
             writer.field("restarts", report?.restarts)
             writer.field("process", report?.processID.map { Int($0) })
-            writer.field("inFlight", business.underWayCount)
+            writer.field("inFlight", business.inFlightCount)
             writer.field("waiting", business.waitingCount)
             writer.field("stuck", business.slots.stuckCount)
             writer.field("noiseLines", report?.noiseLines)

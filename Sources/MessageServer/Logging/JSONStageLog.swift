@@ -79,7 +79,7 @@ private struct ResultFacts {
         switch result {
         case .done, .duplicate: break
         case .refused(let status, let reason): (self.status, self.reason) = (status, reason)
-        case .failed(let reason), .givenBack(let reason): self.reason = reason
+        case .failed(let reason), .released(let reason): self.reason = reason
         case .postponed(let milliseconds, let reason):
             (self.milliseconds, self.reason) = (milliseconds, reason)
         case .ended(let how): self.how = how

@@ -32,7 +32,7 @@ package struct LogObserver: StageObserver {
         case .refused: event.stage == .reply ? .error : .notice
         case .postponed: .warning
         // The store, or who stops, says it once for all of them.
-        case .givenBack: .debug
+        case .released: .debug
         case .failed: event.stage == .finish ? .error : .warning
         }
     }
@@ -44,11 +44,11 @@ package struct LogObserver: StageObserver {
         case (.reply, .done): "reply accepted by the gateway"
         case (.reply, .refused): "reply refused by the gateway"
         case (.finish, .done): "delivery handled"
-        case (.finish, .failed): "delivery given up"
+        case (.finish, .failed): "delivery failed"
         case (.finish, _): "delivery ended"
         case (_, .refused): "request refused"
         case (_, .postponed): "delivery postponed"
-        case (_, .givenBack): "delivery given back"
+        case (_, .released): "delivery released"
         case (_, .failed): "stage failed"
         case (_, .done), (_, .duplicate), (_, .ended): "stage done"
         }
@@ -68,7 +68,7 @@ package struct LogObserver: StageObserver {
         case .refused(let status, let reason):
             metadata["status"] = "\(status)"
             metadata["reason"] = "\(reason)"
-        case .failed(let reason), .givenBack(let reason): metadata["reason"] = "\(reason)"
+        case .failed(let reason), .released(let reason): metadata["reason"] = "\(reason)"
         case .postponed(let milliseconds, let reason):
             metadata["reason"] = "\(reason)"
             metadata["after_ms"] = "\(milliseconds)"

@@ -136,10 +136,10 @@ final class ReplySender: Sendable {
                 postpone(entry, atLeast: atLeast, reason, stages)
             }
         case .tried(.credentialRefused(let status, _)):
-            stages.end(.givenBack(reason: "the gateway refused with \(status)"))
+            stages.end(.released(reason: "the gateway refused with \(status)"))
         case .tried(.interrupted):
             store.release(entry)
-            stages.end(.givenBack(reason: "interrupted; it is sent after a restart"))
+            stages.end(.released(reason: "interrupted; it is sent after a restart"))
         }
         await perform(actions, after: attempt)
     }
@@ -239,7 +239,7 @@ final class ReplySender: Sendable {
         let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
         guard await store.settleUntilDone(entry, result, isReported: isReported) else {
             return stages.end(
-                .givenBack(reason: "its end was not recorded; it is sent again after a restart"))
+                .released(reason: "its end was not recorded; it is sent again after a restart"))
         }
         outcomes.settle(entry.reply.id, result)
         switch result {

@@ -2,7 +2,7 @@ import BusinessMessages
 import MessageStore
 import Synchronization
 
-/// Tells those who wait for it how a message that the business sent of its own accord ended.
+/// Tells waiting callers how a proactive message ended.
 final class SendOutcomes: Sendable {
     private let waiting = Mutex<[MessageID: AsyncStream<ReplyResult>.Continuation]>([:])
 
@@ -31,8 +31,8 @@ final class SendOutcomes: Sendable {
         }
     }
 
-    /// Lets nobody wait any more; those who do learn that the end is not known.
-    func giveUp() {
+    /// Cancels all waiting callers, which learn that the end is not known.
+    func cancelAll() {
         let waiting = waiting.withLock { waiting in
             defer { waiting = [:] }
             return waiting.values
@@ -40,7 +40,7 @@ final class SendOutcomes: Sendable {
         for continuation in waiting { continuation.finish() }
     }
 
-    /// Notes the end of a message, whoever waits for it.
+    /// Resumes the caller that waits for the end of a message.
     func settle(_ id: MessageID, _ result: ReplyResult) {
         waiting.withLock { $0.removeValue(forKey: id) }?.yield(result)
     }

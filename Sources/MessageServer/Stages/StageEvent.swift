@@ -46,8 +46,8 @@ package struct StageEvent: Sendable {
         case failed(reason: String)
         /// To be tried again after so many milliseconds; the reason as for `failed`.
         case postponed(milliseconds: Int, reason: String)
-        /// Given back as if nothing had been tried, which counts no attempt; the reason as for `failed`.
-        case givenBack(reason: String)
+        /// Released without counting an attempt; the reason as for `failed`.
+        case released(reason: String)
         /// An end that is neither: `unhandled`, `rejected`, `handedOff`; for `decode`, why a message has too many parts to be
         /// read: `unrecognized: 101 attachments; at most 100 are read`.
         case ended(String)
@@ -75,6 +75,6 @@ package struct StageEvent: Sendable {
 
 /// Watches the stages of every message; called wherever the stage runs, so it must be quick and must not block.
 package protocol StageObserver: Sendable {
-    /// Takes note of `event`.
+    /// Receives `event`.
     func observe(_ event: StageEvent)
 }

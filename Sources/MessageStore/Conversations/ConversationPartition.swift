@@ -26,10 +26,10 @@ final class ConversationPartition: Sendable {
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
         do throws(StoreError) {
             _ = try withPool { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
-            if refusedCount > 0 { noteRefused { $0.remove(entry.conversation) } }
+            if refusedCount > 0 { changeRefused { $0.remove(entry.conversation) } }
         } catch {
             if case .unavailable(_, let reason) = error, !reason.isDiskWide {
-                noteRefused { $0.insert(entry.conversation) }
+                changeRefused { $0.insert(entry.conversation) }
             }
             throw error
         }
@@ -98,12 +98,12 @@ final class ConversationPartition: Sendable {
     }
 
     /// Records that every conversation could be written, or was quarantined.
-    func forgetRefused() { if refusedCount > 0 { noteRefused { $0 = [] } } }
+    func forgetRefused() { if refusedCount > 0 { changeRefused { $0 = [] } } }
 
     /// How many conversations' files refused their latest line, when that is not the whole disk's trouble; never waits.
     var refusedCount: Int { refusals.load(ordering: .relaxed) }
 
-    private func noteRefused(_ change: (inout Set<ConversationKey>) -> Void) {
+    private func changeRefused(_ change: (inout Set<ConversationKey>) -> Void) {
         refused.withLock { refused in
             change(&refused)
             refusals.store(refused.count, ordering: .relaxed)

@@ -33,7 +33,7 @@ struct ExpectedLines {
     /// How many were found.
     private(set) var found = 0
 
-    mutating func noteCheckpoint(through record: UInt64) { checkpoint = max(checkpoint, record) }
+    mutating func recordCheckpoint(through record: UInt64) { checkpoint = max(checkpoint, record) }
 
     /// Adds a line of a message that was finished.
     mutating func insert(_ entry: ConversationEntry, finishedBy end: UInt64) {

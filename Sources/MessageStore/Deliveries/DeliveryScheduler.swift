@@ -6,7 +6,7 @@ import Synchronization
 /// Leads each durable message through its conversation: recorded in order, then leased for delivery in order.
 ///
 /// ```
-///   durable ──> partition's queues ──record──> business's lane ──lease──> handler
+///   durable ──> partition's queues ──record──> business's list ──lease──> handler
 ///               (its own executor)             (waiting tasks)
 /// ```
 ///
@@ -35,8 +35,8 @@ final class DeliveryScheduler: Sendable {
 
     private let partitions: [Partition]
     private let place: @Sendable (ConversationKey) -> Int
-    private let lanes = Mutex(DeliveryLanes())
-    private let references = Mutex(ReferenceLane(slots: 16, share: 4))
+    private let ready = Mutex(ReadyConversations())
+    private let references = Mutex(ReferenceQueue(slots: 16, share: 4))
     /// How many deliveries of each business are not finished, and may be.
     let quotas = PendingQuotas()
     private let recorder = Mutex<Recorder?>(nil)
@@ -74,12 +74,12 @@ final class DeliveryScheduler: Sendable {
         pending.add(deliveries.count, ordering: .relaxed)
         quotas.add(deliveries)
         let now = SystemClock.nanoseconds()
-        let backlogs = lanes.withLock { lanes in
+        let backlogs = ready.withLock { ready in
             deliveries.map { delivery in
                 if !delivery.pending.isParked {
-                    lanes.changeBacklog(of: delivery.conversation.business, by: 1)
+                    ready.changeBacklog(of: delivery.conversation.business, by: 1)
                 }
-                return lanes.backlog(of: delivery.conversation.business, at: now)
+                return ready.backlog(of: delivery.conversation.business, at: now)
             }
         }
         for delivery in deliveries {
@@ -99,19 +99,19 @@ final class DeliveryScheduler: Sendable {
     /// A suspect whose handler does not come for a minute holds up the others no longer.
     func holdForSuspects(_ count: Int) {
         guard count > 0 else { return }
-        lanes.withLock { $0.holdForSuspects(count) }
+        ready.withLock { $0.holdForSuspects(count) }
         watchSuspects(remaining: count)
     }
 
     private func watchSuspects(remaining: Int) {
         timers.asyncAfter(deadline: .now() + Self.suspectPatience) { [weak self] in
             guard let self else { return }
-            let suspects = self.lanes.withLock { $0.suspects }
+            let suspects = self.ready.withLock { $0.suspects }
             guard suspects.count > 0 else { return }
             if suspects.isLeased || suspects.count < remaining {
                 return self.watchSuspects(remaining: suspects.count)
             }
-            for handover in self.lanes.withLock({ $0.releaseSuspects() }) { self.handOver(handover) }
+            for handover in self.ready.withLock({ $0.releaseSuspects() }) { self.handOver(handover) }
         }
     }
 
@@ -121,7 +121,7 @@ final class DeliveryScheduler: Sendable {
     private func clear(_ delivery: PendingDelivery, of key: ConversationKey) {
         guard delivery.isSuspect else { return }
         update(delivery.record, of: key) { $0.isSuspect = false }
-        for handover in lanes.withLock({ $0.endSuspect() }) { handOver(handover) }
+        for handover in ready.withLock({ $0.endSuspect() }) { handOver(handover) }
     }
 
     /// Records messages by `recorder` from now on, each on the executor of its partition.
@@ -181,14 +181,15 @@ final class DeliveryScheduler: Sendable {
 
     private func postponeRecording(of key: ConversationKey) {
         let times = withQueues(of: key) { $0.postponeRecording(of: key) }
-        timers.asyncAfter(deadline: .now() + releaseBackoff.delay(after: Int(times) + 1).dispatchInterval) { [weak self] in
+        timers.asyncAfter(deadline: .now() + releaseBackoff.delay(after: Int(times) + 1).dispatchInterval) {
+            [weak self] in
             self?.change(key) { $0.resumeRecording(of: key) }
         }
     }
 
     /// Waits for a delivery of a business; nil when closed or cancelled.
     func next(for business: BusinessID) async -> Lease? {
-        while !Task.isCancelled, let key = lanes.withLock({ $0.next(of: business) }) {
+        while !Task.isCancelled, let key = ready.withLock({ $0.next(of: business) }) {
             if let lease = withQueues(of: key, { $0.lease(key) }) { return lease }
         }
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
@@ -197,24 +198,24 @@ final class DeliveryScheduler: Sendable {
                 let waiter = LeaseWaiter(id: id, continuation: continuation)
                 // Cancellation is visible before its handler runs, so that one of the two sees the other.
                 handOver(
-                    lanes.withLock { Task.isCancelled ? (waiter, nil) : $0.next(of: business, or: waiter) })
+                    ready.withLock { Task.isCancelled ? (waiter, nil) : $0.next(of: business, or: waiter) })
             }
         } onCancel: {
-            handOver(lanes.withLock { $0.cancel(id, of: business) })
+            handOver(ready.withLock { $0.cancel(id, of: business) })
         }
     }
 
     /// What cannot be written at the moment.
-    var holds: DeliveryLanes.Holds { lanes.withLock { $0.holds } }
+    var holds: ReadyConversations.Holds { ready.withLock { $0.holds } }
 
     /// Leases nothing more while something cannot be written; whether anything was leased until now.
-    func hold(_ reason: DeliveryLanes.Holds) -> Bool { lanes.withLock { $0.hold(reason) } }
+    func hold(_ reason: ReadyConversations.Holds) -> Bool { ready.withLock { $0.hold(reason) } }
 
     /// Removes a reason; whether it was the last.
-    func release(_ reason: DeliveryLanes.Holds) -> Bool {
-        let (handovers, isFree) = lanes.withLock { lanes in
-            let wasHeld = !lanes.holds.isEmpty
-            return (lanes.release(reason), wasHeld && lanes.holds.isEmpty)
+    func release(_ reason: ReadyConversations.Holds) -> Bool {
+        let (handovers, isFree) = ready.withLock { ready in
+            let wasHeld = !ready.holds.isEmpty
+            return (ready.release(reason), wasHeld && ready.holds.isEmpty)
         }
         for handover in handovers { handOver(handover) }
         return isFree
@@ -222,7 +223,7 @@ final class DeliveryScheduler: Sendable {
 
     /// Leases one delivery while conversations cannot be written; whether that is so still.
     func probe() -> Bool {
-        let (handover, isHeld) = lanes.withLock { ($0.probe(), $0.holds.contains(.conversations)) }
+        let (handover, isHeld) = ready.withLock { ($0.probe(), $0.holds.contains(.conversations)) }
         handOver(handover)
         return isHeld
     }
@@ -304,7 +305,9 @@ final class DeliveryScheduler: Sendable {
         var pending = lease.pending
         pending.releases = min(pending.releases, .max - 1) + 1
         let again = Lease(conversation: lease.conversation, pending: pending)
-        timers.asyncAfter(deadline: .now() + releaseBackoff.delay(after: Int(lease.pending.releases) + 1).dispatchInterval) {
+        timers.asyncAfter(
+            deadline: .now() + releaseBackoff.delay(after: Int(lease.pending.releases) + 1).dispatchInterval
+        ) {
             [weak self] in
             guard let self else { return }
             self.resume(self.references.withLock { $0.add(again) })
@@ -317,7 +320,7 @@ final class DeliveryScheduler: Sendable {
         clear(delivery, of: key)
         if !delivery.isParked {
             parked.add(1, ordering: .relaxed)
-            lanes.withLock { $0.changeBacklog(of: key.business, by: -1) }
+            ready.withLock { $0.changeBacklog(of: key.business, by: -1) }
         }
         change(key) { $0.park(record, of: key) ?? [] }
         resume(record, of: key, after: delay)
@@ -348,11 +351,11 @@ final class DeliveryScheduler: Sendable {
             return (finished, progress)
         }
         guard let finished else { return nil }
-        if finished.isSuspect { for handover in lanes.withLock({ $0.endSuspect() }) { handOver(handover) } }
+        if finished.isSuspect { for handover in ready.withLock({ $0.endSuspect() }) { handOver(handover) } }
         pending.subtract(1, ordering: .relaxed)
         quotas.finish(key.business)
         if finished.isParked { parked.subtract(1, ordering: .relaxed) }
-        lanes.withLock { $0.recordFinish(of: key.business, wasParked: finished.isParked, at: now) }
+        ready.withLock { $0.recordFinish(of: key.business, wasParked: finished.isParked, at: now) }
         return finished
     }
 
@@ -378,14 +381,14 @@ final class DeliveryScheduler: Sendable {
         if removed.isParked {
             parked.subtract(1, ordering: .relaxed)
         } else {
-            lanes.withLock { $0.changeBacklog(of: key.business, by: -1) }
+            ready.withLock { $0.changeBacklog(of: key.business, by: -1) }
         }
         return true
     }
 
     /// Leases nothing more; resumes all waiters.
     func close() {
-        for handover in lanes.withLock({ $0.close() }) { handOver(handover) }
+        for handover in ready.withLock({ $0.close() }) { handOver(handover) }
         resume(references.withLock { $0.close() })
     }
 
@@ -414,7 +417,7 @@ final class DeliveryScheduler: Sendable {
             return (result, isDeliverable, isSuspect, begins)
         }
         if beginsRecording { partition.executor.queue.async { self.record(in: partition) } }
-        if isDeliverable { handOver(lanes.withLock { isSuspect ? $0.addSuspect(key) : $0.add(key) }) }
+        if isDeliverable { handOver(ready.withLock { isSuspect ? $0.addSuspect(key) : $0.add(key) }) }
         return result
     }
 
@@ -424,19 +427,19 @@ final class DeliveryScheduler: Sendable {
         partitions[place(key)].state.withLock { body(&$0.queues) }
     }
 
-    /// Leases the conversation's delivery to the waiter, outside of the lanes' lock.
-    private func handOver(_ handover: DeliveryLanes.Handover?) {
+    /// Leases the conversation's delivery to the waiter, outside of the lock of `ready`.
+    private func handOver(_ handover: ReadyConversations.Handover?) {
         var handover = handover
         while let (waiter, key) = handover {
             guard let key else { return waiter.continuation.resume(returning: nil) }
             if let lease = withQueues(of: key, { $0.lease(key) }) {
                 return waiter.continuation.resume(returning: lease)
             }
-            handover = lanes.withLock { $0.next(of: key.business, or: waiter) }
+            handover = ready.withLock { $0.next(of: key.business, or: waiter) }
         }
     }
 
-    private func resume(_ handovers: [ReferenceLane.Handover]) {
+    private func resume(_ handovers: [ReferenceQueue.Handover]) {
         for handover in handovers { handover.waiter.continuation.resume(returning: handover.lease) }
     }
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// is handed out, until a line is written.
 final class DiskCircuitBreaker: Sendable {
     private struct State {
-        var holds: DeliveryLanes.Holds = []
+        var holds: ReadyConversations.Holds = []
         var isProbing = false
     }
 
@@ -30,24 +30,24 @@ final class DiskCircuitBreaker: Sendable {
     /// Whether nothing is handed out.
     var isHolding: Bool { hint.load(ordering: .relaxed) != 0 }
 
-    /// Takes in what became of a batch of the journal; on the journal's queue.
-    func note(_ result: Journal.BatchResult) {
+    /// Records the result of a journal batch; called on the journal's queue.
+    func record(_ result: Journal.BatchResult) {
         switch result {
         case .durable: release(.journal)
         case .failed(let error): hold(.journal, error)
         }
     }
 
-    /// Takes in that a line of a conversation was written.
-    func noteWrite() { release(.conversations) }
+    /// Records that a conversation line was written.
+    func recordWrite() { release(.conversations) }
 
-    /// Takes in that a line of a conversation could not be written; one file's own trouble holds up no other.
-    func noteFailure(_ error: any Error) {
+    /// Records that a conversation line could not be written; an error of one file alone pauses no delivery.
+    func recordFailure(_ error: any Error) {
         guard case StoreError.unavailable(_, let reason) = error, reason.isDiskWide else { return }
         hold(.conversations, error)
     }
 
-    private func hold(_ reason: DeliveryLanes.Holds, _ error: any Error) {
+    private func hold(_ reason: ReadyConversations.Holds, _ error: any Error) {
         let isFirst = state.withLock { state in
             if reason == .conversations, !state.isProbing {
                 state.isProbing = true
@@ -62,7 +62,7 @@ final class DiskCircuitBreaker: Sendable {
         }
     }
 
-    private func release(_ reason: DeliveryLanes.Holds) {
+    private func release(_ reason: ReadyConversations.Holds) {
         if hint.load(ordering: .relaxed) & reason.rawValue == 0 { return }
         let wasLast = state.withLock { state in
             guard state.holds.remove(reason) != nil else { return false }

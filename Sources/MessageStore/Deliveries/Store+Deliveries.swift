@@ -314,11 +314,11 @@ extension Store {
     func write(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
         do throws(StoreError) {
             try conversations.append(entry, mightBeThere: mightBeThere)
-            checkpointer.noteWrite()
-            gate.noteWrite()
+            checkpointer.recordWrite()
+            gate.recordWrite()
         } catch {
-            checkpointer.noteFailure(of: entry, error)
-            gate.noteFailure(error)
+            checkpointer.recordFailure(of: entry, error)
+            gate.recordFailure(error)
             throw error
         }
     }

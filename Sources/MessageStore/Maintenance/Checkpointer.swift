@@ -58,7 +58,7 @@ final class Checkpointer: Sendable {
     }
 
     /// Has a round begin before long; quick while one is going to.
-    func noteWrite() {
+    func recordWrite() {
         // Relaxed: the round sees the write, which happened within its partition's lock.
         if isArmed.load(ordering: .relaxed) || isArmed.exchange(true, ordering: .relaxed) { return }
         let delay = state.withLock { state -> Duration? in
@@ -81,7 +81,7 @@ final class Checkpointer: Sendable {
     /// Says that a line could not be written: once for all that fail together, and now and then again.
     ///
     /// No checkpoint waits for it: its delivery is not finished before the line is there, and comes again until then.
-    func noteFailure(of entry: ConversationEntry, _ error: any Error) {
+    func recordFailure(of entry: ConversationEntry, _ error: any Error) {
         let isNews = state.withLock { state in
             if let alarm = state.alarm, .now - alarm < Self.alarmInterval { return false }
             state.alarm = .now
@@ -102,7 +102,7 @@ final class Checkpointer: Sendable {
         logger.error(
             "conversations could not be brought to disk; they are written anew",
             metadata: ["error": "\(error)"])
-        noteWrite()
+        recordWrite()
     }
 
     /// Why no checkpoint is made; nil while checkpoints are made.
@@ -133,7 +133,7 @@ final class Checkpointer: Sendable {
             logger.error("conversations cannot be written anew yet", metadata: ["error": "\(error)"])
         }
         // The next look is by the same clock as that after any line.
-        noteWrite()
+        recordWrite()
         return false
     }
 
@@ -166,7 +166,7 @@ final class Checkpointer: Sendable {
         isArmed.store(false, ordering: .relaxed)
         guard await recover() else { return }
         let isEarly = state.withLock { remaining($0) > .zero }
-        if isEarly, !isLast, conversations.hasUnsynced { return noteWrite() }
+        if isEarly, !isLast, conversations.hasUnsynced { return recordWrite() }
         // A delivery's lines are written before its finished record, so those of all records up to here are.
         let through = unwrittenLines.checkpoint(through: journal.lastRecord)
         guard state.withLock({ $0.isTrusted }) else { return }

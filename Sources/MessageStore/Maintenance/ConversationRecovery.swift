@@ -22,17 +22,17 @@ struct ConversationRecovery: Sendable {
     func run() async throws {
         let checkpoint = accounts.withLedger { $0.checkpoint }
         // Before the journal is read, so that who finishes meanwhile is in one of the two: see ``Store/finish``.
-        let underWay = scheduler.recorded
+        let unfinished = scheduler.recorded
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.recovery").async {
-                continuation.resume(with: Result { try writeAnew(underWay, finishedAfter: checkpoint) })
+                continuation.resume(with: Result { try writeAnew(unfinished, finishedAfter: checkpoint) })
             }
         }
     }
 
-    private func writeAnew(_ underWay: [Lease], finishedAfter checkpoint: UInt64) throws(StoreError) {
+    private func writeAnew(_ unfinished: [Lease], finishedAfter checkpoint: UInt64) throws(StoreError) {
         var journalled: [ConversationName: [JournalledLine]] = [:]
         var fold = LineFold()
         try files.forEachRecord { record, number, location throws(StoreError) in
@@ -44,7 +44,7 @@ struct ConversationRecovery: Sendable {
         for line in fold.openLines {
             journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
-        let open = Dictionary(grouping: underWay) { conversations.name(of: $0.conversation) }
+        let open = Dictionary(grouping: unfinished) { conversations.name(of: $0.conversation) }
         let dirty = conversations.all.reduce(into: Set()) {
             $0.formUnion($1.withUnsynced { $0.unsynced.names })
         }

@@ -97,7 +97,7 @@ final class Snapshotter: Sendable {
         } catch {
             logger.warning("the journal's snapshot cannot be made", metadata: ["error": "\(error)"])
         }
-        FreeMemory.giveBack()
+        FreeMemory.trim()
     }
 
     /// Nil when the journal is not as the store wrote it.

@@ -56,7 +56,7 @@ extension Store {
                 }
             }
         }
-        checkpointer.noteWrite()
+        checkpointer.recordWrite()
         return rebuilt
     }
 
@@ -74,7 +74,7 @@ extension Store {
         var damaged: [String: [ConversationEntry]] = [:]
         var fold = LineFold()
         // Before the journal is read, so that who finishes meanwhile is in one of the two.
-        let underWay = scheduler.recorded
+        let unfinished = scheduler.recorded
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let line = fold.apply(record, number: number, at: location) else { return }
             for entry in try line.entries(from: reader) {
@@ -95,7 +95,7 @@ extension Store {
                 if result.isAside { damaged[path, default: []].append(entry) }
             }
         }
-        for lease in underWay {
+        for lease in unfinished {
             damaged[ConversationPath.file(lease.conversation), default: []] += try lease.entries(from: reader)
         }
         for path in conversations.quarantined.sorted() {

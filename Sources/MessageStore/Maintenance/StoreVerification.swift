@@ -63,7 +63,7 @@ package struct StoreVerification: Sendable {
         return paths.withLock { $0 }
     }
 
-    private mutating func note(_ problem: StoreProblem) {
+    private mutating func report(_ problem: StoreProblem) {
         problems += 1
         if problem.kind.isJournals { isJournalDamaged = true }
         report(problem)
@@ -71,7 +71,7 @@ package struct StoreVerification: Sendable {
 
     private mutating func checkJournal() throws(StoreError) -> (ExpectedLines, UInt64) {
         for name in try names(data.journal) where name.hasSuffix(SegmentName.damagedSuffix) {
-            note(StoreProblem(.journalQuarantined, data.journal + "/" + name))
+            report(StoreProblem(.journalQuarantined, data.journal + "/" + name))
         }
         let reader = SegmentReader(directory: data.journal)
         var expected = ExpectedLines()
@@ -83,7 +83,7 @@ package struct StoreVerification: Sendable {
             records += 1
             seen.insert(location.segment)
             last = max(last, number)
-            if case .checkpoint(let through) = record { expected.noteCheckpoint(through: through) }
+            if case .checkpoint(let through) = record { expected.recordCheckpoint(through: through) }
             if let line = fold.apply(record, number: number, at: location) {
                 for entry in try line.entries(from: reader) {
                     expected.insert(entry, finishedBy: number)
@@ -93,14 +93,14 @@ package struct StoreVerification: Sendable {
         segments = seen.count
         damage = journal.damage
         for loss in journal.losses {
-            note(
+            report(
                 StoreProblem(
                     loss.line > 0 ? .journalDamaged : .journalGap, journal.path(loss.segment),
                     line: loss.line,
                     record: loss.records.lowerBound))
         }
         for blemish in journal.blemishes {
-            note(StoreProblem(.journalDamaged, journal.path(blemish.segment), line: blemish.line))
+            report(StoreProblem(.journalDamaged, journal.path(blemish.segment), line: blemish.line))
         }
         expected.finish()
         return (expected, last)
@@ -111,7 +111,7 @@ package struct StoreVerification: Sendable {
     ) throws(StoreError) {
         var expected = expected
         for path in try ConversationQuarantine.paths(in: data.damaged).sorted() {
-            note(StoreProblem(.conversationQuarantined, data.damaged + "/" + path))
+            report(StoreProblem(.conversationQuarantined, data.damaged + "/" + path))
             expected.excuse(path)
         }
         var newest: (record: UInt64, file: String) = (0, "")
@@ -127,12 +127,12 @@ package struct StoreVerification: Sendable {
         }
         comparedLines = expected.found
         for missing in expected.missing {
-            note(
+            report(
                 StoreProblem(.missing, data.conversations + "/" + missing.path, record: missing.record))
         }
         // What a server that runs has written meanwhile is in the journal by now.
         if newest.record > lastRecord, try newest.record > lastRecordNow() {
-            note(StoreProblem(.unknownRecord, newest.file, record: newest.record))
+            report(StoreProblem(.unknownRecord, newest.file, record: newest.record))
         }
     }
 
@@ -152,28 +152,28 @@ package struct StoreVerification: Sendable {
             // Set aside by a server that runs.
             if error.isMissing { return nil }
             // The others are looked at all the same.
-            note(StoreProblem(.conversationUnreadable, file))
+            report(StoreProblem(.conversationUnreadable, file))
             expected.excuse(path)
             return nil
         }
         conversations += 1
         lines += texts.count
-        if !endsSound { note(StoreProblem(.conversationDamaged, file, line: texts.count + 1)) }
+        if !endsSound { report(StoreProblem(.conversationDamaged, file, line: texts.count + 1)) }
         var last: UInt64?
         for (index, text) in texts.enumerated() {
             guard let line = ConversationLine(text) else {
-                note(StoreProblem(.conversationDamaged, file, line: index + 1))
+                report(StoreProblem(.conversationDamaged, file, line: index + 1))
                 continue
             }
             if line.sequence != index + 1 {
-                note(StoreProblem(.sequenceGap, file, line: index + 1, record: line.record))
+                report(StoreProblem(.sequenceGap, file, line: index + 1, record: line.record))
             }
             if !ConversationPath.holds(path, line.customer) {
-                note(StoreProblem(.misplaced, file, line: index + 1, record: line.record))
+                report(StoreProblem(.misplaced, file, line: index + 1, record: line.record))
             }
             switch expected.take(line, text, in: path) {
-            case .repeated: note(StoreProblem(.repeated, file, line: index + 1, record: line.record))
-            case .differs: note(StoreProblem(.differs, file, line: index + 1, record: line.record))
+            case .repeated: report(StoreProblem(.repeated, file, line: index + 1, record: line.record))
+            case .differs: report(StoreProblem(.differs, file, line: index + 1, record: line.record))
             case .same, .unknown: break
             }
             last = max(last ?? 0, line.record)
@@ -191,7 +191,7 @@ package struct StoreVerification: Sendable {
             guard try Directory.holds(path), Directory.isDirectory(path) else { return [] }
             return try Directory.names(in: path)
         } catch {
-            note(StoreProblem(.conversationUnreadable, path))
+            report(StoreProblem(.conversationUnreadable, path))
             expected.excuse(below: folder)
             return []
         }

@@ -32,9 +32,9 @@ struct CheckRun {
         guard await lookAtEvents(session, introduction) else { return await session.kill() }
         await lookAtOddities(session, introduction)
         if let noise = await session.firstNoise {
-            note("noise", CheckFailure.noise(noise))
+            record("noise", CheckFailure.noise(noise))
         } else {
-            note("noise", .passed("nothing but messages on standard output"))
+            record("noise", .passed("nothing but messages on standard output"))
         }
         await lookAtShutdown(session)
         await lookAtCrash()
@@ -45,16 +45,16 @@ struct CheckRun {
         guard !check.isEnded else { return nil }
         let session: ChildSession
         do throws(SystemError) { session = try await check.start(loop, tail) } catch {
-            note(name, CheckFailure("it cannot be started: \(error)", check.advice(about: error)))
+            record(name, CheckFailure("it cannot be started: \(error)", check.advice(about: error)))
             return nil
         }
         switch await check.introduce(session) {
         case .success(let introduction):
             let wanted = Subscription.all.filter(introduction.events.contains).map(\.name)
-            note(name, .passed("\(introduction.name ?? "no name"); wants \(wanted.joined(separator: ", "))"))
+            record(name, .passed("\(introduction.name ?? "no name"); wants \(wanted.joined(separator: ", "))"))
             return (session, introduction)
         case .failure(let failure):
-            note(name, failure)
+            record(name, failure)
             await session.kill()
             return nil
         }
@@ -96,9 +96,9 @@ struct CheckRun {
             Array(call.line($0).dropFirst(beginning.count))
         }
         switch answer {
-        case .success, .failure(.refused): note("an event in pieces", verdict(answer, after: .now - begun))
+        case .success, .failure(.refused): record("an event in pieces", verdict(answer, after: .now - begun))
         case .failure(let error):
-            note(
+            record(
                 "an event in pieces",
                 .failed(error.reason, mend: "read on until the line ends, whatever there is at once"))
             return false
@@ -108,7 +108,7 @@ struct CheckRun {
 
     private mutating func lookAtTime() {
         let (name, time) = (slowest.name, slowest.time.milliseconds)
-        note(
+        record(
             "slow",
             slowest.time * 2 < check.deadline
                 ? .passed("\(name) took longest, \(time) ms of \(check.deadline.milliseconds)")
@@ -141,14 +141,14 @@ struct CheckRun {
         if time > slowest.time { slowest = (name, time) }
         switch answer {
         case .failure(.timedOut) where await session.strayAnswerCount > strayAnswers:
-            note(name, .strayAnswer)
+            record(name, .strayAnswer)
         case .failure(.ended):
             let exit = await session.waitForExit()
-            note(
+            record(
                 name,
                 CheckFailure(
                     "the process ended with \(exit.words)", "catch the error; standard error says which"))
-        default: note(name, verdict(answer, after: time))
+        default: record(name, verdict(answer, after: time))
         }
         return switch answer {
         case .success, .failure(.refused): true
@@ -173,7 +173,7 @@ struct CheckRun {
             }
             return await group.reduce(0) { $1 ? $0 : $0 + 1 }
         }
-        note(
+        record(
             "\(count) events at once",
             failures == 0
                 ? .passed("every one was answered")
@@ -201,16 +201,16 @@ struct CheckRun {
             RPCLine.request(id: $0, method: Method.ping)
         }
         switch answer {
-        case .success: note(name, .passed("it goes on, and answers ping"))
+        case .success: record(name, .passed("it goes on, and answers ping"))
         case .failure(let error):
-            note(name, .failed("after it ping has no answer: \(error.reason)", mend: mend))
+            record(name, .failed("after it ping has no answer: \(error.reason)", mend: mend))
         }
     }
 
     private mutating func lookAtShutdown(_ session: ChildSession) async {
         await session.stop()
         let exit = await session.waitForExit()
-        note(
+        record(
             "shutdown",
             exit == .status(0)
                 ? .passed("it ended by itself")
@@ -229,11 +229,11 @@ struct CheckRun {
         await second.stop()
     }
 
-    private mutating func note(_ name: String, _ failure: CheckFailure) {
-        note(name, .failed(failure.what, mend: failure.mend))
+    private mutating func record(_ name: String, _ failure: CheckFailure) {
+        record(name, .failed(failure.what, mend: failure.mend))
     }
 
-    private mutating func note(_ name: String, _ verdict: HandlerCheck.Finding.Verdict) {
+    private mutating func record(_ name: String, _ verdict: HandlerCheck.Finding.Verdict) {
         if case .failed = verdict { isSound = false }
         tell(HandlerCheck.Finding(name: name, verdict: verdict, log: tail.drain()))
     }

@@ -38,10 +38,10 @@ import Testing
         let (early, late) = (deadlines.nextTicket(), deadlines.nextTicket())
         let hasExpired = OnceFlag()
         deadlines.remove(early)
-        deadlines.add(early, after: .zero) { _ = hasExpired.take() }
+        deadlines.add(early, after: .zero) { _ = hasExpired.claim() }
         await withCheckedContinuation { continuation in
             deadlines.add(late, after: .milliseconds(20)) { continuation.resume() }
         }
-        #expect(hasExpired.take())
+        #expect(hasExpired.claim())
     }
 }

@@ -15,7 +15,7 @@ import Testing
         let slots = HandlerSlots(maximumCount: 1)
         for _ in 0..<2000 {
             _ = try await slots.run(within: .seconds(60)) {}
-            try #require(slots.takenCount == 0)
+            try #require(slots.heldCount == 0)
         }
     }
 

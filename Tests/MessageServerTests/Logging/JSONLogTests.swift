@@ -29,7 +29,7 @@ import Testing
     @Test(arguments: [
         StageEvent.Result.done, .duplicate, .refused(status: 403, reason: "the token is \"stale\""),
         .failed(reason: "a\u{7}b"), .postponed(milliseconds: 1500, reason: "later"),
-        .givenBack(reason: "full"), .ended("unhandled"),
+        .released(reason: "full"), .ended("unhandled"),
     ])
     func `a stage's line is the one that a log record of it would be`(result: StageEvent.Result) {
         for stage in StageEvent.Stage.allCases {

@@ -90,6 +90,6 @@ struct ReplyFailureTests {
         let files = JournalFiles(dataDirectory: server.directory.file("data"))
         #expect(try files.events(where: \.isReplyFailure).map(\.status) == [.unhandled])
         #expect(!server.log.lines.contains { $0.contains("no handler for this kind") })
-        #expect(!server.lane.current.wantsReplyFailures)
+        #expect(!server.worker.current.wantsReplyFailures)
     }
 }

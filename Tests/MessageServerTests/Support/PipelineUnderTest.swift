@@ -15,7 +15,7 @@ struct PipelineUnderTest {
     let stages = StageCollector()
     let gateway: FakeGateway
     let store: Store
-    let lane: BusinessLane
+    let worker: BusinessWorker
     let pipelines: Pipelines
     var pipeline: DeliveryPipeline
 
@@ -40,11 +40,11 @@ struct PipelineUnderTest {
         let host = HandlerHost(business: business, slug: "one", logger: log.logger) { _, _, _ in
             throw HandlerHostError.notStored
         }
-        lane = BusinessLane(
+        worker = BusinessWorker(
             BusinessHandler(
                 business: business, slug: "one", life: HandlerLifecycle(handler, host: host), concurrency: 16,
                 deadline: .seconds(60), logger: log.logger))
-        lane.current.start()
+        worker.current.start()
     }
 
     /// Makes a text durable, as if it had come in.
@@ -65,10 +65,10 @@ struct PipelineUnderTest {
     func run() -> Task<Void, Never> {
         let recording = pipelines.recording
         store.startRecording { try recording.record($0) }
-        return Task { [pipeline, lane, sender = pipelines.sender] in
+        return Task { [pipeline, worker, sender = pipelines.sender] in
             await withDiscardingTaskGroup { group in
                 group.addTask { await sender.run() }
-                group.addTask { await pipeline.run(lane) }
+                group.addTask { await pipeline.run(worker) }
             }
         }
     }
@@ -76,9 +76,9 @@ struct PipelineUnderTest {
     /// Lets `running` end, and closes everything.
     func stop(_ running: Task<Void, Never>) async {
         store.stopLeasing()
-        lane.current.stopWaiting()
+        worker.current.stopWaiting()
         await running.value
-        await lane.current.shutdown()
+        await worker.current.shutdown()
         await store.close()
         await gateway.stop()
     }

@@ -20,21 +20,21 @@ import Testing
     }
 
     @Test func `a business has a backlog while something of it was finished within a second`() {
-        var lanes = DeliveryLanes()
+        var ready = ReadyConversations()
         let other = BusinessID("other")
-        lanes.changeBacklog(of: business, by: 3)
+        ready.changeBacklog(of: business, by: 3)
         let second: UInt64 = 1_000_000_000
-        #expect(lanes.backlog(of: business, at: 10 * second) == 0)
-        lanes.recordFinish(of: business, wasParked: false, at: 10 * second)
-        #expect(lanes.backlog(of: business, at: 10 * second) == 2)
-        #expect(lanes.backlog(of: business, at: 11 * second - 1) == 2)
-        #expect(lanes.backlog(of: business, at: 11 * second) == 0)
-        #expect(lanes.backlog(of: other, at: 10 * second) == 0)
+        #expect(ready.backlog(of: business, at: 10 * second) == 0)
+        ready.recordFinish(of: business, wasParked: false, at: 10 * second)
+        #expect(ready.backlog(of: business, at: 10 * second) == 2)
+        #expect(ready.backlog(of: business, at: 11 * second - 1) == 2)
+        #expect(ready.backlog(of: business, at: 11 * second) == 0)
+        #expect(ready.backlog(of: other, at: 10 * second) == 0)
         // A parked delivery holds up no sender, neither while it waits nor when it ends.
-        lanes.changeBacklog(of: business, by: -1)
-        #expect(lanes.backlog(of: business, at: 10 * second) == 1)
-        lanes.recordFinish(of: business, wasParked: true, at: 10 * second)
-        #expect(lanes.backlog(of: business, at: 10 * second) == 1)
+        ready.changeBacklog(of: business, by: -1)
+        #expect(ready.backlog(of: business, at: 10 * second) == 1)
+        ready.recordFinish(of: business, wasParked: true, at: 10 * second)
+        #expect(ready.backlog(of: business, at: 10 * second) == 1)
     }
 
     @Test(arguments: [(pause: Duration.seconds(3600), isAnswered: false), (.milliseconds(1), true)])

@@ -64,7 +64,7 @@ struct ConversationRecoveryTests {
         for other in others {
             try await store.finish(try await record("b-\(other)", from: other, in: store), result: .handled)
         }
-        let underWay = try await record("c", from: others[0], in: store)
+        let unfinished = try await record("c", from: others[0], in: store)
         disk.fails.store(true, ordering: .relaxed)
         await store.checkpointer.run()
         disk.fails.store(false, ordering: .relaxed)
@@ -73,7 +73,7 @@ struct ConversationRecoveryTests {
         #expect(try others.contains { try ids(of: $0) == ["a-\($0)"] })
 
         _ = await store.append(message("d", from: others[0]))
-        try await store.finish(underWay, result: .handled)
+        try await store.finish(unfinished, result: .handled)
         let next = try await store.lease()
         try await store.finish(next, result: .handled)
         await store.checkpointer.run()

@@ -5,14 +5,14 @@ import Testing
 
 @testable import MessageServer
 
-@Suite struct UnderWayTests {
+@Suite struct InFlightTests {
     @Test func `under way is what the handler has, and what waits is counted apart`() async throws {
         let business = BusinessHandler(
             business: BusinessID("b"), slug: "b", life: nil, concurrency: 2, deadline: .seconds(30),
             logger: LogCollector().logger)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let gate = ReadinessGate()
-        #expect(business.underWayCount == 0 && business.waitingCount == 0)
+        #expect(business.inFlightCount == 0 && business.waitingCount == 0)
         await withDiscardingTaskGroup { group in
             for _ in 0..<5 {
                 #expect(business.enter())
@@ -26,9 +26,9 @@ import Testing
             }
             var beginnings = begun.makeAsyncIterator()
             for _ in 0..<2 { await beginnings.next() }
-            #expect(business.underWayCount == 2 && business.waitingCount == 3)
+            #expect(business.inFlightCount == 2 && business.waitingCount == 3)
             gate.open()
         }
-        #expect(business.underWayCount == 0 && business.waitingCount == 0)
+        #expect(business.inFlightCount == 0 && business.waitingCount == 0)
     }
 }

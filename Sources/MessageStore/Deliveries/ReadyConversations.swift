@@ -4,7 +4,7 @@ import BusinessMessages
 /// The conversations of each business that have a delivery ready, and the tasks that wait for one.
 ///
 /// A value without effects: the caller leases the returned conversation and resumes the returned waiter.
-struct DeliveryLanes: Sendable {
+struct ReadyConversations: Sendable {
     /// A waiter and the conversation whose delivery it is leased; nil when there will be none.
     typealias Handover = (waiter: LeaseWaiter, conversation: ConversationKey?)
 
@@ -17,7 +17,7 @@ struct DeliveryLanes: Sendable {
         let rawValue: UInt8
     }
 
-    private struct Lane {
+    private struct Business {
         /// How many deliveries of the business are not finished, parked ones left out.
         var backlog = 0
         /// When the last one was, in nanoseconds of a clock that never jumps.
@@ -27,7 +27,7 @@ struct DeliveryLanes: Sendable {
         var waiters: [LeaseWaiter] = []
     }
 
-    private var lanes: [BusinessID: Lane] = [:]
+    private var businesses: [BusinessID: Business] = [:]
     private var isClosed = false
     /// While there is any, no delivery is leased.
     private(set) var holds: Holds = []
@@ -40,20 +40,20 @@ struct DeliveryLanes: Sendable {
 
     /// Counts deliveries of a business that were added, parked or finished.
     mutating func changeBacklog(of business: BusinessID, by count: Int) {
-        lanes[business, default: Lane()].backlog += count
+        businesses[business, default: Business()].backlog += count
     }
 
     /// Counts the end of a delivery.
     mutating func recordFinish(of business: BusinessID, wasParked: Bool, at now: UInt64) {
-        lanes[business]?.finishedAt = now
-        if !wasParked { lanes[business]?.backlog -= 1 }
+        businesses[business]?.finishedAt = now
+        if !wasParked { businesses[business]?.backlog -= 1 }
     }
 
     /// How many deliveries of a business are not finished, parked ones left out; 0 when none was in the second before
     /// `now`, because then no handler works on them.
     func backlog(of business: BusinessID, at now: UInt64) -> Int {
-        guard let lane = lanes[business], lane.finishedAt + 1_000_000_000 > now else { return 0 }
-        return lane.backlog
+        guard let state = businesses[business], state.finishedAt + 1_000_000_000 > now else { return 0 }
+        return state.backlog
     }
 
     /// Holds all deliveries until so many suspects have run, each alone.
@@ -86,7 +86,9 @@ struct DeliveryLanes: Sendable {
 
     /// Lets everything be leased, though some suspects have not run: their handlers are not there.
     mutating func releaseSuspects() -> [Handover] {
-        while let key = readySuspects.popFirst() { lanes[key.business, default: Lane()].ready.append(key) }
+        while let key = readySuspects.popFirst() {
+            businesses[key.business, default: Business()].ready.append(key)
+        }
         return release(.suspects)
     }
 
@@ -94,7 +96,7 @@ struct DeliveryLanes: Sendable {
         guard holds == .suspects, !isSuspectLeased, !isClosed else { return nil }
         for _ in 0..<readySuspects.count {
             guard let key = readySuspects.popFirst() else { return nil }
-            if let waiter = lanes[key.business]?.waiters.popLast() {
+            if let waiter = businesses[key.business]?.waiters.popLast() {
                 isSuspectLeased = true
                 return (waiter, key)
             }
@@ -105,8 +107,8 @@ struct DeliveryLanes: Sendable {
 
     /// Adds a deliverable conversation; returns the waiter that gets it, if there is one.
     mutating func add(_ key: ConversationKey) -> Handover? {
-        guard holds.isEmpty, !isClosed, let waiter = lanes[key.business]?.waiters.popLast() else {
-            lanes[key.business, default: Lane()].ready.append(key)
+        guard holds.isEmpty, !isClosed, let waiter = businesses[key.business]?.waiters.popLast() else {
+            businesses[key.business, default: Business()].ready.append(key)
             return nil
         }
         return (waiter, key)
@@ -115,30 +117,32 @@ struct DeliveryLanes: Sendable {
     /// Takes the conversation of a business that is ready longest.
     mutating func next(of business: BusinessID) -> ConversationKey? {
         guard !isClosed, holds.isEmpty else { return nil }
-        return lanes[business]?.ready.popFirst()
+        return businesses[business]?.ready.popFirst()
     }
 
     /// Takes the conversation of a business that is ready longest, or adds a waiter.
     mutating func next(of business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
         if isClosed { return (waiter, nil) }
         if let key = next(of: business) { return (waiter, key) }
-        lanes[business, default: Lane()].waiters.append(waiter)
+        businesses[business, default: Business()].waiters.append(waiter)
         return nextSuspect()
     }
 
     /// Cancels a waiter.
     mutating func cancel(_ waiter: UInt64, of business: BusinessID) -> Handover? {
-        guard let index = lanes[business]?.waiters.firstIndex(where: { $0.id == waiter }) else { return nil }
-        return lanes[business]?.waiters.remove(at: index).handover
+        guard let index = businesses[business]?.waiters.firstIndex(where: { $0.id == waiter }) else {
+            return nil
+        }
+        return businesses[business]?.waiters.remove(at: index).handover
     }
 
     /// Leases no more deliveries; returns the waiters that end.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []
-        for business in lanes.keys {
-            handovers += (lanes[business]?.waiters ?? []).map(\.handover)
-            lanes[business]?.waiters = []
+        for business in businesses.keys {
+            handovers += (businesses[business]?.waiters ?? []).map(\.handover)
+            businesses[business]?.waiters = []
         }
         return handovers
     }
@@ -157,7 +161,7 @@ struct DeliveryLanes: Sendable {
         }
         holds = []
         var handovers: [Handover] = []
-        for business in lanes.keys {
+        for business in businesses.keys {
             while let handover = pair(business) { handovers.append(handover) }
         }
         return handovers
@@ -166,7 +170,7 @@ struct DeliveryLanes: Sendable {
     /// Leases one delivery, of another business each time, to find out whether its conversation can be written.
     mutating func probe() -> Handover? {
         guard holds == .conversations else { return nil }
-        if probed.isEmpty { for business in lanes.keys { probed.append(business) } }
+        if probed.isEmpty { for business in businesses.keys { probed.append(business) } }
         while let business = probed.popFirst() {
             if let handover = pair(business) { return handover }
         }
@@ -175,10 +179,10 @@ struct DeliveryLanes: Sendable {
 
     /// Pairs a waiter with the conversation of its business that is ready longest.
     private mutating func pair(_ business: BusinessID) -> Handover? {
-        guard let lane = lanes[business], !lane.ready.isEmpty, let waiter = lane.waiters.last,
-            let key = lanes[business]?.ready.popFirst()
+        guard let state = businesses[business], !state.ready.isEmpty, let waiter = state.waiters.last,
+            let key = businesses[business]?.ready.popFirst()
         else { return nil }
-        lanes[business]?.waiters.removeLast()
+        businesses[business]?.waiters.removeLast()
         return (waiter, key)
     }
 }
@@ -188,5 +192,5 @@ struct LeaseWaiter: Sendable {
     let id: UInt64
     let continuation: CheckedContinuation<Lease?, Never>
 
-    fileprivate var handover: DeliveryLanes.Handover { (self, nil) }
+    fileprivate var handover: ReadyConversations.Handover { (self, nil) }
 }

@@ -2,7 +2,7 @@ import BalloonPOSIX
 import BusinessMessages
 
 /// The payload references that wait to be fetched, outside the order of conversations and fair between businesses.
-struct ReferenceLane: Sendable {
+struct ReferenceQueue: Sendable {
     typealias Handover = (waiter: LeaseWaiter, lease: Lease?)
 
     private var queue: FairQueue<Lease>

@@ -13,7 +13,7 @@ import Testing
 @testable import MessageServer
 
 /// What is an attempt and what is none: the store could not write, or nobody took events any more.
-@Suite struct GivingBackTests {
+@Suite struct ReleaseTests {
     @Test(arguments: [FullDisk.Part.all, .journal, .conversations])
     func `a full disk costs no attempt, one line in the log, and no order`(_ part: FullDisk.Part) async throws
     {
@@ -178,7 +178,9 @@ import Testing
         async throws
     {
         let outcomes = SendOutcomes()
-        let result = try await outcomes.outcome(of: .random(), within: .seconds(3600)) { outcomes.giveUp() }
+        let result = try await outcomes.outcome(of: .random(), within: .seconds(3600)) {
+            outcomes.cancelAll()
+        }
         #expect(result == nil)
     }
 
@@ -216,9 +218,9 @@ import Testing
         let test = try await PipelineUnderTest(UnprovisionedHandler())
         await test.append("hello", from: "c")
         let running = test.run()
-        while test.lane.current.waitingCount == 0 { await Task.yield() }
+        while test.worker.current.waitingCount == 0 { await Task.yield() }
         await test.stop(running)
-        let given = test.log.lines.filter { $0.contains("given back") }
+        let given = test.log.lines.filter { $0.contains("delivery released") }
         #expect(given.count == 1)
         #expect(
             given.allSatisfy { $0.hasPrefix("debug") && $0.contains("no handler accepts events any more") })
@@ -282,7 +284,7 @@ extension PipelineUnderTest {
         return false
     }
 
-    fileprivate func isGivenUp() async -> Bool { await isSeen { $0.contains("delivery given up") } }
+    fileprivate func isGivenUp() async -> Bool { await isSeen { $0.contains("delivery failed") } }
 }
 
 /// Never gets what it needs.

@@ -3,8 +3,8 @@ import BusinessMessages
 import HandlerKit
 import Synchronization
 
-/// The events of one business on their way to whatever answers for it at the moment.
-final class BusinessLane: Sendable {
+/// Runs the deliveries of one business, with the handler that its configuration names at the moment.
+final class BusinessWorker: Sendable {
     let business: BusinessID
     /// What runs its deliveries and the calls of its handlers: no other business waits for one that blocks.
     let threads = SharedThreads()
