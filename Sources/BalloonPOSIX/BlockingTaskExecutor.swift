@@ -1,8 +1,10 @@
-/// Runs the jobs of tasks that prefer it, on one thread as long as that keeps up, and on more when it does not.
+/// A task executor for tasks that may block: tasks that wait for the disk, and handlers.
 ///
-/// For tasks that wait for the disk, and for handlers that may block: neither may hold a thread of the cooperative pool.
-/// Executors that share their threads wake nobody to hand a job from one to the other. With a bound of one, jobs run one
-/// after the other in the order in which they came.
+/// Invariant: at most so many of its jobs run at a time, and they begin in the order in which they came; with a bound of one
+/// they run one after the other. Its threads are a ``SharedThreads``, its own or one that it shares with other executors.
+///
+/// A kind of its own beside ``QueueExecutor``: that one serves an actor, whose jobs are serial, and holds one of Dispatch's
+/// threads while it blocks. Neither kind blocks a thread of Swift's cooperative pool.
 package final class BlockingTaskExecutor: TaskExecutor {
     private let threads: SharedThreads
     /// Where its jobs wait.

@@ -1,7 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// Calls a function when a time has passed, on a thread of its own: no blocked queue and no blocked pool delays it.
+/// A watchdog: calls a function when a time has passed, on a thread of its own.
+///
+/// Invariant: the function is called once or, after ``cancel()``, never, and no blocked queue or pool delays it. It costs a
+/// thread, so it is for the few waits that must end whatever hangs: a stop, a crash report. The deadlines of handlers' calls,
+/// thousands a second, are one Dispatch timer instead (`CallDeadlines`), and those of connections a wheel (`TimerWheel`).
 package final class DeadlineThread: Sendable {
     private let cancellation = DispatchSemaphore(value: 0)
 
@@ -19,7 +23,7 @@ package final class DeadlineThread: Sendable {
 }
 
 extension Task where Failure == Never {
-    /// The value, or nil when there is none within `time`; a task that ignores its cancellation holds up nobody.
+    /// The value, or nil when there is none within `time`; a task that ignores its cancellation delays no caller.
     package func value(within time: Duration) async -> Success? {
         let isDecided = OnceFlag()
         return await withCheckedContinuation { continuation in

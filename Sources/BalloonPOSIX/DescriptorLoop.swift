@@ -3,10 +3,14 @@ package import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells when descriptors are ready: one epoll set and one Dispatch source for all of them.
+/// Waits for descriptors to be ready, for pipes of child processes: one epoll set and one Dispatch source for all of them.
 ///
-/// A Dispatch source for each would not do: libdispatch on Linux looks at a source's record while another thread that
-/// cancels the source frees it, and a child's end makes all of its descriptors ready at the same moment.
+/// Invariant: each wait calls its handler once at most, on the queue that it names, and never after the descriptor was taken
+/// out of the set, but for a call that is on its way to its queue.
+///
+/// A kind of its own because a Dispatch source for each descriptor is unsafe: libdispatch on Linux reads a source's record
+/// while another thread cancels and frees it, and a child's end makes all of its descriptors ready at the same moment. HTTP
+/// shards own an ``Epoll`` each, without this lock and without a call through a queue.
 package final class DescriptorLoop: Sendable {
     /// What one descriptor is waited for.
     package struct Ticket: Hashable, Sendable {
@@ -24,7 +28,7 @@ package final class DescriptorLoop: Sendable {
         source.withLock { $0.activate() }
     }
 
-    // Nothing is watched any more: whoever waits keeps the loop.
+    // Nothing is watched any more: each waiter keeps the loop.
     deinit { source.withLock { $0.cancel() } }
 
     /// Calls `handler` on `queue` once, when `raw` is ready for `events` or at its end.
@@ -39,7 +43,7 @@ package final class DescriptorLoop: Sendable {
     package func stopWaiting(_ ticket: Ticket) { watches.remove(ticket.number) }
 }
 
-/// The set, and who waits for what in it.
+/// The epoll set and the waits in it.
 private final class WatchSet: Sendable {
     private struct Watch {
         let raw: Int32

@@ -1,9 +1,12 @@
 package import Dispatch
 
-/// Runs an actor's jobs, one after the other on a serial Dispatch queue of its own.
+/// An actor's executor: a serial Dispatch queue that runs its jobs one after the other.
 ///
-/// For actors that wait for the disk or sit on a Dispatch source: none of them may hold a thread of the cooperative
-/// pool. Tasks have a ``BlockingTaskExecutor``.
+/// Invariant: the actor's state is touched on this queue only, so that a Dispatch source, a timer or ``DescriptorLoop`` that
+/// calls back on ``queue`` may enter the actor with `assumeIsolated`, without a hop.
+///
+/// A kind of its own for that reason: shards, conversation partitions and child processes are driven by such callbacks. Tasks
+/// without an actor have a ``BlockingTaskExecutor``.
 package final class QueueExecutor: SerialExecutor {
     /// The queue; work may also be put on it directly.
     package let queue: DispatchQueue

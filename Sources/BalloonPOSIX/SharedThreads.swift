@@ -1,11 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// Threads that several executors' jobs share, one as long as that keeps up and more when it does not.
+/// Threads that the jobs of several ``BlockingTaskExecutor``s share: one while it keeps up, more when jobs block.
 ///
-/// When what waited has not all begun two milliseconds later, there are as many threads as processors, those left out that
-/// have been at the same job for that long: who blocks is replaced, and holds the others up for that time. Quick jobs cost
-/// no thread's waking.
+/// Invariant: a job that blocks delays others by four milliseconds at most. Every two milliseconds, if jobs that waited at the
+/// look before have not all begun, threads are added until as many run as there are processors; a thread that has been at
+/// the same job since then counts as blocked. Threads come from `ThreadPool` and return to it when there are no jobs.
+///
+/// A kind of its own because waking a thread costs more than most jobs: a delivery and its handler's call, which are jobs of
+/// two executors, run on one thread here as long as neither blocks. `ThreadPool` alone would wake one for each.
 package final class SharedThreads: Sendable {
     fileprivate struct Queue {
         let maximumThreads: Int
@@ -16,7 +19,7 @@ package final class SharedThreads: Sendable {
         /// Jobs whose turn came while as many ran as may.
         var heldUp = 0
 
-        /// Counts a job that begins, and returns whose it is; nil when it must wait for another to end.
+        /// Counts a job that begins, and returns its executor; nil when it must wait for another to end.
         mutating func beginNext() -> BlockingTaskExecutor? {
             guard running < maximumThreads else {
                 heldUp += 1
@@ -37,7 +40,7 @@ package final class SharedThreads: Sendable {
 
     fileprivate struct State {
         var queues: [Queue?] = []
-        /// Whose next job is next: the place of its queue, once for each job.
+        /// The order of the jobs: the place of each job's queue.
         var turns = Deque<Int>()
         /// What number each thread's job had when it was begun; nil where there is no thread.
         var threads: [Int?] = []
@@ -46,11 +49,11 @@ package final class SharedThreads: Sendable {
         var maximumThreads = 0
         /// How many jobs were begun.
         var begun = 0
-        /// The same when somebody last looked, and with those that waited then.
+        /// The same at the last look, and together with the jobs that waited then.
         var begunBefore = 0
         var due = 0
         var isLooking = false
-        /// How many threads are too many, since others are back from what they waited for.
+        /// How many threads are too many, since blocked ones run again.
         var leaving = 0
     }
 
@@ -158,9 +161,9 @@ extension SharedThreads.State {
         threads[thread] = nil
     }
 
-    /// Takes the next job for a thread; nil when there is none, or too many threads.
+    /// Removes the next job for a thread; nil when there is none, or too many threads run.
     fileprivate mutating func begin(on thread: Int) -> (job: UnownedJob, executor: BlockingTaskExecutor)? {
-        // Only while somebody looks, who sees when the others block after all.
+        // Only while the next look is scheduled, which sees when the others block after all.
         if leaving > 0, isLooking {
             leaving -= 1
             return nil
@@ -174,7 +177,7 @@ extension SharedThreads.State {
         return nil
     }
 
-    /// Notes that a job of a queue has ended, and gives its turn to one that was held up.
+    /// Counts the end of a job of a queue, and enqueues a turn that was held up.
     fileprivate mutating func end(at place: Int) {
         if queues[place]?.endOne() ?? false { turns.append(place) }
     }

@@ -3,10 +3,13 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Threads for work that may block, as many as there is such work at once.
+/// The process's threads for work that may block: as many as there is such work at a time, without a bound of its own.
 ///
-/// Dispatch has 255 for all serial queues together: that many handlers that never return would take the journal's too.
-/// Whoever became idle last is woken first; who had nothing to do for ten seconds ends.
+/// Invariant: work that is handed over runs at once, on an idle thread or on a new one; the callers bound how much there is.
+/// The thread that became idle last is woken first, and one that was idle for ten seconds ends.
+///
+/// A kind of its own because Dispatch has 255 threads for all serial queues together: as many handlers that never return
+/// would take the journal's thread too. Only ``SharedThreads`` and ``DeadlineThread`` use it.
 final class ThreadPool: Sendable {
     static let shared = ThreadPool()
 
@@ -30,7 +33,7 @@ final class ThreadPool: Sendable {
     private func start(_ work: @escaping @Sendable () -> Void) {
         let argument = unsafe Unmanaged.passRetained(Worker(work))
         var thread = pthread_t()
-        // Sound: the thread takes over the one reference that is passed to it, or nobody does and it is given back.
+        // Sound: the thread takes over the one reference that is passed to it; without a thread it is released below.
         let failure = unsafe pthread_create(
             &thread, nil,
             { argument in
@@ -42,7 +45,7 @@ final class ThreadPool: Sendable {
         if failure == 0 {
             pthread_detach(thread)
         } else {
-            // The system has no more threads for us: it shares one with whoever else blocks.
+            // The system refuses another thread: the work shares Dispatch's.
             unsafe argument.release()
             DispatchQueue.global().async(execute: work)
         }
@@ -63,12 +66,12 @@ final class ThreadPool: Sendable {
                 return true
             }
             if isOver { return }
-            // Somebody took it in this moment.
+            // It was handed work in this moment.
             worker.wake.wait()
         }
     }
 
-    /// As Dispatch's own threads do: signals are for whoever waits for them.
+    /// As Dispatch's own threads do, so that signals reach the sources that wait for them.
     private static func blockSignals() {
         var signals = sigset_t()
         unsafe sigfillset(&signals)

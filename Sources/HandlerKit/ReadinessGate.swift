@@ -1,6 +1,8 @@
 import Synchronization
 
-/// Lets events through while a handler can take them, and makes them wait while it cannot.
+/// Holds callers while a handler is not ready.
+///
+/// Invariant: a caller waits only while the gate is closed, and not at all once it is closed for good.
 package final class ReadinessGate: Sendable {
     private struct State {
         var isOpen = false
@@ -36,7 +38,7 @@ package final class ReadinessGate: Sendable {
         }
     }
 
-    /// Lets through who waits, and who comes.
+    /// Opens the gate: resumes all waiters and admits later callers at once.
     package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -46,10 +48,10 @@ package final class ReadinessGate: Sendable {
         for waiter in waiting { waiter.resume(returning: true) }
     }
 
-    /// Makes who comes wait.
+    /// Closes the gate: later callers wait.
     package func close() { state.withLock { $0.isOpen = false } }
 
-    /// Sends away who waits, and who comes.
+    /// Closes the gate for good: all waiters and later callers get false.
     package func closeForGood() {
         let waiting = state.withLock { state in
             state.isClosedForGood = true

@@ -4,14 +4,17 @@ import HandlerKit
 import Synchronization
 
 /// Runs the deliveries of one business, with the handler that its configuration names at the moment.
+///
+/// Invariant: deliveries and handler calls of a business run on its own threads, so that a handler that blocks delays no other
+/// business; a reload replaces the handler without ending the worker, and at no time do two handlers run.
 final class BusinessWorker: Sendable {
     let business: BusinessID
-    /// What runs its deliveries and the calls of its handlers: no other business waits for one that blocks.
+    /// The threads of its deliveries and of its handlers' calls.
     let threads = SharedThreads()
-    /// Deliveries read and write conversations and wait for the disk, so that none of them belongs to the cooperative pool.
+    /// Runs its deliveries, which wait for the disk.
     let executor: BlockingTaskExecutor
     private let held: Mutex<BusinessHandler>
-    /// Those that were replaced and wait for their last events.
+    /// Handlers that were replaced and have events in flight.
     private let retiring = Mutex<[BusinessHandler]>([])
 
     init(_ handler: BusinessHandler) {
@@ -20,15 +23,15 @@ final class BusinessWorker: Sendable {
         held = Mutex(handler)
     }
 
-    /// What answers now.
+    /// The handler that answers now.
     var current: BusinessHandler { held.withLock { $0 } }
-    /// What answers now, and what has not ended yet.
+    /// The handler that answers now, and those that have not ended yet.
     var all: [BusinessHandler] { [current] + retiring.withLock { $0 } }
 
-    /// Waits for somebody who takes such an event; the caller tells the business when the event has ended.
+    /// Waits for a handler that accepts such an event; the caller calls `leave()` when the event has ended.
     ///
-    /// Throws `CancellationError` when nobody ever will again. Who waits for a handler that is replaced waits for the
-    /// new one: no attempt is counted, and the order of the conversation stays, since the event is still leased.
+    /// Throws `CancellationError` when there will be none. A caller that waits for a replaced handler waits for the new one:
+    /// no attempt is counted, and the order of the conversation stays, since the event is still leased.
     func responder(for subscription: Subscription) async throws -> (
         BusinessHandler, BusinessHandler.Responder
     ) {

@@ -2,10 +2,13 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The deadlines of calls under way, with one timer for all of them.
+/// The deadlines of calls in flight, with one Dispatch timer for all of them.
 ///
-/// A call that ends in time leaves nothing behind: a timer of its own would stay in Dispatch's heap until it is due,
-/// which at thousands of calls a second is a heap of what is long done.
+/// Invariant: `expire` is called once, or never when the call's ticket is removed first; a call that ends in time leaves
+/// nothing behind.
+///
+/// A kind of its own because a timer for each call would stay in Dispatch's heap until it is due: at thousands of calls a
+/// second, a heap of calls that ended long ago. `DeadlineThread` costs a thread and serves what must end whatever hangs.
 final class CallDeadlines: Sendable {
     private struct State {
         var pending: [UInt64: (due: UInt64, expire: @Sendable () -> Void)] = [:]

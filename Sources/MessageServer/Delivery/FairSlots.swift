@@ -3,6 +3,12 @@ import MessageStore
 import Synchronization
 
 /// A bounded number of slots that tasks of several businesses acquire in the order of a ``FairQueue``.
+///
+/// Invariant: no more slots are held than ``resize(to:share:)`` allows, except for those that were held when it lowered their
+/// number; while a business with less than its share waits, no other gets a slot beyond its own share.
+///
+/// A kind of its own beside ``AsyncSemaphore``, which knows no businesses, and beside the store's `ReferenceQueue`, which is
+/// the same rule for work that waits in the store, without a task for each element.
 final class FairSlots: Sendable {
     private struct State {
         var queue: FairQueue<UInt64>

@@ -89,10 +89,11 @@ final class HandlerLifecycle: Sendable {
         }
         guard !isEnding, let handler = handler as? any LifecycleHandler else { return }
         task?.cancel()
-        await run(atMost: min(time, Self.maximumShutdown)) {
+        let ending = Task {
             await task?.value
             if self.state.withLock({ $0.isProvisioned }) { await handler.shutdown() }
         }
+        if await ending.value(within: min(time, Self.maximumShutdown)) == nil { ending.cancel() }
     }
 
     private func ready() {
@@ -115,24 +116,6 @@ final class HandlerLifecycle: Sendable {
             }
             // Cut short by the shutdown.
             _ = try? await Task.sleep(for: backoff.fail())
-        }
-    }
-}
-
-/// Runs `body`, and cancels it and goes on without it when it takes longer than `time`.
-private func run(atMost time: Duration, _ body: @escaping @Sendable () async -> Void) async {
-    let isOver = OnceFlag()
-    await withCheckedContinuation { continuation in
-        let task = Task {
-            await body()
-            if isOver.claim() { continuation.resume() }
-        }
-        Task {
-            // Nobody waits for it: it ends by itself.
-            _ = try? await Task.sleep(for: time)
-            guard isOver.claim() else { return }
-            task.cancel()
-            continuation.resume()
         }
     }
 }

@@ -1,11 +1,14 @@
 import BalloonPOSIX
 import Synchronization
 
-/// The bounded number of handler calls that one business may have under way.
+/// The bounded number of handler calls that one business may have in flight, each with a deadline.
 ///
-/// Calls share the threads of their business's deliveries until one blocks, and have one each then, and some for their
-/// child tasks, so that a handler that blocks holds up nobody else. A call that overruns its deadline is answered for by the server, but its slot stays taken,
-/// counted and visible until the handler really returns.
+/// Invariant: a caller gets an answer at the deadline at the latest, and a slot is released only when the handler has
+/// returned. So a call that overruns its deadline keeps its slot, counted in ``stuckCount``, and a handler that never returns
+/// stops its own business only.
+///
+/// Made of the other kinds: an ``AsyncSemaphore`` for the slots, ``CallDeadlines`` for the deadlines, and a
+/// `BlockingTaskExecutor` on the business's threads, with some threads more for the child tasks of handlers.
 final class HandlerSlots: Sendable {
     /// The slots are closed: another handler answers from now on.
     struct Closed: Error {}
@@ -28,13 +31,13 @@ final class HandlerSlots: Sendable {
     /// Lowers the number of slots to `count`, or raises it again, never above what it was at first.
     func limit(to count: Int) { permits.resize(to: min(count, maximumCount)) }
 
-    /// Lets no call begin any more; those under way go on.
+    /// Refuses every further call; those in flight continue.
     func close() { permits.close() }
 
-    /// Slots that are taken, those that are stuck among them.
+    /// How many slots are held, including stuck ones.
     var heldCount: Int { permits.heldCount }
 
-    /// Slots whose handler has overrun its deadline and not returned.
+    /// How many slots are held by a handler that has overrun its deadline.
     var stuckCount: Int { stuck.load(ordering: .relaxed) }
 
     /// Runs `call` in a slot, waiting for one if need be, and returns its result, or nil when it has not returned
@@ -61,7 +64,7 @@ final class HandlerSlots: Sendable {
                 } else {
                     self.stuck.subtract(1, ordering: .relaxed)
                 }
-                // First, so that nobody who has the value finds its slot taken.
+                // First, so that a caller that has the value finds its slot free.
                 self.permits.release()
                 if isInTime { continuation.resume(returning: value) }
             }
@@ -73,6 +76,7 @@ final class HandlerSlots: Sendable {
             }
         }
     }
+
     private func executor(on threads: SharedThreads) -> BlockingTaskExecutor {
         executor.withLock { executor in
             if let executor { return executor }

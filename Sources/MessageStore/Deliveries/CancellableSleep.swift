@@ -1,6 +1,6 @@
 import Synchronization
 
-/// CancellableSleep that all end at once when there is nothing more to wait for.
+/// Sleeps that all end at once when the store stops.
 final class CancellableSleep: Sendable {
     private struct State {
         var sleepers: [UInt64: Task<Void, Never>] = [:]
@@ -10,7 +10,7 @@ final class CancellableSleep: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits so long; false when it was cut short, by ``end()`` or by cancellation.
+    /// Waits for `duration`; false when ``end()`` or cancellation ends the wait first.
     func pause(for duration: Duration) async -> Bool {
         let pause = state.withLock { state -> (number: UInt64, sleeper: Task<Void, Never>)? in
             if state.isOver { return nil }
@@ -33,7 +33,7 @@ final class CancellableSleep: Sendable {
         return !isOver && !Task.isCancelled
     }
 
-    /// Ends every pause; from now on there is none.
+    /// Ends every sleep; later ones end at once.
     func end() {
         let sleepers = state.withLock { state in
             state.isOver = true

@@ -8,7 +8,8 @@ package import BusinessMessages
 /// beyond its share then is not revoked: it gets no slot until it has fewer than its share. Of those that may go the one with the fewest slots is next, then the one that has
 /// waited longest; within a business it is first in, first out.
 ///
-/// A value without effects; the time of a step is proportional to the number of businesses that wait or have slots.
+/// A kind of its own because two owners need the same rule: `FairSlots` for tasks that wait in the server, and
+/// `ReferenceQueue` for references that wait in the store. A value without effects; the time of a step is proportional to the number of businesses that wait or have slots.
 package struct FairQueue<Element: Sendable>: Sendable {
     private struct Business {
         var held = 0
@@ -45,7 +46,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
         waitingCount += 1
     }
 
-    /// Takes out the next element and gives its business a slot, until `release(_:)`; nil when none may go.
+    /// Removes the next element and gives its business a slot, until `release(_:)`; nil when none may leave.
     package mutating func next() -> Element? {
         let free = slots - held
         guard free > 0, waitingCount > 0 else { return nil }
@@ -64,7 +65,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
         return first.element
     }
 
-    /// Takes a slot of a business back.
+    /// Releases a slot of a business.
     package mutating func release(_ business: BusinessID) {
         guard let state = businesses[business], state.held > 0 else { return }
         held -= 1
@@ -75,7 +76,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// Takes out the first element of a business that satisfies `condition` before its turn has come; nil when none does.
+    /// Removes the first element of a business that satisfies `condition` before its turn; nil when none does.
     package mutating func remove(of business: BusinessID, where condition: (Element) -> Bool) -> Element? {
         guard let removed = businesses[business]?.waiting.remove(where: { condition($0.element) }) else {
             return nil
@@ -87,7 +88,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
         return removed.element
     }
 
-    /// Takes out all elements that wait.
+    /// Removes all elements that wait.
     package mutating func removeAll() -> [Element] {
         var removed: [Element] = []
         for business in Array(businesses.keys) {

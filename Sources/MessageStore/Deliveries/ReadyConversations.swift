@@ -3,7 +3,11 @@ import BusinessMessages
 
 /// The conversations of each business that have a delivery ready, and the tasks that wait for one.
 ///
-/// A value without effects: the caller leases the returned conversation and resumes the returned waiter.
+/// Invariant: while nothing is held, a business has ready conversations or waiting tasks, never both. Within a business
+/// conversations leave in the order in which they became ready; while anything is held, none leaves but a suspect or a probe.
+///
+/// A value without effects: the caller leases the returned conversation and resumes the returned waiter. A kind of its own
+/// because it counts no slots: each business has a `BusinessWorker`, which bounds its own deliveries.
 struct ReadyConversations: Sendable {
     /// A waiter and the conversation whose delivery it is leased; nil when there will be none.
     typealias Handover = (waiter: LeaseWaiter, conversation: ConversationKey?)
@@ -84,7 +88,7 @@ struct ReadyConversations: Sendable {
         (isSuspectLeased, holds.contains(.suspects) ? suspectCount : 0)
     }
 
-    /// Lets everything be leased, though some suspects have not run: their handlers are not there.
+    /// Releases the hold although some suspects have not run, because their handlers are not ready.
     mutating func releaseSuspects() -> [Handover] {
         while let key = readySuspects.popFirst() {
             businesses[key.business, default: Business()].ready.append(key)
@@ -114,13 +118,13 @@ struct ReadyConversations: Sendable {
         return (waiter, key)
     }
 
-    /// Takes the conversation of a business that is ready longest.
+    /// Removes the conversation of a business that has been ready longest.
     mutating func next(of business: BusinessID) -> ConversationKey? {
         guard !isClosed, holds.isEmpty else { return nil }
         return businesses[business]?.ready.popFirst()
     }
 
-    /// Takes the conversation of a business that is ready longest, or adds a waiter.
+    /// Removes the conversation of a business that has been ready longest, or adds a waiter.
     mutating func next(of business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
         if isClosed { return (waiter, nil) }
         if let key = next(of: business) { return (waiter, key) }

@@ -2,6 +2,9 @@ import BalloonPOSIX
 import BusinessMessages
 
 /// The payload references that wait to be fetched, outside the order of conversations and fair between businesses.
+///
+/// A ``FairQueue`` of leases and the tasks that wait for one. Invariant: a task waits only while no reference may leave.
+/// A value without effects: the caller resumes the returned waiters.
 struct ReferenceQueue: Sendable {
     typealias Handover = (waiter: LeaseWaiter, lease: Lease?)
 
@@ -27,13 +30,13 @@ struct ReferenceQueue: Sendable {
         return handOver()
     }
 
-    /// Takes back the slot of a reference that was handed out.
+    /// Releases the slot of a leased reference.
     mutating func release(_ business: BusinessID) -> [Handover] {
         queue.release(business)
         return handOver()
     }
 
-    /// Changes how many references may be out at once.
+    /// Changes how many references may be leased at once.
     mutating func resize(slots: Int, share: Int) -> [Handover] {
         queue.resize(slots: slots, share: share)
         return handOver()
