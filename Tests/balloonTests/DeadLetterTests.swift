@@ -53,7 +53,7 @@ import Testing
         let record = try #require(pending.output.split(separator: " ").first)
         #expect(try await shell.run("balloon events drop \(record)").output == "\(record) is dropped\n")
         #expect(
-            try await shell.run("balloon events drop \(record)").output == "\(record) is already dropped\n")
+            try await shell.run("balloon events drop \(record)").output == "\(record) already dropped\n")
         let shown = try await shell.run("balloon events show \(record)")
         #expect(shown.output.contains(#""status":"dropped""#))
         #expect(shown.output.contains(#""reason":"dropped by an operator""#))

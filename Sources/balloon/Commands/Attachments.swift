@@ -31,7 +31,7 @@ struct Attachments: AsyncParsableCommand {
             where customer == nil || conversation.customer.rawValue == customer {
                 for line in try files.lines(of: conversation.business, conversation.customer) {
                     for entry in AttachmentEntry.entries(of: line, conversation.business, contents) {
-                        StandardStream.output.write(options.json ? entry.json : entry.text)
+                        options.write(entry.text, json: entry.json)
                     }
                 }
             }

@@ -18,8 +18,7 @@ struct Conversations: AsyncParsableCommand {
 
         func run() async throws {
             for summary in try options.files().list() {
-                StandardStream.output.write(
-                    options.json ? ConversationRendering.json(summary) : ConversationRendering.text(summary))
+                options.write(ConversationRendering.text(summary), json: ConversationRendering.json(summary))
             }
             // They are not in the list, and must not be taken for none.
             if let file = try options.files().quarantined().first {
@@ -49,8 +48,7 @@ struct Conversations: AsyncParsableCommand {
                 return StandardStream.error.write("there is no conversation yet\n")
             }
             for line in try options.files().lines(of: summary.business, summary.customer) {
-                StandardStream.output.write(
-                    options.json ? ConversationRendering.json(line) : ConversationRendering.text(line))
+                options.write(ConversationRendering.text(line), json: ConversationRendering.json(line))
             }
             // They have no line until they have ended.
             try options.journal().forEachReply(
@@ -58,9 +56,7 @@ struct Conversations: AsyncParsableCommand {
                     $0.status == .queued && $0.customer == summary.customer && $0.business == summary.business
                 },
                 {
-                    StandardStream.output.write(
-                        options.json
-                            ? ReplyRendering.conversationJSON($0) : ReplyRendering.conversationText($0))
+                    options.write(ReplyRendering.conversationText($0), json: ReplyRendering.conversationJSON($0))
                 })
         }
 
@@ -88,28 +84,5 @@ struct Conversations: AsyncParsableCommand {
             }
             return summary
         }
-    }
-}
-
-/// Where the conversations are, and for whom they are written.
-struct ReadingOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The data directory.", valueName: "dir"))
-    var data = "data"
-
-    @Flag(help: "Write one JSON object in each line.")
-    var json = false
-
-    /// The conversations' files; there may be none in the directory, but it must be a server's.
-    func files() throws -> ConversationFiles {
-        try check()
-        return ConversationFiles(dataDirectory: data)
-    }
-
-    /// Throws unless a server has made the directory and it can be read: what is not there is not "nothing".
-    func check() throws {
-        guard Directory.isDirectory(data) else {
-            throw CommandFailure.noDataDirectory(path: terminalText(data))
-        }
-        try Store.check(data)
     }
 }

@@ -92,11 +92,9 @@ struct DeadLetters: AsyncParsableCommand {
                 results += try await StoreChange.replay(chosen.map(NamedState.init), data: options.data)
             }
             for result in results {
-                StandardStream.output.write(
-                    options.json
-                        ? EventRendering.json(result.record, .retried, replay: result.replay)
-                        : "\(result.record) \(result.isRepetition ? "already retried" : "is retried") as \(result.replay)\n"
-                )
+                options.write(
+                    "\(result.record) \(result.isRepetition ? "already" : "is") retried as \(result.replay)\n",
+                    json: EventRendering.json(result.record, .retried, replay: result.replay))
             }
         }
 
@@ -116,11 +114,10 @@ struct DeadLetters: AsyncParsableCommand {
                 results += try await StoreChange.retry(chosen, as: try edited(), data: options.data)
             }
             for result in results {
-                StandardStream.output.write(
-                    options.json
-                        ? ReplyRendering.json(result.reply, .retried, replay: result.record)
-                        : "\(result.reply) \(result.isRepetition ? "already retried" : "is sent again") as \(result.record).1\n"
-                )
+                let verb = result.isRepetition ? "already retried" : "is sent again"
+                options.write(
+                    "\(result.reply) \(verb) as \(result.record).1\n",
+                    json: ReplyRendering.json(result.reply, .retried, replay: result.record))
             }
         }
 
@@ -153,7 +150,7 @@ struct DeadLetters: AsyncParsableCommand {
             let before = try await StoreChange.drop(
                 replies.filter(\.isDeadLetter).map(\.id), data: options.data
             ).union(replies.filter { !$0.isDeadLetter }.map(\.id))
-            for reply in replies { options.write(dropped: reply.id, isRepetition: before.contains(reply.id)) }
+            for reply in replies { options.writeDropped(reply.id, isRepetition: before.contains(reply.id)) }
             let chosen = try choice.events(options)
             if let other = chosen.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.notDead(record: other.record)
@@ -161,10 +158,7 @@ struct DeadLetters: AsyncParsableCommand {
             if chosen.isEmpty { return }
             let repeated = try await StoreChange.drop(chosen.map(\.record), data: options.data)
             for event in chosen {
-                StandardStream.output.write(
-                    options.json
-                        ? EventRendering.json(event.record, .dropped)
-                        : "\(event.record) \(repeated.contains(event.record) ? "already" : "is") dropped\n")
+                options.writeDropped(event.record, isRepetition: repeated.contains(event.record))
             }
         }
     }

@@ -98,25 +98,8 @@ extension Events {
         func run() async throws {
             let repeated = try await StoreChange.dropPending(records, data: options.data)
             for record in records {
-                StandardStream.output.write(
-                    options.json
-                        ? EventRendering.json(record, .dropped)
-                        : "\(record) is \(repeated.contains(record) ? "already " : "")dropped\n")
+                options.writeDropped(record, isRepetition: repeated.contains(record))
             }
         }
-    }
-}
-
-extension ReadingOptions {
-    /// The journal; the directory must be a server's.
-    func journal() throws -> JournalFiles {
-        try check()
-        return JournalFiles(dataDirectory: data)
-    }
-
-    /// Writes an event as it was asked for.
-    func write(_ event: JournalEvent) {
-        StandardStream.output.write(
-            json ? EventRendering.json(event, withMessage: false) : EventRendering.text(event))
     }
 }

@@ -30,7 +30,7 @@ struct Handlers: AsyncParsableCommand {
             let answer = try await ControlSocket(data: options.data).ask("GET", "/handlers")
             guard let handlers = try JSONDocument(answer).root["handlers"]?.elements else { return }
             for handler in handlers {
-                StandardStream.output.write(options.json ? line(handler.text) : text(handler))
+                options.write(text(handler), json: line(handler.text))
             }
         }
 

@@ -46,9 +46,7 @@ struct JournalCommands: AsyncParsableCommand {
         }
 
         private func write(_ repair: JournalRepair, isDone: Bool) {
-            StandardStream.output.write(
-                options.json
-                    ? String(decoding: repair.json, as: UTF8.self) + "\n" : text(repair, isDone: isDone))
+            options.write(text(repair, isDone: isDone), json: String(decoding: repair.json, as: UTF8.self) + "\n")
         }
 
         private func text(_ repair: JournalRepair, isDone: Bool) -> String {

@@ -71,7 +71,7 @@ struct Replies: AsyncParsableCommand {
             let chosen = found.filter { $0.status != .dropped }.map(\.id)
             let before = try await StoreChange.drop(chosen, data: options.data)
                 .union(found.filter { $0.status == .dropped }.map(\.id))
-            for reply in found { options.write(dropped: reply.id, isRepetition: before.contains(reply.id)) }
+            for reply in found { options.writeDropped(reply.id, isRepetition: before.contains(reply.id)) }
         }
     }
 }
@@ -82,19 +82,3 @@ extension ReplyID: ExpressibleByArgument {
 }
 
 extension ReplyState.Status: ExpressibleByArgument {}
-
-extension ReadingOptions {
-    /// Writes that a reply is dropped, or was before.
-    func write(dropped reply: ReplyID, isRepetition: Bool) {
-        StandardStream.output.write(
-            json
-                ? ReplyRendering.json(reply, .dropped)
-                : "\(reply) \(isRepetition ? "already" : "is") dropped\n")
-    }
-
-    /// Writes a reply as it was asked for.
-    func write(_ reply: JournalReply) {
-        StandardStream.output.write(
-            json ? ReplyRendering.json(reply, withMessage: false) : ReplyRendering.text(reply))
-    }
-}

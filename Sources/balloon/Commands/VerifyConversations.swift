@@ -51,8 +51,7 @@ extension Conversations {
         func run() async throws {
             _ = try options.files()
             let rebuilt = try await StoreChange.rebuild(data: options.data, resuming: resume)
-            StandardStream.output.write(
-                options.json ? VerificationRendering.json(rebuilt) : VerificationRendering.text(rebuilt))
+            options.write(VerificationRendering.text(rebuilt), json: VerificationRendering.json(rebuilt))
             // What the journal cannot mend is not passed over in silence.
             try StoreVerification.run(dataDirectory: options.data) { problem in
                 StandardStream.error.write(VerificationRendering.text(problem))
