@@ -18,6 +18,15 @@ public struct JSONWriter: Sendable {
         self.bytes = bytes
     }
 
+    /// The text of an object whose members `body` writes.
+    public static func object(
+        reservingCapacity capacity: Int = 0, _ body: (inout JSONWriter) throws -> Void
+    ) rethrows -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: capacity)
+        try writer.object(body)
+        return writer.finish()
+    }
+
     /// Writes an object whose members `body` writes.
     public mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
         beginValue()

@@ -20,8 +20,7 @@ package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UI
     let inline = message.root["interactiveData"]
     let hasReference = message.root["interactiveDataRef"] != nil
 
-    var writer = JSONWriter(reservingCapacity: message.bytes.count + decoded.bytes.count)
-    writer.object { writer in
+    return JSONWriter.object(reservingCapacity: message.bytes.count + decoded.bytes.count) { writer in
         var isPlaced = false
         for (key, value) in message.root.members {
             switch key {
@@ -40,7 +39,6 @@ package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UI
             writer.value(payload)
         }
     }
-    return writer.finish()
 }
 
 extension JSONWriter {

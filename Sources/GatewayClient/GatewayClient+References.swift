@@ -123,14 +123,12 @@ extension UploadedFile {
     }
 
     fileprivate var json: [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("size", sizeBytes)
             writer.field("signature-base64", signatureBase64)
             writer.field("url", url)
             writer.field("owner", owner)
             writer.field("key", key.field)
         }
-        return writer.finish()
     }
 }

@@ -35,11 +35,9 @@ final class GatewayToken: Sendable {
     func renew() { minted.withLock { $0 = Minted() } }
 
     private func claims(_ now: Int) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.field("iss", mspID)
             writer.field("iat", now)
         }
-        return writer.finish()
     }
 }

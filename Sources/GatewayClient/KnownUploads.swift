@@ -139,8 +139,7 @@ package final class KnownUploads: Sendable {
 }
 
 private func line(_ key: KnownUploads.Key, _ value: [UInt8]?, at: Int) -> [UInt8] {
-    var writer = JSONWriter(reservingCapacity: 512)
-    writer.object { writer in
+    let json = JSONWriter.object(reservingCapacity: 512) { writer in
         writer.field("key", key.text)
         writer.field("at", at)
         if let value {
@@ -148,5 +147,5 @@ private func line(_ key: KnownUploads.Key, _ value: [UInt8]?, at: Int) -> [UInt8
             writer.raw(value)
         }
     }
-    return writer.finish() + [UInt8(ascii: "\n")]
+    return json + [UInt8(ascii: "\n")]
 }

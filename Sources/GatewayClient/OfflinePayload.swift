@@ -11,8 +11,7 @@ func readOffline(_ payload: [UInt8], bid: String) -> [UInt8]? {
     for text in list.texts where text.hasPrefix("?") {
         let members = queryMembers(text.dropFirst())
         guard members.contains(where: \.isStructured) else { continue }
-        var writer = JSONWriter(reservingCapacity: text.utf8.count)
-        writer.object { writer in
+        return JSONWriter.object(reservingCapacity: text.utf8.count) { writer in
             writer.key("interactiveData")
             writer.object { writer in
                 writer.field("bid", bid)
@@ -20,7 +19,6 @@ func readOffline(_ payload: [UInt8], bid: String) -> [UInt8]? {
                 writer.object { writer in for member in members { member.write(to: &writer) } }
             }
         }
-        return writer.finish()
     }
     return nil
 }

@@ -28,8 +28,7 @@ struct SharedContent: Sendable {
 
     /// The message with a reference in the place of its content.
     func message(referringTo reference: [UInt8]) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 1024)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 1024) { writer in
             for (name, value) in message.members where name != "interactiveData" {
                 writer.key(name)
                 writer.value(value)
@@ -37,6 +36,5 @@ struct SharedContent: Sendable {
             writer.key("interactiveDataRef")
             writer.raw(reference)
         }
-        return writer.finish()
     }
 }

@@ -89,9 +89,7 @@ final class ServiceHandler: EventHandler {
 
     /// Standard Webhooks: the signature is over the exact bytes of the body.
     func request(_ context: Context, now: Int = SystemClock.secondsSince1970()) -> TransportRequest {
-        var writer = JSONWriter(reservingCapacity: 1024)
-        writer.object { EventCall.write(context, to: &$0) }
-        let body = writer.finish()
+        let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
         let id = context.deliveryID.rawValue
         var request = TransportRequest(
             method: "POST", url: address.url,

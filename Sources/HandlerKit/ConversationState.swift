@@ -77,13 +77,11 @@ public final class ConversationState: Sendable {
     }
 
     private static func text(_ members: [(name: String, text: [UInt8])]) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 256)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 256) { writer in
             for member in members {
                 writer.key(member.name)
                 writer.raw(member.text)
             }
         }
-        return writer.finish()
     }
 }

@@ -50,12 +50,11 @@ package enum RPCLine {
     }
 
     private static func line(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        let json = JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("jsonrpc", "2.0")
             body(&writer)
         }
-        return writer.finish() + [UInt8(ascii: "\n")]
+        return json + [UInt8(ascii: "\n")]
     }
 }
 

@@ -8,12 +8,10 @@ public struct TestMessage: Sendable {
     public init(json: String) { self.json = Array(json.utf8) }
 
     private init(type: String, _ members: (inout JSONWriter) -> Void = { _ in }) {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        json = JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("type", type)
             members(&writer)
         }
-        json = writer.finish()
     }
 
     /// An answer to one of Apple's interactive types: `data` writes the member of its kind.

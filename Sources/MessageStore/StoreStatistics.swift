@@ -31,8 +31,7 @@ extension StoreStatistics {
     /// `{"pendingDeliveries":3,"parkedDeliveries":1,…}`: every count by its name, and `lastSyncFailure`
     /// and `checkpointFailure` as texts while there are any.
     package var json: [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("pendingDeliveries", pendingDeliveries)
             writer.field("parkedDeliveries", parkedDeliveries)
             writer.field("unreadableDeliveries", unreadableDeliveries)
@@ -45,6 +44,5 @@ extension StoreStatistics {
             writer.field("refusedConversations", refusedConversations)
             writer.field("checkpointFailure", checkpointFailure)
         }
-        return writer.finish()
     }
 }

@@ -110,12 +110,11 @@ struct GatewayEndpoints: Sendable {
             let payload = try? StoredPayload(SimulatedPayload(business: business, interactiveData: data))
         else { return HTTPResponse(.internalServerError) }
         memory.store(payload)
-        var writer = JSONWriter(reservingCapacity: 640)
-        writer.object { writer in
+        let json = JSONWriter.object(reservingCapacity: 640) { writer in
             writer.key(name)
             writer.raw(payload.reference.json)
         }
-        return HTTPResponse(.ok, json: writer.finish())
+        return HTTPResponse(.ok, json: json)
     }
 
     private func preUpload(_ request: HTTPRequest) -> HTTPResponse {
@@ -126,13 +125,12 @@ struct GatewayEndpoints: Sendable {
         guard (0...Self.maximumFileBytes).contains(size) else { return badRequest("size") }
         let place = UploadPlace(business: BusinessID(business), sizeBytes: size)
         memory.expect(place)
-        var writer = JSONWriter()
-        writer.object { writer in
+        let json = JSONWriter.object { writer in
             writer.field("upload-url", "\(origin)/upload/\(place.name)")
             writer.field("mmcs-url", place.url)
             writer.field("mmcs-owner", place.owner)
         }
-        return HTTPResponse(.ok, json: writer.finish())
+        return HTTPResponse(.ok, json: json)
     }
 
     /// Takes a file piece by piece, and answers when all of it is there.
@@ -163,8 +161,7 @@ struct GatewayEndpoints: Sendable {
         guard content.sizeBytes == place.sizeBytes else { return badRequest("another size was announced") }
         let file = StoredPayload(uploaded: content, checksum, as: place)
         memory.store(file)
-        var writer = JSONWriter()
-        writer.object { writer in
+        let json = JSONWriter.object { writer in
             writer.key("singleFile")
             writer.object { writer in
                 writer.field("fileChecksum", file.reference.signatureBase64)
@@ -172,7 +169,7 @@ struct GatewayEndpoints: Sendable {
                 writer.field("receipt", name)
             }
         }
-        return HTTPResponse(.ok, json: writer.finish())
+        return HTTPResponse(.ok, json: json)
     }
 
     private func encodePayload(_ request: HTTPRequest) -> HTTPResponse {
@@ -209,9 +206,8 @@ struct GatewayEndpoints: Sendable {
         guard signature == payload.reference.signatureBase64, owner == payload.reference.owner else {
             return badRequest("signature or owner differ")
         }
-        var writer = JSONWriter()
-        writer.object { $0.field("download-url", "\(origin)/blob/\(payload.name)") }
-        return HTTPResponse(.ok, json: writer.finish())
+        let json = JSONWriter.object { $0.field("download-url", "\(origin)/blob/\(payload.name)") }
+        return HTTPResponse(.ok, json: json)
     }
 
     private func blob(_ request: HTTPRequest) -> GatewayAnswer {
@@ -227,23 +223,23 @@ struct GatewayEndpoints: Sendable {
         }
         let bid = payload.interactiveData["bid"]?.string ?? Interaction.businessExtension
         guard request.text("bid") == bid else { return badRequest("bid differs") }
-        var writer = JSONWriter(reservingCapacity: payload.interactiveData.text.count + 32)
-        writer.object { $0.field("interactiveData", payload.interactiveData) }
-        return HTTPResponse(.ok, json: writer.finish())
+        let json = JSONWriter.object(reservingCapacity: payload.interactiveData.text.count + 32) {
+            $0.field("interactiveData", payload.interactiveData)
+        }
+        return HTTPResponse(.ok, json: json)
     }
 
     private func answerLater(_ responder: HTTPResponder, question: MessagesQuestion) {
         jobs.yield {
             let messages = await memory.messages(
                 count: 1, after: question.after, customer: question.customer, within: question.wait)
-            var writer = JSONWriter(reservingCapacity: 1024)
-            writer.object { writer in
+            let json = JSONWriter.object(reservingCapacity: 1024) { writer in
                 writer.key("messages")
                 writer.array { writer in
                     for message in messages { message.write(to: &writer) }
                 }
             }
-            responder.respond(HTTPResponse(.ok, json: writer.finish()))
+            responder.respond(HTTPResponse(.ok, json: json))
         }
     }
 

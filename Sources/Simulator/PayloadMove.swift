@@ -23,8 +23,7 @@ enum PayloadMove {
 
     /// Returns `message` with the reference, and with `inline` where its interactive data stood.
     static func replace(in message: JSONValue, by reference: [UInt8], inline: [UInt8]?) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: message.text.count)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: message.text.count) { writer in
             for (name, value) in message.members where name != "interactiveDataRef" {
                 if name == "interactiveData" {
                     guard let inline else { continue }
@@ -38,15 +37,13 @@ enum PayloadMove {
             writer.key("interactiveDataRef")
             writer.raw(reference)
         }
-        return writer.finish()
     }
 
     /// The members of an object that are kept; `data` is what that member becomes where it is given.
     private static func object(
         _ value: JSONValue, keeping isKept: (String) -> Bool, data: (() -> [UInt8])? = nil
     ) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: value.text.count)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: value.text.count) { writer in
             for (name, member) in value.members {
                 if name == "data", let data {
                     writer.key(name)
@@ -57,6 +54,5 @@ enum PayloadMove {
                 }
             }
         }
-        return writer.finish()
     }
 }

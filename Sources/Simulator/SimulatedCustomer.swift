@@ -40,15 +40,14 @@ package struct SimulatedCustomer: Sendable {
     package func message(_ kind: Kind, id: MessageID = .random(), text: String? = nil) -> [UInt8] {
         var sample = SampleMessage()
         if let text { sample.text = text }
-        var writer = JSONWriter(reservingCapacity: 2048)
-        writer.object { writer in
+        let json = JSONWriter.object(reservingCapacity: 2048) { writer in
             writer.field("id", id.rawValue)
             writer.field("v", 1)
             writer.field("sourceId", self.id.rawValue)
             writer.field("destinationId", business.rawValue)
             writer.field("locale", "en_US")
         }
-        var message = writer.finish()
+        var message = json
         message.removeLast()
         return message + ", \(sample.members(of: kind))}".utf8
     }
@@ -90,12 +89,11 @@ package struct SimulatedCustomer: Sendable {
 
     /// The token of Apple's requests: `aud` is the MSP, `iat` now unless said otherwise.
     package func token(issuedAt: Int = SystemClock.secondsSince1970(), audience: String? = nil) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        let json = JSONWriter.object { writer in
             writer.field("aud", audience ?? mspID)
             writer.field("iat", issuedAt)
         }
-        return signer.sign(writer.finish())
+        return signer.sign(json)
     }
 
     /// Moves interactive data behind a reference if it is large, or `always`; else returns `message` as it is.
@@ -137,8 +135,7 @@ package struct SimulatedCustomer: Sendable {
             }
         }
         let checksum = try await document(upload)["singleFile"]?["fileChecksum"]?.string ?? ""
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        return JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("name", name)
             writer.field("mimeType", mimeType)
             writer.field("size", sizeBytes)
@@ -148,7 +145,6 @@ package struct SimulatedCustomer: Sendable {
             writer.field("url", place["mmcs-url"]?.string)
             writer.field("owner", place["mmcs-owner"]?.string)
         }
-        return writer.finish()
     }
 
     /// Adds attachments to a text: each has its U+FFFC in the body.
@@ -182,13 +178,12 @@ package struct SimulatedCustomer: Sendable {
 
     /// Puts a payload into the gateway's keeping and returns the reference to it.
     private func upload(_ interactiveData: [UInt8]) async throws -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: interactiveData.count + 128)
-        writer.object { writer in
+        let json = JSONWriter.object(reservingCapacity: interactiveData.count + 128) { writer in
             writer.field("business", business.rawValue)
             writer.key("interactiveData")
             writer.raw(interactiveData)
         }
-        return Array(try await ask("payloads", body: writer.finish(), timeout: .seconds(30)).text)
+        return Array(try await ask("payloads", body: json, timeout: .seconds(30)).text)
     }
 
     /// Asks the simulator, not Apple's part of it.

@@ -43,12 +43,10 @@ struct SimulatedPayload: Sendable {
 
     /// Writes what ``init(json:)`` reads.
     var json: [UInt8] {
-        var writer = JSONWriter(reservingCapacity: interactiveData.text.count + 128)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: interactiveData.text.count + 128) { writer in
             writer.field("business", business.rawValue)
             writer.field("interactiveData", interactiveData)
         }
-        return writer.finish()
     }
 
     /// Writes the format.

@@ -21,8 +21,7 @@ package struct SimulatedReference: Sendable, Equatable {
 
     /// Writes the object.
     package var json: [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("bid", bid)
             writer.field("url", url)
             writer.field("owner", owner)
@@ -32,6 +31,5 @@ package struct SimulatedReference: Sendable, Equatable {
             writer.field("size", sizeBytes)
             writer.field("title", title)
         }
-        return writer.finish()
     }
 }

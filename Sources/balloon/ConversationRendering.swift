@@ -12,7 +12,7 @@ enum ConversationRendering {
 
     /// `{"business":"…","customer":"…","lines":5,"lastAt":"…"}`.
     static func json(_ summary: ConversationFiles.Summary) -> String {
-        line { writer in
+        jsonLine { writer in
             writer.field("business", summary.business.rawValue)
             writer.field("customer", summary.customer.rawValue)
             writer.field("lines", summary.lines)
@@ -32,7 +32,7 @@ enum ConversationRendering {
 
     /// The line as its file has it.
     static func json(_ line: ConversationLine) -> String {
-        self.line { writer in
+        jsonLine { writer in
             writer.field("seq", line.sequence)
             writer.field("at", line.at.rfc3339)
             writer.field("direction", line.direction.rawValue)
@@ -44,11 +44,5 @@ enum ConversationRendering {
             writer.field("status", line.status)
             writer.field("message", line.message)
         }
-    }
-
-    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object(body)
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 }

@@ -68,8 +68,7 @@ struct DevelopmentServer: Equatable {
 
     /// Replaces the directory's file.
     func write(in directory: String) throws(SystemError) {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        let json = JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("format", 1)
             writer.field("server", server)
             writer.field("gateway", gateway)
@@ -78,6 +77,6 @@ struct DevelopmentServer: Equatable {
             writer.field("business", Self.slug)
             writer.field("businessID", businessID.rawValue)
         }
-        try AtomicFile.write(writer.finish() + [UInt8(ascii: "\n")], to: Self.path(in: directory))
+        try AtomicFile.write(json + [UInt8(ascii: "\n")], to: Self.path(in: directory))
     }
 }

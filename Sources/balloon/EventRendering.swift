@@ -20,8 +20,7 @@ enum EventRendering {
     /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`
     /// `"reason":"…","replies":["accepted","refused"]}`, and with the message when that is asked for.
     static func json(_ event: JournalEvent, withMessage: Bool) -> String {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        jsonLine { writer in
             writer.field("record", Int(clamping: event.record))
             writer.field("at", event.at.rfc3339)
             writer.field("status", event.status.rawValue)
@@ -43,18 +42,15 @@ enum EventRendering {
             let content = event.isReplyFailure ? nil : content(event)
             writer.raw(content?.redactedMessage ?? Array(event.message.text))
         }
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 
     /// What was done about a dead letter: `{"record":12,"status":"retried","replay":31}` or `{"record":12,"status":"dropped"}`.
     static func json(_ record: UInt64, _ status: JournalEvent.Status, replay: UInt64? = nil) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        jsonLine { writer in
             writer.field("record", Int(clamping: record))
             writer.field("status", status.rawValue)
             writer.field("replay", replay.map { Int(clamping: $0) })
         }
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 
     /// The kind, of one that nobody has looked at yet what it will be; or that it tells of a failed reply.

@@ -16,7 +16,7 @@ enum ReplyRendering {
     /// `{"reply":"57.1","at":"…","status":"refused","business":"…","customer":"…","id":"…","kind":"text","inReplyTo":"…",`
     /// `"attempts":1,"httpStatus":400,"reason":"…"}`, and with the message when that is asked for.
     static func json(_ reply: JournalReply, withMessage: Bool) -> String {
-        line { writer in
+        jsonLine { writer in
             writer.field("reply", "\(reply.id)")
             writer.field("at", reply.decidedAt.rfc3339)
             writer.field("status", reply.status.rawValue)
@@ -37,7 +37,7 @@ enum ReplyRendering {
 
     /// What was done about a reply: `{"reply":"57.1","status":"retried","replay":91}` or `{"reply":"57.1","status":"dropped"}`.
     static func json(_ reply: ReplyID, _ status: ReplyState.Status, replay: UInt64? = nil) -> String {
-        line { writer in
+        jsonLine { writer in
             writer.field("reply", "\(reply)")
             writer.field("status", status.rawValue)
             writer.field("replay", replay.map { Int(clamping: $0) })
@@ -52,7 +52,7 @@ enum ReplyRendering {
 
     /// The same as JSON: as the line will be, with `"outcome":"queued"` and without a number.
     static func conversationJSON(_ reply: JournalReply) -> String {
-        line { writer in
+        jsonLine { writer in
             writer.field("at", reply.decidedAt.rfc3339)
             writer.field("direction", ConversationLine.Direction.outbound.rawValue)
             writer.field("id", reply.messageID.rawValue)
@@ -75,10 +75,4 @@ enum ReplyRendering {
 
     /// Never nil: the message was valid inside the journal.
     private static func message(_ reply: JournalReply) -> JSONDocument? { try? JSONDocument(reply.message) }
-
-    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object(body)
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
-    }
 }

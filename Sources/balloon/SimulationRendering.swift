@@ -23,13 +23,11 @@ struct SimulationRendering {
             let who = direction == "inbound" ? "customer" : "business"
             return terminalText("\(who)  \(kind): \(MessageSummary.text(of: message, kind: kind))") + "\n"
         }
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        return jsonLine { writer in
             writer.field("direction", direction)
             writer.field("id", message["id"]?.string)
             writer.field("kind", kind.rawValue)
             writer.field("message", message)
         }
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 }

@@ -141,8 +141,6 @@ enum StoreChange {
     }
 
     private static func body(job: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { $0.field("job", job) }
-        return writer.finish()
+        JSONWriter.object { $0.field("job", job) }
     }
 }

@@ -1,5 +1,15 @@
 internal import BalloonJSON
 
+extension JSONValue {
+    /// The text of an object, as it was read; nil when it is something else.
+    var objectText: [UInt8]? {
+        guard kind == .object else { return nil }
+        var writer = JSONWriter(reservingCapacity: text.count)
+        writer.value(self)
+        return writer.finish()
+    }
+}
+
 extension JSONWriter {
     /// Writes a member whose value is an object.
     mutating func object(_ name: String, _ body: (inout JSONWriter) -> Void) {

@@ -40,15 +40,14 @@ public struct LivePersonMessage: Hashable, Sendable {
     ///
     /// `?data={"lpData<BRAND>":{"interactive":{"response":{"text":"…"}}}}`, percent-encoded.
     public static func replyURL(_ text: String, brand: String = "") -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        let json = JSONWriter.object { writer in
             writer.object("lpData" + brand) { writer in
                 writer.object("interactive") { writer in
                     writer.object("response") { $0.field("text", text) }
                 }
             }
         }
-        return "?data=" + writer.finish().percentEncoded(keeping: \.isUnreserved)
+        return "?data=" + json.percentEncoded(keeping: \.isUnreserved)
     }
 
     private static func metadata(in value: JSONValue) -> JSONValue {

@@ -15,10 +15,8 @@ public struct MerchantSession: Hashable, Sendable {
 
     /// Takes what Apple Pay answered, unchanged; `nil` when it is not an object.
     public init?(_ value: JSONValue) {
-        guard value.kind == .object else { return nil }
-        var writer = JSONWriter(reservingCapacity: value.text.count)
-        writer.value(value)
-        json = writer.finish()
+        guard let json = value.objectText else { return nil }
+        self.json = json
     }
 
     /// Makes one from its fields.
@@ -27,8 +25,7 @@ public struct MerchantSession: Hashable, Sendable {
         initiativeContext: String, epochTimestamp: Int, expiresAt: Int, nonce: String, signature: String,
         signedFields: [String] = []
     ) {
-        var writer = JSONWriter(reservingCapacity: 1024)
-        writer.object { writer in
+        json = JSONWriter.object(reservingCapacity: 1024) { writer in
             writer.field("epochTimestamp", epochTimestamp)
             writer.field("expiresAt", expiresAt)
             writer.field("merchantSessionIdentifier", merchantSessionIdentifier)
@@ -40,6 +37,5 @@ public struct MerchantSession: Hashable, Sendable {
             writer.field("initiativeContext", initiativeContext)
             if !signedFields.isEmpty { writer.list("signedFields", signedFields) }
         }
-        json = writer.finish()
     }
 }

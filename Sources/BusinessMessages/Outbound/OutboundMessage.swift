@@ -121,8 +121,7 @@ public struct OutboundMessage: Hashable, Sendable {
     ///
     /// Apple MSP API, "Sending Messages".
     public func encode(id: MessageID, from business: BusinessID, to customer: CustomerID) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("id", id.rawValue)
             writer.field("v", 1)
             writer.field("type", type)
@@ -133,22 +132,19 @@ public struct OutboundMessage: Hashable, Sendable {
             writer.field("group", attributes.group)
             writeBody(to: &writer, id: id)
         }
-        return writer.finish()
     }
 
     /// Writes the message without what the server adds: `id`, `v`, `sourceId` and `destinationId`.
     ///
     /// A request without an identifier of its own has an empty one.
     package func draft() -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("type", type)
             writer.field("locale", attributes.locale)
             writer.field("intent", attributes.intent)
             writer.field("group", attributes.group)
             writeBody(to: &writer, id: MessageID(""))
         }
-        return writer.finish()
     }
 
     private func writeBody(to writer: inout JSONWriter, id: MessageID) {

@@ -14,10 +14,8 @@ public struct UploadedPayload: Hashable, Sendable {
 
     /// Takes what the gateway answered, unchanged; `nil` when it is not an object.
     public init?(_ value: JSONValue) {
-        guard value.kind == .object else { return nil }
-        var writer = JSONWriter(reservingCapacity: value.text.count)
-        writer.value(value)
-        json = writer.finish()
+        guard let json = value.objectText else { return nil }
+        self.json = json
     }
 
     /// Makes one from an upload of one's own; a rich link has no `bid`.
@@ -26,8 +24,7 @@ public struct UploadedPayload: Hashable, Sendable {
         sizeBytes: Int, signatureBase64: String, signature: String? = nil, key: String? = nil,
         dataRefSig: String? = nil
     ) {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        json = JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("bid", bid)
             writer.field("title", title)
             writer.field("url", url)
@@ -38,6 +35,5 @@ public struct UploadedPayload: Hashable, Sendable {
             writer.field("key", key)
             writer.field("dataRefSig", dataRefSig)
         }
-        json = writer.finish()
     }
 }

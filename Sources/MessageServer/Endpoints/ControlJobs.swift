@@ -85,9 +85,8 @@ final class ControlJobs: Sendable {
             }
             return state.jobs[id]?.waiters.remove(at: index).responder
         }
-        var writer = JSONWriter()
-        writer.object { $0.field("job", id) }
-        responder?.respond(HTTPResponse(.accepted, json: writer.finish()))
+        let json = JSONWriter.object { $0.field("job", id) }
+        responder?.respond(HTTPResponse(.accepted, json: json))
     }
 
     private func end(_ id: String, with answer: HTTPResponse) {

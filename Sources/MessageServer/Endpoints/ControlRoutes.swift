@@ -87,9 +87,7 @@ package enum ControlRoutes {
     }
 
     private static func refusal(_ error: any Error) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { $0.field("error", "\(error)") }
-        return writer.finish()
+        JSONWriter.object { $0.field("error", "\(error)") }
     }
 
     /// What was rebuilt, as an answer says it; nil when it is none.
@@ -120,8 +118,7 @@ package struct ReplayRequest: Sendable {
 
     /// The body for a job.
     package func json(job: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.field("job", job)
             writer.key("messages")
             writer.array { writer in
@@ -134,7 +131,6 @@ package struct ReplayRequest: Sendable {
                 }
             }
         }
-        return writer.finish()
     }
 }
 
@@ -170,8 +166,7 @@ package struct ReplayAnswer: Sendable {
     }
 
     var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.key("replays")
             writer.array { writer in
                 for result in results {
@@ -183,7 +178,6 @@ package struct ReplayAnswer: Sendable {
                 }
             }
         }
-        return writer.finish()
     }
 }
 
@@ -207,12 +201,10 @@ package struct DropRequest: Sendable {
 
     /// The body for a job.
     package func json(job: String?) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.field("job", job)
             writer.key("records")
             writer.array { writer in for record in records { writer.raw(Array("\(record)".utf8)) } }
         }
-        return writer.finish()
     }
 }

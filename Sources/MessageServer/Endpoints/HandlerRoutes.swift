@@ -27,14 +27,12 @@ enum HandlerRoutes {
     private static func list(_ registry: HandlerRegistry) async -> [UInt8] {
         var reports: [(BusinessHandler, HandlerReport?)] = []
         for business in registry.all { reports.append((business, await business.life?.report)) }
-        var writer = JSONWriter(reservingCapacity: 1024)
-        writer.object { writer in
+        return JSONWriter.object(reservingCapacity: 1024) { writer in
             writer.key("handlers")
             writer.array { writer in
                 for (business, report) in reports { write(business, report, to: &writer) }
             }
         }
-        return writer.finish()
     }
 
     private static func write(

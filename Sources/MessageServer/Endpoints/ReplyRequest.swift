@@ -40,8 +40,7 @@ package struct ReplyRequest: Sendable {
 
     /// Writes what `init(_:)` reads.
     package func json(job: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.field("job", job)
             writer.key("replies")
             writer.array { writer in for reply in replies { writer.string("\(reply)") } }
@@ -54,7 +53,6 @@ package struct ReplyRequest: Sendable {
                 writer.raw(edited.message)
             }
         }
-        return writer.finish()
     }
 }
 

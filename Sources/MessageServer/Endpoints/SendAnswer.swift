@@ -33,13 +33,11 @@ package struct SendAnswer: Sendable {
 
     /// Writes the object.
     package var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.field("id", id.rawValue)
             writer.field("outcome", result?.name ?? ReplyState.Status.queued.rawValue)
             writer.field("status", result?.status)
             writer.field("reason", result?.reason)
         }
-        return writer.finish()
     }
 }

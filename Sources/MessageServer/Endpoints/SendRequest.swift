@@ -59,8 +59,7 @@ package struct SendRequest: Sendable {
 
     /// Writes what `init(_:)` reads.
     package var json: [UInt8] {
-        var writer = JSONWriter(reservingCapacity: message.bytes.count + 512)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: message.bytes.count + 512) { writer in
             writer.field("business", business.rawValue)
             writer.field("customer", customer.rawValue)
             writer.field("waitSeconds", Int(wait.components.seconds))
@@ -77,7 +76,6 @@ package struct SendRequest: Sendable {
             }
             writer.field("message", message.root)
         }
-        return writer.finish()
     }
 
     /// The message as it is sent, but for its files, which still have their paths.

@@ -43,8 +43,6 @@ struct SendRoute: Sendable {
     }
 
     private static func error(_ reason: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { $0.field("error", reason) }
-        return writer.finish()
+        JSONWriter.object { $0.field("error", reason) }
     }
 }

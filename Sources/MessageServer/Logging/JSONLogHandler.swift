@@ -36,8 +36,7 @@ package struct JSONLogHandler: LogHandler {
     static func line(
         at: Timestamp, _ level: Logger.Level, _ event: String, _ facts: Logger.Metadata
     ) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 256)
-        writer.object { writer in
+        let json = JSONWriter.object(reservingCapacity: 256) { writer in
             writer.field("at", at.rfc3339)
             writer.field("level", level.rawValue)
             writer.field("event", event)
@@ -46,7 +45,7 @@ package struct JSONLogHandler: LogHandler {
                 write(value, to: &writer)
             }
         }
-        var line = writer.finish()
+        var line = json
         line.append(UInt8(ascii: "\n"))
         return line
     }

@@ -20,14 +20,12 @@ struct ReplyFiles: Sendable {
         try await withAttachments(of: message) { attachment in
             guard let path = attachment["path"]?.string else { return nil }
             let stored = try await onDisk { try files.copy(path, maximumBytes: maximumBytes) }
-            var writer = JSONWriter(reservingCapacity: 256)
-            writer.object { writer in
+            return JSONWriter.object(reservingCapacity: 256) { writer in
                 writer.field("name", attachment["name"]?.string)
                 writer.field("mimeType", attachment["mimeType"]?.string)
                 writer.field("size", "\(stored.sizeBytes)")
                 writer.field("file", stored.sha256)
             }
-            return writer.finish()
         }
     }
 

@@ -132,8 +132,7 @@ struct ConversationEntry: Sendable {
 
     /// The line with its line feed.
     func line(sequence: Int) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: message.count + 384)
-        writer.object { writer in
+        let json = JSONWriter.object(reservingCapacity: message.count + 384) { writer in
             writer.field("seq", sequence)
             writer.field("at", at)
             writer.field(
@@ -152,7 +151,7 @@ struct ConversationEntry: Sendable {
             writer.key("message")
             writer.raw(oneLine(result == nil ? kept(message, kind) : message))
         }
-        var line = writer.finish()
+        var line = json
         line.append(UInt8(ascii: "\n"))
         return line
     }

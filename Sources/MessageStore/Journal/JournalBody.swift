@@ -33,8 +33,7 @@ enum JournalBody {
     static func message(
         _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil
     ) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: message.message.count + 512)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: message.message.count + 512) { writer in
             writer.field("type", "message")
             writer.key("at")
             writer.raw {
@@ -54,7 +53,6 @@ enum JournalBody {
             if message.hasPayloadReference { writer.field("reference", true) }
             write(message: message.message, to: &writer)
         }
-        return writer.finish()
     }
 
     /// The end of a payload reference.
@@ -305,12 +303,10 @@ enum JournalBody {
     }
 
     private static func object(_ type: String, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 128)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 128) { writer in
             writer.field("type", type)
             members(&writer)
         }
-        return writer.finish()
     }
 
     /// Adds the member `message` with a valid JSON text as its value, in one line.

@@ -28,13 +28,11 @@ extension Store {
 
         /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
         package var json: [UInt8] {
-            var writer = JSONWriter()
-            writer.object { writer in
+            JSONWriter.object { writer in
                 writer.field("restoredLines", restoredLines)
                 writer.field("repairedConversations", repairedConversations)
                 writer.field("lostLines", lostLines)
             }
-            return writer.finish()
         }
     }
 

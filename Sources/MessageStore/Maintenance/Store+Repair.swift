@@ -56,8 +56,7 @@ extension Store {
 extension JournalRepair {
     /// `{"lostRecords":[{"from":7,"to":9}],"segments":["000000000001.jsonl"],"heldConversations":1,"isHarmful":true}`.
     package var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.key("lostRecords")
             writer.array { writer in
                 for range in lostRecords {
@@ -72,7 +71,6 @@ extension JournalRepair {
             writer.field("heldConversations", heldConversations)
             writer.field("isHarmful", isHarmful)
         }
-        return writer.finish()
     }
 
     /// Reads ``json``; nil when it is something else.

@@ -145,8 +145,7 @@ private struct AttachmentEntry {
     }
 
     var json: String {
-        var writer = JSONWriter(reservingCapacity: 512)
-        writer.object { writer in
+        jsonLine { writer in
             writer.field("at", line.at.rfc3339)
             writer.field("business", business.rawValue)
             writer.field("customer", line.customer.rawValue)
@@ -161,6 +160,5 @@ private struct AttachmentEntry {
             writer.field("claimedName", name)
             writer.field("claimedType", mediaType)
         }
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 }

@@ -56,7 +56,8 @@ struct Conversations: AsyncParsableCommand {
                     $0.status == .queued && $0.customer == summary.customer && $0.business == summary.business
                 },
                 {
-                    options.write(ReplyRendering.conversationText($0), json: ReplyRendering.conversationJSON($0))
+                    options.write(
+                        ReplyRendering.conversationText($0), json: ReplyRendering.conversationJSON($0))
                 })
         }
 

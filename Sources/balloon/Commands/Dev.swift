@@ -72,12 +72,11 @@ struct Dev: AsyncParsableCommand {
             throw CommandFailure.unstartable(
                 program: terminalText(handler), error, hint: terminalText(program.advice(about: error)))
         }
-        var writer = JSONWriter()
-        writer.object { writer in
+        let json = JSONWriter.object { writer in
             writer.key("exec")
             writer.array { $0.string(handler) }
         }
-        return .bound(by: "exec", try JSONDocument(writer.finish()).root)
+        return .bound(by: "exec", try JSONDocument(json).root)
     }
 
     private func serve(

@@ -67,9 +67,9 @@ struct Handlers: AsyncParsableCommand {
 
         func run() async throws {
             _ = try await ask("/handlers/restart", business, options)
-            guard options.json else { return StandardStream.output.write("\(business) begins anew\n") }
-            StandardStream.output.write(
-                Handlers.line { writer in
+            options.write(
+                "\(business) begins anew\n",
+                json: jsonLine { writer in
                     writer.field("business", business)
                     writer.field("restarted", true)
                 })
@@ -91,26 +91,17 @@ struct Handlers: AsyncParsableCommand {
             guard let lines = try JSONDocument(answer).root["lines"]?.elements else { return }
             for line in lines {
                 let text = line.string ?? ""
-                StandardStream.output.write(
-                    options.json ? Handlers.line { $0.field("line", text) } : terminalText(text) + "\n")
+                options.write(terminalText(text) + "\n", json: jsonLine { $0.field("line", text) })
             }
         }
-    }
-
-    /// One line of JSON.
-    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
-        var writer = JSONWriter()
-        writer.object(body)
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 
     private static func ask(
         _ target: String, _ business: String, _ options: ReadingOptions
     ) async throws -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { $0.field("business", business) }
+        let question = JSONWriter.object { $0.field("business", business) }
         do {
-            return try await ControlSocket(data: options.data).ask("POST", target, writer.finish())
+            return try await ControlSocket(data: options.data).ask("POST", target, question)
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
                 "\"\(terminalText(business))\"", reason: "is no business with a handler",

@@ -46,7 +46,8 @@ struct JournalCommands: AsyncParsableCommand {
         }
 
         private func write(_ repair: JournalRepair, isDone: Bool) {
-            options.write(text(repair, isDone: isDone), json: String(decoding: repair.json, as: UTF8.self) + "\n")
+            options.write(
+                text(repair, isDone: isDone), json: String(decoding: repair.json, as: UTF8.self) + "\n")
         }
 
         private func text(_ repair: JournalRepair, isDone: Bool) -> String {

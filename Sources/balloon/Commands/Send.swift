@@ -136,8 +136,7 @@ struct SendContent: ParsableArguments {
             }
             return document
         }
-        var writer = JSONWriter()
-        writer.object { writer in
+        let json = JSONWriter.object { writer in
             if let link, let title {
                 writer.field("type", "richLink")
                 writer.key("richLinkData")
@@ -150,7 +149,7 @@ struct SendContent: ParsableArguments {
                 writer.field("body", (text ?? "") + String(repeating: "\u{FFFC}", count: attach.count))
             }
         }
-        return try JSONDocument(writer.finish())
+        return try JSONDocument(json)
     }
 
     /// The files, by absolute paths: the server has another working directory.

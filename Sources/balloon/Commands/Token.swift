@@ -20,12 +20,11 @@ struct Token: AsyncParsableCommand {
 
         func run() async throws {
             let server = try options.server()
-            var writer = JSONWriter()
-            writer.object { writer in
+            let json = JSONWriter.object { writer in
                 writer.field(outbound ? "iss" : "aud", server.mspID)
                 writer.field("iat", SystemClock.secondsSince1970())
             }
-            StandardStream.output.write(TokenSigner(secret: server.secret).sign(writer.finish()) + "\n")
+            StandardStream.output.write(TokenSigner(secret: server.secret).sign(json) + "\n")
         }
     }
 

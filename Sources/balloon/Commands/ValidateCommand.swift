@@ -70,8 +70,7 @@ enum ProblemRendering {
 
     /// One line for a program.
     static func json(_ problem: MessageProblem, in file: String) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 256)
-        writer.object { writer in
+        let json = JSONWriter.object(reservingCapacity: 256) { writer in
             writer.field("file", file)
             writer.field("line", problem.line)
             writer.field("column", problem.column)
@@ -82,6 +81,6 @@ enum ProblemRendering {
             writer.field("allowed", problem.allowed)
             writer.field("passage", problem.passage)
         }
-        return writer.finish() + [UInt8(ascii: "\n")]
+        return json + [UInt8(ascii: "\n")]
     }
 }

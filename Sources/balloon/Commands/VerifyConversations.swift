@@ -74,7 +74,7 @@ enum VerificationRendering {
 
     /// `{"problem":"missing","file":"…","record":12}`, with `line` where there is one.
     static func json(_ problem: StoreProblem) -> String {
-        line { writer in
+        jsonLine { writer in
             writer.field("problem", problem.kind.rawValue)
             writer.field("file", problem.file)
             writer.field("line", problem.line > 0 ? problem.line : nil)
@@ -90,7 +90,7 @@ enum VerificationRendering {
 
     /// `{"segments":1,"records":4,"conversations":1,"lines":2,"comparedLines":2,"problems":0}`.
     static func json(_ result: StoreVerification) -> String {
-        line { writer in
+        jsonLine { writer in
             writer.field("segments", result.segments)
             writer.field("records", result.records)
             writer.field("conversations", result.conversations)
@@ -108,11 +108,5 @@ enum VerificationRendering {
     /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
     static func json(_ rebuilt: Store.Rebuilt) -> String {
         String(decoding: rebuilt.json, as: UTF8.self) + "\n"
-    }
-
-    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
-        var writer = JSONWriter(reservingCapacity: 256)
-        writer.object(body)
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 }

@@ -51,7 +51,8 @@ struct CheckRun {
         switch await check.introduce(session) {
         case .success(let introduction):
             let wanted = Subscription.all.filter(introduction.events.contains).map(\.name)
-            record(name, .passed("\(introduction.name ?? "no name"); wants \(wanted.joined(separator: ", "))"))
+            record(
+                name, .passed("\(introduction.name ?? "no name"); wants \(wanted.joined(separator: ", "))"))
             return (session, introduction)
         case .failure(let failure):
             record(name, failure)

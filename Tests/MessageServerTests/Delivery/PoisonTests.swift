@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import HandlerKit

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import Testing
 
 @testable import MessageServer
