@@ -11,8 +11,7 @@ package final class DeadlineThread: Sendable {
 
     /// Starts the thread; `expire` is called once, unless ``cancel()`` comes first.
     package init(after time: Duration, _ expire: @escaping @Sendable () -> Void) {
-        let nanoseconds = max(0, min(time / .nanoseconds(1), 1e18))
-        let deadline = DispatchTime.now() + .nanoseconds(Int(nanoseconds))
+        let deadline = DispatchTime.now() + max(.zero, time).dispatchInterval
         ThreadPool.shared.run { [cancellation] in
             if cancellation.wait(timeout: deadline) == .timedOut { expire() }
         }

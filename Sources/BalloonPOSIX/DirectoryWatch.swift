@@ -78,8 +78,7 @@ private final class QuietPause: Sendable {
     private let state = Mutex<(last: UInt64, isArmed: Bool)>((0, false))
 
     init(_ time: Duration, on queue: DispatchQueue, over: @escaping @Sendable () -> Void) {
-        nanoseconds = UInt64(
-            time.components.seconds * 1_000_000_000 + time.components.attoseconds / 1_000_000_000)
+        nanoseconds = UInt64(max(0, time.wholeNanoseconds))
         self.queue = queue
         self.over = over
     }

@@ -47,9 +47,7 @@ package final class PipeReader: Sendable {
 
     /// Reads nothing for a while; meanwhile the pipe fills up, and who writes into it waits.
     package func pause(for time: Duration) {
-        let (seconds, attoseconds) = time.components
-        let nanoseconds = Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-        state.withLock { $0.pause = .now() + .nanoseconds(nanoseconds) }
+        state.withLock { $0.pause = .now() + time.dispatchInterval }
     }
 
     private func close() {

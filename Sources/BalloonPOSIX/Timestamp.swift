@@ -21,8 +21,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
     /// The instant that comes so much later, to the millisecond.
     package func advanced(by duration: Duration) -> Timestamp {
-        let (seconds, attoseconds) = duration.components
-        return Timestamp(milliseconds: milliseconds + seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+        Timestamp(milliseconds: milliseconds + Int64(duration.wholeMilliseconds))
     }
 
     /// The earlier instant is the lesser.

@@ -1,3 +1,4 @@
+internal import BalloonPOSIX
 internal import CCurl
 
 /// One request on its way: libcurl's easy handle and all that libcurl reads and writes while it works on it.
@@ -172,7 +173,5 @@ private func withTransfer(
 
 /// In what libcurl counts, at least 1, because 0 would be no limit.
 private func milliseconds(_ duration: Duration) -> Int {
-    let (seconds, attoseconds) = duration.components
-    guard seconds < Int32.max / 1000 else { return Int(Int32.max) }
-    return max(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000), 1)
+    min(max(duration.wholeMilliseconds, 1), Int(Int32.max))
 }

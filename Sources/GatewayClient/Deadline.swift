@@ -6,10 +6,9 @@ struct Deadline: Sendable {
 
     /// The moment `duration` from now.
     init(in duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        let now = SystemClock.nanoseconds()
-        let wanted = Double(now) + Double(seconds) * 1e9 + Double(attoseconds) / 1e9
-        nanoseconds = wanted <= 0 ? 0 : UInt64(exactly: wanted.rounded()) ?? .max
+        let (sum, overflows) = Int(clamping: SystemClock.nanoseconds())
+            .addingReportingOverflow(duration.wholeNanoseconds)
+        nanoseconds = overflows ? .max : UInt64(max(0, sum))
     }
 
     /// What is left; zero or less when it has passed.

@@ -345,10 +345,3 @@ package actor ChildSession {
         exitWaiters = []
     }
 }
-
-extension Duration {
-    /// For Dispatch.
-    var dispatchInterval: DispatchTimeInterval {
-        .nanoseconds(Int(components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000))
-    }
-}

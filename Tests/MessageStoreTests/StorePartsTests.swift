@@ -1,6 +1,5 @@
 import BalloonJSON
 import BusinessMessages
-import Dispatch
 import Testing
 
 @testable import MessageStore
@@ -80,11 +79,5 @@ struct ConversationStorePartsTests {
         let header = try #require(JournalLine.header(of: line))
         let record = try #require(JournalRecord(line, header))
         #expect("\(record)" == "\(expected)")
-    }
-
-    @Test func `a duration becomes Dispatch's to the microsecond`() {
-        #expect(Duration.milliseconds(1500).dispatchInterval == .microseconds(1_500_000))
-        #expect(Duration.zero.dispatchInterval == .microseconds(0))
-        #expect(Duration.nanoseconds(1999).dispatchInterval == .microseconds(1))
     }
 }

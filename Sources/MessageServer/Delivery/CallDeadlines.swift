@@ -31,9 +31,7 @@ final class CallDeadlines: Sendable {
 
     /// Calls `expire` when `time` has passed, unless the call's ticket was or is removed first.
     func add(_ ticket: UInt64, after time: Duration, _ expire: @escaping @Sendable () -> Void) {
-        let nanoseconds =
-            time.components.seconds * 1_000_000_000 + time.components.attoseconds / 1_000_000_000
-        let due = SystemClock.nanoseconds() + UInt64(max(0, nanoseconds))
+        let due = SystemClock.nanoseconds() + UInt64(max(0, time.wholeNanoseconds))
         let mustArm = state.withLock { state in
             guard state.ended.remove(ticket) == nil else { return false }
             state.pending[ticket] = (due, expire)

@@ -354,12 +354,6 @@ struct DeliveryPipeline: Sendable {
     }
 }
 
-extension Duration {
-    var wholeMilliseconds: Int {
-        Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
-    }
-}
-
 extension Context {
     /// The same, for a call that begins now; it shares the state that the handler changes.
     fileprivate func beginning(deadline: ContinuousClock.Instant) -> Context {

@@ -1,5 +1,6 @@
 import BalloonHTTP
 import BalloonJSON
+import BalloonPOSIX
 import Dispatch
 import Synchronization
 
@@ -71,9 +72,7 @@ final class ControlJobs: Sendable {
             return (state.lastWaiter, nil)
         }
         if let answer { return responder.respond(answer) }
-        let nanoseconds =
-            patience.components.seconds * 1_000_000_000 + patience.components.attoseconds / 1_000_000_000
-        timers.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in
+        timers.asyncAfter(deadline: .now() + patience.dispatchInterval) { [weak self] in
             self?.expire(waiter, of: id)
         }
     }

@@ -343,11 +343,3 @@ extension Journal.Waiting {
         self.entries.insert(contentsOf: lazy, at: 0)
     }
 }
-
-extension Duration {
-    /// The same time for Dispatch, to the microsecond.
-    var dispatchInterval: DispatchTimeInterval {
-        let (seconds, attoseconds) = components
-        return .microseconds(Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
-    }
-}

@@ -1,4 +1,5 @@
 import BalloonHTTP
+import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
 import MessageStore
@@ -50,7 +51,7 @@ struct ReplyFailureTests {
     @Test func `a handler that fails at a failure to the end of the schedule is not told again`() async throws
     {
         var server = try await PipelineUnderTest(Apologetic { _ in throw NotNow() })
-        server.pipeline.retrySchedule = RetrySchedule(delays: [.milliseconds(1)])
+        server.pipeline.retrySchedule = RetrySchedule(backoff: Backoff([.milliseconds(1)]))
         refuseOnce(server)
         let running = server.run()
         await server.append("bread", from: "urn:mbid:a")
