@@ -91,7 +91,7 @@ import Testing
     ]
 
     /// Waits until the connections hold so many bytes, one read's more or less at the start.
-    private static func wait(for bytes: Int, _ server: RunningServer) {
+    private static func wait(for bytes: Int, _ server: HTTPServerUnderTest) {
         if bytes == 0 {
             while server.bufferedBytes > 0 { sched_yield() }
         } else {
@@ -105,6 +105,6 @@ private func post(length: Int) -> String {
     "POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n"
 }
 
-extension RunningServer {
+extension HTTPServerUnderTest {
     fileprivate var bufferedBytes: Int { server.counters[0].bufferedBytes }
 }

@@ -9,7 +9,7 @@ import Testing
     @Test func `without descriptors accepting pauses, and goes on when there are some`() async {
         // In a process of its own, because the limit is the process's.
         await #expect(processExitsWith: .success) {
-            let server = try await RunningServer(sampleRoutes)
+            let server = try await HTTPServerUnderTest(sampleRoutes)
             try await server.withConnection { first in
                 try first.send(get("/"))
                 try #require(try first.answer()?.status == 200)

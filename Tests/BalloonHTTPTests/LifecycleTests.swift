@@ -9,7 +9,7 @@ import Testing
     @Test func `a unix socket is served, kept from others, and removed at the end`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.file("control.sock")
-        let server = try await RunningServer(sampleRoutes, at: .unix(path: path))
+        let server = try await HTTPServerUnderTest(sampleRoutes, at: .unix(path: path))
         #expect(try await server.answer(get("/"))?.body == "root")
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
@@ -18,9 +18,9 @@ import Testing
     }
 
     @Test func `an address in use is an error that says so`() async throws {
-        let first = try await RunningServer(sampleRoutes)
+        let first = try await HTTPServerUnderTest(sampleRoutes)
         let error = await #expect(throws: SystemError.self) {
-            _ = try await RunningServer(sampleRoutes, at: first.address)
+            _ = try await HTTPServerUnderTest(sampleRoutes, at: first.address)
         }
         #expect(error?.code == EADDRINUSE)
         await first.stop()
@@ -52,7 +52,7 @@ import Testing
                 return HTTPResponse(.ok, text: "\(shard) \(served)")
             }
         }
-        let server = try await RunningServer([route], shards: 2)
+        let server = try await HTTPServerUnderTest([route], shards: 2)
         let address = server.address
         let bodies = try await onThread {
             let connections = [try RawConnection(address), try RawConnection(address)]
@@ -72,7 +72,7 @@ import Testing
             found.yield(responder)
             return nil
         }
-        let server = try await RunningServer([slow])
+        let server = try await HTTPServerUnderTest([slow])
         async let idle = server.exchange("")
         async let answer = server.exchange(get("/slow"))
         for await responder in responders {
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `what is not done within the grace is cut off`() async throws {
-        let server = try await RunningServer(sampleRoutes)
+        let server = try await HTTPServerUnderTest(sampleRoutes)
         async let answer = server.exchange(get("/never"))
         while server.server.connectionCount < 1 { await Task.yield() }
         await server.server.stop(within: .milliseconds(1))
@@ -105,7 +105,7 @@ import Testing
             found.yield((responder, request.bodyReader))
             return nil
         }
-        let server = try await RunningServer([route])
+        let server = try await HTTPServerUnderTest([route])
         async let answer = server.exchange("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
         for await (responder, reader) in responders {
             let reader = try #require(reader)

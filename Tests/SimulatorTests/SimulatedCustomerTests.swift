@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func `somebody who is not the simulator keeps no payload`() async throws {
-        let server = try await ServerUnderTest()
+        let server = try await EchoServer()
         let customer = try customer(gateway: server.origin)
         await #expect(throws: SimulatorError.gatewayRefused(status: 404)) {
             try await customer.referring(customer.message(.form), always: true)
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `the server's answer comes back, and the message has gone there`() async throws {
-        let server = try await ServerUnderTest()
+        let server = try await EchoServer()
         let customer = try customer(server: server.origin)
         let message = customer.message(.quickReply)
         let answer = try await customer.post(message)

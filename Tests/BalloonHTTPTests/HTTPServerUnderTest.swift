@@ -4,7 +4,7 @@ import TestSupport
 @testable import BalloonHTTP
 
 /// A server on a port of its own.
-struct RunningServer: Sendable {
+struct HTTPServerUnderTest: Sendable {
     let server: HTTPServer
     let address: SocketAddress
     let log = LogCollector()
@@ -52,9 +52,9 @@ struct RunningServer: Sendable {
 func withServer(
     _ routes: [HTTPRoute], limit: (inout HTTPLimits) -> Void = { _ in },
     _ describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) },
-    _ body: (RunningServer) async throws -> Void
+    _ body: (HTTPServerUnderTest) async throws -> Void
 ) async throws {
-    let server = try await RunningServer(routes, limit: limit, describeRefusal: describeRefusal)
+    let server = try await HTTPServerUnderTest(routes, limit: limit, describeRefusal: describeRefusal)
     do {
         try await body(server)
     } catch {

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import TestSupport
 
 /// A server that answers 202 to `/message`, with what it was sent.
-struct ServerUnderTest {
+struct EchoServer {
     let origin: String
     private let server: HTTPServer
 
