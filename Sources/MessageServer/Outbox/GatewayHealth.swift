@@ -16,57 +16,6 @@ import MessageStore
 /// Twenty replies in a row that met an outage, over several conversations, lead from sending to paused too. While paused
 /// one reply is tried at a time, 1 to 60 seconds apart; each is the first of another conversation where there is one.
 struct GatewayHealth: Sendable {
-    /// A reply that is being tried.
-    struct Attempt: Sendable, Hashable {
-        let id: ReplyID
-        let business: BusinessID
-        let customer: CustomerID
-        let begunAt: Timestamp
-        /// Whether it is tried to find out something, in the order in which it was handed out.
-        var probe: Probe?
-    }
-
-    /// What an attempt is to find out.
-    enum Probe: Sendable, Hashable {
-        /// Whether the 401 or 403 was about another reply.
-        case question
-        /// Whether the gateway accepts replies again.
-        case pause
-        /// Whether it accepts those of this business again.
-        case business(BusinessID)
-    }
-
-    /// How an attempt ended.
-    enum Answer: Sendable, Equatable {
-        case accepted
-        /// 401 or 403, also with a fresh token.
-        case credentialRefused(status: Int, reason: String)
-        case outage(reason: String, retryAfter: Duration?)
-        /// The gateway refused this message for itself.
-        case messageRefused
-        /// Nothing is known of the gateway: it was not asked, or a file was the trouble.
-        case unsent
-    }
-
-    /// What is to be done about a reply whose attempt ended.
-    enum Action: Sendable, Equatable {
-        /// It keeps its lease until the question is answered.
-        case hold(ReplyID)
-        /// It goes back to its place and is tried again, without an attempt that counts.
-        case release(ReplyID)
-        /// It ends as refused.
-        case refuse(ReplyID, status: Int, reason: String)
-        /// Replies leave again: of the business, or of all.
-        case resumed(BusinessID?)
-    }
-
-    /// Which reply is to be leased now.
-    enum Next: Sendable, Equatable {
-        case lease(OutboxSelection, probe: Probe?)
-        /// None before this moment, or before an attempt has ended.
-        case wait(until: Timestamp?)
-    }
-
     /// A 401 or 403 of which it is not known yet what it is about.
     private struct Question: Sendable {
         let suspect: Attempt
@@ -388,15 +337,6 @@ extension GatewayHealth {
         if case .paused(let pause) = phase { next = earliest(next, pause.nextReport) }
         return next
     }
-}
-
-extension GatewayHealth.Attempt {
-    struct Conversation: Sendable, Hashable {
-        let business: BusinessID
-        let customer: CustomerID
-    }
-
-    var conversation: Conversation { Conversation(business: business, customer: customer) }
 }
 
 private func earliest(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {

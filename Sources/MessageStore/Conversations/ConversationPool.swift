@@ -3,22 +3,22 @@ import BusinessMessages
 
 /// The files of one partition: a bounded number is open, and what is not on disk yet is known.
 struct ConversationPool: Sendable {
-    private let directory: String
-    private var open: [ConversationName: OpenConversation] = [:]
-    private var ends: KnownEnds
+    let directory: String
+    var open: [ConversationName: OpenConversation] = [:]
+    var ends: KnownEnds
     private var uses: UInt64 = 0
     /// What is not on disk yet.
-    private(set) var unsynced = UnsyncedConversations()
+    var unsynced = UnsyncedConversations()
     /// The conversations that got lines from the journal in this life, which somebody may be about to write.
-    private var completed: Set<ConversationName> = []
+    var completed: Set<ConversationName> = []
     /// The folders of businesses: none is computed twice, and all names of a business share one text.
     private var businesses: [BusinessID: String] = [:]
-    private var isClosed = false
+    var isClosed = false
     private(set) var quarantine: ConversationQuarantine
     /// What an earlier life may not have brought to disk.
     private var unsettled = UnsettledRecords()
 
-    private let disk: any StoreDisk
+    let disk: any StoreDisk
     private let maximumOpenFiles: Int
     private static let maximumBusinesses = 10_000
 
@@ -115,14 +115,14 @@ struct ConversationPool: Sendable {
     }
 
     /// Forgets what is known of a file that is moved or replaced.
-    private mutating func forget(_ name: ConversationName) {
+    mutating func forget(_ name: ConversationName) {
         open[name] = nil
         ends.remove(name)
         unsynced.remove(name)
     }
 
     /// Quarantines a file; its names are synced before the next checkpoint.
-    private mutating func add(
+    mutating func add(
         _ path: String, _ reason: StoreError, isBeingRebuilt: Bool = false
     ) throws(StoreError) -> StoreError {
         let (error, folders) = try quarantine.add(
@@ -155,62 +155,6 @@ struct ConversationPool: Sendable {
             do throws(SystemError) { try Directory.removeEmpty(folder) } catch { return }
             unsynced.remove(folder: folder)
         }
-    }
-
-    /// Decides what a conversation whose sync failed must hold; nil when nothing is to be put in its place.
-    ///
-    /// Whoever is about to write one of the lines finds it there, from now on. A conversation that lost lines is quarantined,
-    /// and one whose file cannot be read.
-    mutating func beginReplacing(
-        _ name: ConversationName, adding entries: [ConversationEntry]
-    ) throws(StoreError) -> ConversationReplacement? {
-        if isClosed { throw .closed }
-        let below = name.path
-        let path = directory + "/" + below
-        if quarantine.contains(name) {
-            unsynced.remove(name)
-            return nil
-        }
-        completed.insert(name)
-        guard try holds(path) else {
-            try complete(name, with: entries)
-            return nil
-        }
-        let shown: [UInt8]
-        do throws(SystemError) { shown = try disk.read(path) } catch {
-            guard error.isUnreadable else { throw .unavailable(path: path, error) }
-            forget(name)
-            throw try add(below, .unavailable(path: path, error))
-        }
-        let (repair, action) = Reconciler.decide(
-            shown, at: below, with: entries,
-            after: .failedSync(writtenLines: open[name]?.end.lastSequence ?? 0))
-        if case .quarantine = action {
-            forget(name)
-            throw try add(below, .damaged(file: path, line: 0))
-        }
-        return ConversationReplacement(name: name, path: path, readBytes: shown.count, repair: repair)
-    }
-
-    /// Puts the new file in the place of the old one, with the lines that were appended to that one meanwhile.
-    mutating func install(
-        _ file: AtomicFile.Replacement, of replacement: ConversationReplacement
-    ) throws(StoreError) {
-        if isClosed || quarantine.contains(replacement.name) { return file.discard() }
-        let path = replacement.path
-        do throws(SystemError) {
-            let old = try File(path, for: .reading)
-            let later = try old.read(
-                at: replacement.readBytes, count: max(0, old.sizeBytes() - replacement.readBytes))
-            try file.install(adding: replacement.repair.continuation(later))
-        } catch {
-            file.discard()
-            throw .unavailable(path: path, error)
-        }
-        open[replacement.name] = nil
-        ends.remove(replacement.name)
-        unsynced.insert(replacement.name)
-        unsynced.insert(folders: [Directory.parent(of: path)])
     }
 
     private mutating func write(
@@ -291,7 +235,7 @@ struct ConversationPool: Sendable {
         open[name] = conversation
     }
 
-    private func holds(_ path: String) throws(StoreError) -> Bool {
+    func holds(_ path: String) throws(StoreError) -> Bool {
         do throws(SystemError) { return try Directory.holds(path) } catch {
             throw .unavailable(path: path, error)
         }
@@ -325,40 +269,4 @@ struct ConversationPool: Sendable {
             return false
         }
     }
-}
-
-/// A conversation's new content; its file is written and synced without the pool.
-struct ConversationReplacement: Sendable {
-    let name: ConversationName
-    let path: String
-    /// How much of the old file was read.
-    let readBytes: Int
-    let repair: ConversationRepair
-}
-
-/// How the files are synced: in rounds, a few at a time, and without the pool while a sync runs.
-extension ConversationPool {
-    /// Puts everything that was written until now into a round.
-    mutating func beginRound() { unsynced.beginRound() }
-
-    /// The next files of the round; those before them are on disk.
-    mutating func nextSyncs(maximum: Int) -> [ConversationSync] {
-        unsynced.takeFiles(maximum: maximum).map {
-            ConversationSync(path: directory + "/" + $0.path, file: open[$0]?.end.file)
-        }
-    }
-
-    /// Whether a file that was not found is still to be synced; it may have been quarantined meanwhile.
-    func awaitsSync(_ path: String) -> Bool {
-        unsynced.inFlight.contains { directory + "/" + $0.path == path }
-    }
-
-    /// The folders that have new names; all files of the round are on disk.
-    mutating func takeFolders() -> Set<String> { unsynced.takeFolders() }
-
-    /// Ends the round: everything in it is on disk.
-    mutating func endRound() { unsynced.endRound() }
-
-    /// Ends the round: everything in it is in the next.
-    mutating func cancelRound() { unsynced.cancelRound() }
 }

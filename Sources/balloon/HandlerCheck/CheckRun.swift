@@ -13,7 +13,7 @@ struct CheckRun {
     private(set) var isSound = true
     private let tell: @Sendable (HandlerCheck.Finding) -> Void
     private let tail = LogTail()
-    private var nextDelivery = 1
+    var nextDelivery = 1
     /// What took longest, and how long.
     private var slowest: (name: String, time: Duration) = ("nothing", .zero)
 
@@ -237,91 +237,5 @@ struct CheckRun {
     private mutating func record(_ name: String, _ verdict: HandlerCheck.Finding.Verdict) {
         if case .failed = verdict { isSound = false }
         tell(HandlerCheck.Finding(name: name, verdict: verdict, log: tail.drain()))
-    }
-}
-
-/// A call of `event`, and the delivery that it names.
-private struct EventParameters: Sendable {
-    let delivery: String
-    let context: Context
-    let path: String?
-
-    @Sendable func line(_ id: Int) -> [UInt8] {
-        RPCLine.request(id: id, method: Method.event) { writer in
-            EventCall.write(context, messagePath: path, to: &writer)
-        }
-    }
-}
-
-extension CheckRun {
-    private mutating func parameters(_ event: HandlerCheck.Sample, attempt: Int, path: String?)
-        -> EventParameters
-    {
-        let delivery = "check-\(nextDelivery)"
-        nextDelivery += 1
-        let context = Context(
-            event: event.event, replyFailure: event.replyFailure, deliveryID: DeliveryID(delivery),
-            attempt: attempt, deadline: .now + check.deadline,
-            logger: Logger(label: "check"))
-        return EventParameters(delivery: delivery, context: context, path: path)
-    }
-
-    private mutating func ask(
-        _ session: ChildSession, _ event: HandlerCheck.Sample, attempt: Int, inFile: Bool
-    ) async -> ChildSession.Answer {
-        guard inFile else {
-            return await session.call(
-                within: check.deadline, parameters(event, attempt: attempt, path: nil).line)
-        }
-        let file: ScratchFile
-        do throws(SystemError) {
-            file = try ScratchFile.write(
-                event.event.message.text, in: directory, name: ".check-\(nextDelivery)")
-        } catch {
-            return .failure(.noScratchFile(error))
-        }
-        defer { file.remove() }
-        return await session.call(
-            within: check.deadline, parameters(event, attempt: attempt, path: file.path).line)
-    }
-
-    private func verdict(_ answer: ChildSession.Answer, after time: Duration) -> HandlerCheck.Finding.Verdict
-    {
-        switch answer {
-        case .success(let result): verdict(result, after: time)
-        case .failure(.timedOut):
-            .failed(
-                "no answer within \(check.deadline.milliseconds) ms",
-                mend: "answer sooner, and flush standard output after each line")
-        case .failure(.refused(let failure)):
-            .failed(
-                "error \(failure.code): \(failure.message)",
-                mend: "answer the event, or leave its kind out of events")
-        case .failure(let error): .failed(error.reason, mend: "read standard input line by line")
-        }
-    }
-
-    private func verdict(_ result: JSONValue, after time: Duration) -> HandlerCheck.Finding.Verdict {
-        do throws(HandlerProtocolError) {
-            let state = ConversationState()
-            let outcome = try EventAnswer.outcome(result, changing: state, allowingFiles: true)
-            let remembers = state.change == nil ? "" : ", remembers \(state.change?.count ?? 0) bytes"
-            return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
-        } catch .unusableReply(let index) {
-            let reply = result["replies"]?[index].map { Array($0.text) } ?? []
-            let problems = OutboundMessage.problems(inJSON: reply).map { "\($0)" }
-            return .failed("replies[\(index)] is refused", mend: problems.joined(separator: "; "))
-        } catch {
-            return .failed("\(error)", mend: "answer as the protocol says")
-        }
-    }
-
-    private func words(_ outcome: Outcome) -> String {
-        switch outcome {
-        case .handled(let replies): "handled, \(replies.count) \(replies.count == 1 ? "reply" : "replies")"
-        case .retry: "asks to come again"
-        case .reject: "rejects it"
-        case .handoff: "hands it over to a person"
-        }
     }
 }

@@ -1,0 +1,110 @@
+import BalloonPOSIX
+import BusinessMessages
+import GatewayClient
+import MessageStore
+
+/// One attempt to send a reply, without what follows from it.
+extension ReplySender {
+    /// What an attempt decides about a reply.
+    enum Decision: Sendable {
+        /// It ended without the message having been sent.
+        case ended(ReplyResult)
+        /// The gateway, or the network, said so.
+        case tried(SendDecision)
+    }
+
+    /// Typing that was decided longer ago is not shown any more.
+    private static let typingLifetime = Duration.seconds(60)
+
+    /// What one attempt decides; the second one that follows a 401 or 403 has a fresh token.
+    func decision(about entry: OutboxEntry) async -> Decision {
+        let decision = await tryOnce(entry)
+        let isTyping = entry.reply.kind.isTyping
+        switch decision {
+        case .tried(.credentialRefused) where !isTyping:
+            gateway.renewToken()
+            return await tryOnce(entry)
+        case .tried(.credentialRefused(let status, _)):
+            return .ended(.dropped(reason: "typing is tried once: refused with \(status)"))
+        case .tried, .ended: return decision
+        }
+    }
+
+    private func tryOnce(_ entry: OutboxEntry) async -> Decision {
+        do {
+            if let result = try resultWithoutSending(entry) { return .ended(result) }
+            let message = try await replyFiles.upload(entry.reply.message, for: entry.business)
+            if let reason = reasonNotToSend(message, entry) {
+                return .ended(.refused(status: nil, reason: reason))
+            }
+            return .tried(.accepted(status: try await post(message, entry).status))
+        } catch is ReplyFileMissing {
+            return .ended(.refused(status: nil, reason: fileMissingReason))
+        } catch let error as GatewayError {
+            return .tried(SendDecision(error))
+        } catch is CancellationError {
+            return .tried(.interrupted)
+        } catch {
+            // The disk's trouble, or that of the conversation's file: nothing of it says that the reply must not be sent.
+            return .tried(.wait(reason: "\(error)", atLeast: nil, isOutage: false))
+        }
+    }
+
+    private func post(_ message: [UInt8], _ entry: OutboxEntry) async throws(GatewayError)
+        -> GatewayAcceptance
+    {
+        var options = SendOptions()
+        options.isNotification = entry.reply.kind == .invitation
+        options.isAutomatic = !entry.isFromPerson
+        guard entry.reply.kind == .authentication else {
+            return try await gateway.send(
+                message, id: entry.reply.id, from: entry.business, to: entry.customer, options: options)
+        }
+        return try await gateway.authenticate(
+            message, id: entry.reply.id, from: entry.business, to: entry.customer, options: options)
+    }
+
+    /// How a reply ends without an attempt, because the conversation was closed or typing is long over; nil when it can be
+    /// sent.
+    private func resultWithoutSending(_ entry: OutboxEntry) throws -> ReplyResult? {
+        if entry.reply.kind.isTyping, entry.decidedAt.advanced(by: Self.typingLifetime) < .now() {
+            return .dropped(reason: typingOverReason)
+        }
+        return try isClosed(entry) ? .dropped(reason: closedReason) : nil
+    }
+
+    /// Whether the customer closed the conversation and has not written since.
+    private func isClosed(_ entry: OutboxEntry) throws -> Bool {
+        switch entry.closure {
+        case .open: return false
+        case .closed: return true
+        case .unknown: break
+        }
+        var maximum = 50
+        while true {
+            let lines = try store.recentLines(of: entry.business, entry.customer, maximum: maximum)
+            if let last = lines.last(where: { $0.direction == .inbound && !$0.kind.isTyping }) {
+                return last.kind == .close
+            }
+            // Each message that was not sent has a line too, so that a close can be any number of them away.
+            guard lines.count >= maximum else { return false }
+            maximum *= 4
+        }
+    }
+
+    /// The first rule that a reply breaks, which Apple would answer with a 400 that names none; nil when it may go.
+    ///
+    /// What stood in the message is left out: it may be the customer's own words.
+    private func reasonNotToSend(_ message: [UInt8], _ entry: OutboxEntry) -> String? {
+        let capabilities = entry.capabilityList.map { Capabilities(parsing: $0) }
+        let problems = OutboundMessage.problems(inJSON: message, needsEnvelope: true, for: capabilities)
+        guard let problem = problems.first(where: { $0.severity == .error }) else { return nil }
+        return
+            "not sent: it breaks the rule \(problem.rule) at \(problem.pointer.isEmpty ? "/" : problem.pointer)"
+    }
+}
+
+/// Why nothing was sent, in the conversation's line.
+private let closedReason = "not sent: the customer has closed the conversation and not written since"
+private let fileMissingReason = "not sent: a file that goes with it is no longer kept"
+private let typingOverReason = "not sent: typing is shown for a minute at most"

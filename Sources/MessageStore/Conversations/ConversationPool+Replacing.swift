@@ -1,0 +1,69 @@
+import BalloonPOSIX
+
+/// A conversation's new content; its file is written and synced without the pool.
+struct ConversationReplacement: Sendable {
+    let name: ConversationName
+    let path: String
+    /// How much of the old file was read.
+    let readBytes: Int
+    let repair: ConversationRepair
+}
+
+/// How the file of a conversation whose sync failed is replaced, without the pool while the new one is written.
+extension ConversationPool {
+    /// Decides what a conversation whose sync failed must hold; nil when nothing is to be put in its place.
+    ///
+    /// Whoever is about to write one of the lines finds it there, from now on. A conversation that lost lines is quarantined,
+    /// and one whose file cannot be read.
+    mutating func beginReplacing(
+        _ name: ConversationName, adding entries: [ConversationEntry]
+    ) throws(StoreError) -> ConversationReplacement? {
+        if isClosed { throw .closed }
+        let below = name.path
+        let path = directory + "/" + below
+        if quarantine.contains(name) {
+            unsynced.remove(name)
+            return nil
+        }
+        completed.insert(name)
+        guard try holds(path) else {
+            try complete(name, with: entries)
+            return nil
+        }
+        let shown: [UInt8]
+        do throws(SystemError) { shown = try disk.read(path) } catch {
+            guard error.isUnreadable else { throw .unavailable(path: path, error) }
+            forget(name)
+            throw try add(below, .unavailable(path: path, error))
+        }
+        let (repair, action) = Reconciler.decide(
+            shown, at: below, with: entries,
+            after: .failedSync(writtenLines: open[name]?.end.lastSequence ?? 0))
+        if case .quarantine = action {
+            forget(name)
+            throw try add(below, .damaged(file: path, line: 0))
+        }
+        return ConversationReplacement(name: name, path: path, readBytes: shown.count, repair: repair)
+    }
+
+    /// Puts the new file in the place of the old one, with the lines that were appended to that one meanwhile.
+    mutating func install(
+        _ file: AtomicFile.Replacement, of replacement: ConversationReplacement
+    ) throws(StoreError) {
+        if isClosed || quarantine.contains(replacement.name) { return file.discard() }
+        let path = replacement.path
+        do throws(SystemError) {
+            let old = try File(path, for: .reading)
+            let later = try old.read(
+                at: replacement.readBytes, count: max(0, old.sizeBytes() - replacement.readBytes))
+            try file.install(adding: replacement.repair.continuation(later))
+        } catch {
+            file.discard()
+            throw .unavailable(path: path, error)
+        }
+        open[replacement.name] = nil
+        ends.remove(replacement.name)
+        unsynced.insert(replacement.name)
+        unsynced.insert(folders: [Directory.parent(of: path)])
+    }
+}

@@ -1,0 +1,48 @@
+import BalloonJSON
+import BalloonPOSIX
+import HandlerBridges
+import HandlerKit
+import HandlerProtocol
+import Logging
+
+/// What an answer says of the program.
+extension CheckRun {
+    func verdict(_ answer: ChildSession.Answer, after time: Duration) -> HandlerCheck.Finding.Verdict {
+        switch answer {
+        case .success(let result): verdict(result, after: time)
+        case .failure(.timedOut):
+            .failed(
+                "no answer within \(check.deadline.milliseconds) ms",
+                mend: "answer sooner, and flush standard output after each line")
+        case .failure(.refused(let failure)):
+            .failed(
+                "error \(failure.code): \(failure.message)",
+                mend: "answer the event, or leave its kind out of events")
+        case .failure(let error): .failed(error.reason, mend: "read standard input line by line")
+        }
+    }
+
+    private func verdict(_ result: JSONValue, after time: Duration) -> HandlerCheck.Finding.Verdict {
+        do throws(HandlerProtocolError) {
+            let state = ConversationState()
+            let outcome = try EventAnswer.outcome(result, changing: state, allowingFiles: true)
+            let remembers = state.change == nil ? "" : ", remembers \(state.change?.count ?? 0) bytes"
+            return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
+        } catch .unusableReply(let index) {
+            let reply = result["replies"]?[index].map { Array($0.text) } ?? []
+            let problems = OutboundMessage.problems(inJSON: reply).map { "\($0)" }
+            return .failed("replies[\(index)] is refused", mend: problems.joined(separator: "; "))
+        } catch {
+            return .failed("\(error)", mend: "answer as the protocol says")
+        }
+    }
+
+    private func words(_ outcome: Outcome) -> String {
+        switch outcome {
+        case .handled(let replies): "handled, \(replies.count) \(replies.count == 1 ? "reply" : "replies")"
+        case .retry: "asks to come again"
+        case .reject: "rejects it"
+        case .handoff: "hands it over to a person"
+        }
+    }
+}
