@@ -8,7 +8,7 @@ import Synchronization
 /// What was stored is never lost, handed out in the order of its conversation, and again after a restart
 /// until it is finished.
 package final class Store: Sendable {
-    let intake: Deduplicator
+    let deduplicator: Deduplicator
     let journal: Journal
     let scheduler: DeliveryScheduler
     let outbox: Outbox
@@ -48,7 +48,7 @@ package final class Store: Sendable {
         let scheduler = DeliveryScheduler(conversations, releaseBackoff: configuration.releaseBackoff)
         let outbox = Outbox()
         let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
-        let intake = Deduplicator(
+        let deduplicator = Deduplicator(
             index: recovered.index, scheduler: scheduler, outbox: outbox,
             memory: MemoryBudget(maximumBytes: configuration.maximumCachedBytes),
             maximumPendingDeliveries: configuration.maximumPendingDeliveries, pace: configuration.pace)
@@ -62,7 +62,7 @@ package final class Store: Sendable {
         journal = Journal(writer, configuration: configuration) { entries, result in
             accounts.settle(entries, result)
             gate.record(result)
-            intake.settle(entries, result)
+            deduplicator.settle(entries, result)
         }
         self.conversations = conversations
         self.outbox = outbox
@@ -84,7 +84,7 @@ package final class Store: Sendable {
         self.accounts = accounts
         self.scheduler = scheduler
         self.gate = gate
-        self.intake = intake
+        self.deduplicator = deduplicator
         self.logger = logger
         self.directory = configuration.directory
         self.lock = Mutex(lock)
@@ -125,7 +125,7 @@ package final class Store: Sendable {
     package func append(
         _ message: ReceivedMessage, isPrompt: Bool = true, completion: @escaping AppendCompletion
     ) {
-        intake.append(message, to: journal, isPrompt: isPrompt, completion: completion)
+        deduplicator.append(message, to: journal, isPrompt: isPrompt, completion: completion)
     }
 
     /// Begins to write what was appended and not promptly; quick when there is nothing.
@@ -176,7 +176,7 @@ package final class Store: Sendable {
             unreadableDeliveries: deliveries.unreadable,
             queuedReplies: outbox.count, pendingReferences: scheduler.referenceCount,
             waitingBytes: journal.waitingBytes,
-            lastSyncFailure: journal.lastFailure, indexedMessages: intake.count,
+            lastSyncFailure: journal.lastFailure, indexedMessages: deduplicator.count,
             quarantinedConversations: conversations.quarantinedCount,
             refusedConversations: conversations.refusedCount, checkpointFailure: checkpointer.failure)
     }

@@ -8,7 +8,7 @@ enum CommandStatus: Int32 {
     case badData = 65
     /// Something that it needs is not there.
     case unavailable = 69
-    /// It is under way and has not ended yet.
+    /// It is in progress and has not ended yet.
     case pending = 75
     /// The configuration is wrong.
     case configuration = 78

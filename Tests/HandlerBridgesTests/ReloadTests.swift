@@ -147,7 +147,7 @@ struct ReloadTests {
         #expect(told.allSatisfy { $0.contains("replaced= ") || $0.hasSuffix("replaced=") })
     }
 
-    @Test func `what is under way when a business goes is finished, and the rest waits`() async throws {
+    @Test func `events in flight when a business goes are finished, and the rest waits`() async throws {
         let directory = TemporaryDirectory()
         let gates = directory.file("gates")
         try Directory.make(gates)

@@ -160,7 +160,7 @@ import Testing
         try await log("configuration reloaded", in: directory)
         #expect(
             try await shell.run("balloon handlers list").output.hasPrefix(
-                "quiet  none  0 under way\nshop  ready"))
+                "quiet  none  0 in flight\nshop  ready"))
         try AtomicFile.write(Array("{".utf8), to: directory.file("businesses/quiet.json"))
         try await log("the old one stays", in: directory)
         #expect(try await shell.run("balloon handlers list").output.hasPrefix("quiet"))

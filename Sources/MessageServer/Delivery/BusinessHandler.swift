@@ -160,15 +160,15 @@ final class BusinessHandler: Sendable {
         fallback?.life.stopWaiting()
     }
 
-    /// Takes no more events, waits for those under way, and ends the handlers.
+    /// Accepts no more events, waits for those in flight, and ends the handlers.
     ///
-    /// Who waits for a slot goes elsewhere. Events that take longer than the deadline are interrupted and come again.
+    /// A caller that waits for a slot asks the next handler. An event that overruns the deadline is interrupted and retried.
     func retire() async {
         state.withLock { $0.isRetired = true }
         stopWaiting()
         slots.close()
         fallback?.slots.close()
-        // Every event under way ends within the deadline: its slot answers for the handler then.
+        // Every event in flight ends within the deadline: its slot answers for the handler then.
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if state.inFlight > 0 { state.idle = continuation }

@@ -17,7 +17,7 @@ struct DeliveryPipeline: Sendable {
     let observer: any StageObserver
     let logger: Logger
     var retrySchedule = RetrySchedule()
-    /// How many deliveries of one business may be under way, handlers and replies together.
+    /// How many deliveries of one business may be in flight.
     var maximumInFlight = 256
     /// How many of a conversation's latest lines a handler is given, and how many bytes of them.
     var conversationLength = 50

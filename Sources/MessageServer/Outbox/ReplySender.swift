@@ -281,8 +281,3 @@ extension GatewayHealth.Answer {
             }
     }
 }
-
-extension Kind {
-    /// Whether it says that somebody writes, and no more.
-    var isTyping: Bool { self == .typingStart || self == .typingEnd }
-}

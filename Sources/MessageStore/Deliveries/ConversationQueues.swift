@@ -318,7 +318,7 @@ extension ConversationQueues.Conversation {
             ?? due.first { $0.record == record }
     }
 
-    /// A place that the lane keeps for it is harmless: leasing asks whether the conversation is ready.
+    /// An entry of the list of ready conversations is harmless: leasing asks whether the conversation is ready.
     fileprivate mutating func remove(_ record: UInt64) {
         parked.removeAll { $0.record == record }
         _ = due.remove { $0.record == record }

@@ -255,7 +255,7 @@ final class Journal: Sendable {
         if !entries.isEmpty { commit(entries) }
     }
 
-    /// Lazy records that came while a drain was under way have nobody who would flush them.
+    /// Arms the timer for lazy records that were appended while a drain ran.
     private func rearm() {
         let arms = waiting.withLock { waiting -> Bool in
             guard !waiting.entries.isEmpty, !waiting.isFlushArmed, !waiting.isClosed else { return false }

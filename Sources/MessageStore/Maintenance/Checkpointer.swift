@@ -137,7 +137,7 @@ final class Checkpointer: Sendable {
         return false
     }
 
-    /// Syncs what was written, then notes it in the journal; one at a time, so that who closes waits for the one under way.
+    /// Syncs what was written, then records it in the journal; one round at a time, so that ``close()`` waits for the one that runs.
     ///
     /// `isDue` says that one is needed although no line was written since the last.
     func run(isDue: Bool = false) async { await run(isDue: isDue, isLast: false) }

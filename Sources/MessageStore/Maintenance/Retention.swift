@@ -72,7 +72,7 @@ final class Retention: Sendable {
         await round?.value
     }
 
-    /// Makes no more rounds; returns when the one under way has ended.
+    /// Makes no more rounds; returns when the one that runs has ended.
     func close() async {
         let latest = state.withLock { state in
             state.isClosed = true

@@ -219,5 +219,6 @@ extension OutboxEntry.Closure {
 }
 
 extension Kind {
-    var isTyping: Bool { self == .typingStart || self == .typingEnd }
+    /// Whether it says that somebody is writing, and no more.
+    package var isTyping: Bool { self == .typingStart || self == .typingEnd }
 }

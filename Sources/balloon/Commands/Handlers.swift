@@ -21,7 +21,7 @@ struct Handlers: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "List the handlers: business, health, process, restarts, events under way and waiting, stuck calls, noise."
+                "List the handlers: business, health, process, restarts, events in flight and waiting, stuck calls, noise."
         )
 
         @OptionGroup var options: ReadingOptions
@@ -43,7 +43,7 @@ struct Handlers: AsyncParsableCommand {
             words += handler["downSeconds"]?.int.map { ["down for \($0) s"] } ?? []
             words += handler["process"]?.int.map { ["process \($0)"] } ?? []
             words += handler["restarts"]?.int.map { ["\($0) restarts"] } ?? []
-            words.append("\(handler["inFlight"]?.int ?? 0) under way")
+            words.append("\(handler["inFlight"]?.int ?? 0) in flight")
             if let waiting = handler["waiting"]?.int, waiting > 0 { words.append("\(waiting) waiting") }
             if let stuck = handler["stuck"]?.int, stuck > 0 { words.append("\(stuck) stuck") }
             if let noise = handler["noiseLines"]?.int, noise > 0 {

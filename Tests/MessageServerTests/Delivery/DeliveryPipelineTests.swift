@@ -14,7 +14,7 @@ import Testing
 @testable import MessageServer
 
 @Suite struct DeliveryPipelineTests {
-    @Test func `no more of a business's deliveries are under way than its bound`() async throws {
+    @Test func `no more of a business's deliveries are in flight than its bound`() async throws {
         let handler = CountingHandler()
         var test = try await PipelineUnderTest(handler)
         test.pipeline.maximumInFlight = 2

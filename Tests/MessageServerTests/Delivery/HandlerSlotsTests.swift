@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a call that overruns is given up, and its slot comes back when it returns`() async throws {
+    @Test func `a call that overruns fails, and its slot is released when it returns`() async throws {
         let slots = HandlerSlots(maximumCount: 1)
         let release = DispatchSemaphore(value: 0)
         let value: Void? = try await slots.run(within: .milliseconds(20)) { waitBlocking(release) }

@@ -6,7 +6,8 @@ import Testing
 @testable import MessageServer
 
 @Suite struct InFlightTests {
-    @Test func `under way is what the handler has, and what waits is counted apart`() async throws {
+    @Test func `events that the handler has are in flight, and waiting ones are counted apart`() async throws
+    {
         let business = BusinessHandler(
             business: BusinessID("b"), slug: "b", life: nil, concurrency: 2, deadline: .seconds(30),
             logger: LogCollector().logger)

@@ -91,7 +91,7 @@ struct EndingTests {
         await append("m1", to: recent, at: old)
         await append("m2", to: recent, at: now)
         await append("m1", to: business, at: old)
-        // A lane that waits for its handler has the first of them.
+        // A worker that waits for its handler has the first of them.
         let leased = try #require(await store.nextDelivery(for: gone))
         let count = try await store.endPending(
             ofAllBut: { $0 == business }, olderThan: .seconds(7 * 86_400), reason: "the business was removed")

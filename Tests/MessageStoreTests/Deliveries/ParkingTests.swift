@@ -23,7 +23,7 @@ struct ParkingTests {
         #expect(!third.isAfterGap)
     }
 
-    @Test func `a lease that is given back counts no attempt, is not journalled, and keeps its place`()
+    @Test func `a released lease counts no attempt, is not journalled, and keeps its place`()
         async throws
     {
         let store = try directory.open()
@@ -38,7 +38,7 @@ struct ParkingTests {
         #expect(try directory.records("attempt").isEmpty)
     }
 
-    @Test func `a parked delivery that is given back holds up nobody`() async throws {
+    @Test func `a parked delivery that is released delays no other`() async throws {
         let store = try directory.open()
         _ = await store.append(message("1"))
         store.postpone(try await store.lease(), after: .milliseconds(1), parks: true)

@@ -89,7 +89,7 @@ struct ConversationRecoveryTests {
         #expect(directory.log.lines.contains { $0.hasPrefix("notice conversations were written anew") })
     }
 
-    @Test func `a line of a delivery that is under way is written anew as well`() async throws {
+    @Test func `the line of an unfinished delivery is written anew as well`() async throws {
         let disk = ForgetfulDisk()
         let store = try open(disk)
         let delivery = try await record("a", in: store)
@@ -215,7 +215,7 @@ struct ConversationRecoveryTests {
         #expect(try problems() == 0)
     }
 
-    @Test func `a delivery is under way until the journal has its end`() async throws {
+    @Test func `a delivery is unfinished until the journal has its end`() async throws {
         let store = try open()
         let delivery = try await record("a", in: store)
         await store.journal.close()
