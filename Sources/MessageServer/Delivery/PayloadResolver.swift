@@ -35,7 +35,7 @@ struct PayloadResolver: Sendable {
         }
     }
 
-    private func resolve(_ pending: PendingReference) async {
+    private func resolve(_ pending: UnrecordedMessage) async {
         var clock = StageClock()
         clock.begin(.resolve)
         let resolution = await resolution(of: pending)
@@ -55,7 +55,7 @@ struct PayloadResolver: Sendable {
         observer.observe(event)
     }
 
-    private func resolution(of pending: PendingReference) async -> Resolution? {
+    private func resolution(of pending: UnrecordedMessage) async -> Resolution? {
         guard let message = try? JSONDocument(pending.message, limits: .stored),
             let reference = PayloadReference(message: message)
         else { return .failed(reason: "the reference lacks url, owner or key") }

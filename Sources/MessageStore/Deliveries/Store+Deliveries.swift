@@ -8,14 +8,10 @@ extension Store {
     ///
     /// Outside the order of conversations, and each once in this life of the store; several may be out, of one business
     /// no more than ``limitReferences(slots:share:)`` allows until `release(_:)`.
-    package func nextReference() async -> PendingReference? {
+    package func nextReference() async -> UnrecordedMessage? {
         while let lease = await scheduler.nextReference() {
             do throws(StoreError) {
-                let message = try text(of: lease)
-                return PendingReference(
-                    record: lease.pending.record, business: lease.conversation.business,
-                    customer: lease.conversation.customer, id: message.id, message: message.message,
-                    receivedAt: message.receivedAt)
+                return UnrecordedMessage(try text(of: lease), lease)
             } catch {
                 scheduler.releaseReference(of: lease.conversation.business)
                 if isPassing(error, lease) {
@@ -29,7 +25,7 @@ extension Store {
     }
 
     /// Takes back the slot of a reference, resolved or not; to be called once for each that was handed out.
-    package func release(_ reference: PendingReference) {
+    package func release(_ reference: UnrecordedMessage) {
         scheduler.releaseReference(of: reference.business)
     }
 
@@ -50,7 +46,7 @@ extension Store {
     }
 
     /// Journals the end of a reference; the message can be recorded from then on.
-    package func resolve(_ reference: PendingReference, _ resolution: Resolution) async throws {
+    package func resolve(_ reference: UnrecordedMessage, _ resolution: Resolution) async throws {
         let key = ConversationKey(business: reference.business, customer: reference.customer)
         guard scheduler.awaitsReference(reference.record, of: key) else {
             throw StoreError.alreadyResolved(record: reference.record)

@@ -100,8 +100,8 @@ struct ReferenceTests {
 
 /// Those that are out.
 private final class References: Sendable {
-    private let references = Mutex<[PendingReference]>([])
+    private let references = Mutex<[UnrecordedMessage]>([])
 
-    var all: [PendingReference] { references.withLock { $0 } }
-    func add(_ reference: PendingReference) { references.withLock { $0.append(reference) } }
+    var all: [UnrecordedMessage] { references.withLock { $0 } }
+    func add(_ reference: UnrecordedMessage) { references.withLock { $0.append(reference) } }
 }

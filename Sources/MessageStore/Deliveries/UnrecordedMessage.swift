@@ -1,0 +1,44 @@
+package import BalloonPOSIX
+package import BusinessMessages
+
+/// A durable message whose line is not in its conversation yet.
+package struct UnrecordedMessage: Sendable {
+    /// The message's record number in the journal.
+    package let record: UInt64
+    /// The business it is for.
+    package let business: BusinessID
+    /// The customer it is from.
+    package let customer: CustomerID
+    /// The message's id.
+    package let id: MessageID
+    /// What came beside the message.
+    package let attributes: ReceivedAttributes
+    /// The message: with its payload in place when that was resolved, else as it came.
+    package let message: [UInt8]
+    /// What became of the message's payload reference.
+    package let reference: ReferenceState
+    /// When the message came in.
+    package let receivedAt: Timestamp
+    /// Whether a handler's outcome is known from an earlier life.
+    package let isDecided: Bool
+    let lease: Lease
+
+    init(_ texts: MessageRecords, _ lease: Lease) {
+        record = lease.pending.record
+        business = lease.conversation.business
+        customer = lease.conversation.customer
+        id = texts.id
+        attributes = texts.attributes
+        message = texts.message
+        reference = texts.reference
+        receivedAt = texts.receivedAt
+        isDecided = lease.pending.isDecided
+        self.lease = lease
+    }
+}
+
+/// The proof that a message's line was written.
+package struct RecordedLine: Sendable {
+    let recording: PendingDelivery.Recording
+    let event: DecodedEvent?
+}
