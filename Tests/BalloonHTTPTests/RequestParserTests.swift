@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import BalloonHTTP
@@ -108,19 +109,4 @@ func outcomes(of text: String, _ limits: HTTPLimits = HTTPLimits()) -> [ParserOu
     let single = outcome(of: bytes, endingAt: Array(1...bytes.count), limits)
     return [whole, single]
         + (1..<bytes.count).map { outcome(of: bytes, endingAt: [$0, bytes.count], limits) }
-}
-
-/// The same numbers in every run (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }

@@ -50,7 +50,7 @@ struct JSONRobustnessTests {
     }
 
     @Test func `random damage is refused or gives a document that holds together`() throws {
-        var random = SeededGenerator(state: 7)
+        var random = SeededGenerator(seed: 7)
         var (accepted, refused) = (0, 0)
         let alphabet =
             Array("{}[]\",:\\u0189-+.eEtfn \n\t/é".utf8) + [0, 0x1F, 0x80, 0xBF, 0xC0, 0xED, 0xF4, 0xFF]
@@ -77,7 +77,7 @@ struct JSONRobustnessTests {
     }
 
     @Test func `random short texts of JSON's own characters never trap`() {
-        var random = SeededGenerator(state: 11)
+        var random = SeededGenerator(seed: 11)
         let alphabet = Array(#"{}[]",:\u01e-. tn"#.utf8)
         var accepted = 0
         for _ in 0..<30000 {

@@ -1,4 +1,5 @@
 import BalloonJSON
+import TestSupport
 import Testing
 
 /// What the writer puts out.
@@ -111,7 +112,7 @@ struct JSONWriterTests {
     }
 
     @Test func `random documents are read back as they were written`() throws {
-        var random = SeededGenerator(state: 3)
+        var random = SeededGenerator(seed: 3)
         for _ in 0..<300 {
             let tree = Tree.random(depth: 4, using: &random)
             var writer = JSONWriter(reservingCapacity: 64)

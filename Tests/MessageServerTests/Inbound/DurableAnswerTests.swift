@@ -66,7 +66,7 @@ import Testing
     @Test func `who asks whether the server is ready does not wait while conversations are synced`()
         async throws
     {
-        let disk = HeldConversations()
+        let disk = BlockingSyncDisk()
         let webhook = try await Webhook(disk: disk) { $0.checkpointInterval = .milliseconds(1) }
         let customer = webhook.customer
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -146,7 +146,7 @@ private struct Webhook {
 }
 
 /// A disk on which the first sync of a conversation waits for a signal.
-private final class HeldConversations: StoreDisk {
+private final class BlockingSyncDisk: StoreDisk {
     let gate = DispatchSemaphore(value: 0)
     let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation

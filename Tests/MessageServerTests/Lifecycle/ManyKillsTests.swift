@@ -5,6 +5,7 @@ import BusinessMessages
 import MessageStore
 import Simulator
 import Synchronization
+import TestSupport
 import Testing
 
 /// `kill -9` at moments that a seed chooses, again and again, while many customers write; `scripts/crash-test` is its
@@ -201,20 +202,5 @@ private final class Crowd: Sendable {
         // A second attempt's token would be a second message.
         #expect(answered.sorted() == texts.filter { !givenUp.contains($0) }.sorted())
         return dead.count
-    }
-}
-
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &+ 0x9E37_79B9_7F4A_7C15 }
-
-    // SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }
