@@ -107,9 +107,10 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(
             name: "TestSupport",
-            dependencies: ["BalloonPOSIX", "COpenSSL", logging],
+            dependencies: ["BalloonPOSIX", "COpenSSL", "CTestSupport", logging],
             path: "Tests/TestSupport",
             exclude: ["Fixtures"],
             swiftSettings: testSettings),

@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BalloonHTTP

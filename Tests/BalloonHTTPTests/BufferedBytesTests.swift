@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import Glibc
+import TestSupport
 import Testing
 
 @testable import BalloonHTTP

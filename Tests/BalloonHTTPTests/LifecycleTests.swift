@@ -76,7 +76,7 @@ import Testing
         async let idle = server.exchange("")
         async let answer = server.exchange(get("/slow"))
         for await responder in responders {
-            while server.server.connectionCount < 2 { await Task.yield() }
+            #expect(await eventually { server.server.connectionCount >= 2 })
             async let stopped: Void = server.server.stop(within: .seconds(60))
             // The idle connection is closed by the stop alone; then the answer is given.
             #expect(try await idle == "")
@@ -91,7 +91,7 @@ import Testing
     @Test func `what is not done within the grace is cut off`() async throws {
         let server = try await HTTPServerUnderTest(sampleRoutes)
         async let answer = server.exchange(get("/never"))
-        while server.server.connectionCount < 1 { await Task.yield() }
+        #expect(await eventually { server.server.connectionCount >= 1 })
         await server.server.stop(within: .milliseconds(1))
         #expect(server.server.connectionCount == 0)
         // Cut off by an end or a reset: no answer in any case.

@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import Dispatch
 import Glibc
 
 /// A client that sends and receives bytes as it is told, blocking; gives up after a minute without a byte.
@@ -134,12 +133,5 @@ struct Answer: Equatable, Sendable {
             return String(line.dropFirst(name.count + 2))
         }
         return nil
-    }
-}
-
-/// Runs blocking client code on a thread of its own: it must not hold the threads that the server's handlers need.
-func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue(label: "client").async { continuation.resume(with: Swift.Result { try body() }) }
     }
 }

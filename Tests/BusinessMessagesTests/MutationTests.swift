@@ -57,19 +57,22 @@ private func write(
 }
 
 /// Every variant of a message in which one value below the root is not what it was.
+///
+/// With a `stride` a value gets only one of `stride` mutations, and its neighbour the others: where each variant costs
+/// milliseconds, each place and each mutation is tried, but not each with each.
 func variants(
-    of document: JSONDocument, by mutations: [Mutation] = Mutation.allCases
+    of document: JSONDocument, by mutations: [Mutation] = Mutation.allCases, stride: Int = 1
 ) throws -> [JSONDocument] {
     var variants: [JSONDocument] = []
-    for mutation in mutations {
-        var target = 2
+    for (index, mutation) in mutations.enumerated() {
+        var target = 2 + index % stride
         while true {
             var count = 0
             var writer = JSONWriter()
             write(document.root, name: nil, mutation, at: target, counting: &count, to: &writer)
             guard count >= target else { break }
             variants.append(try JSONDocument(writer.finish()))
-            target += 1
+            target += stride
         }
     }
     return variants
@@ -120,11 +123,14 @@ struct MutationTests {
 struct OutboundMutationTests {
     @Test(arguments: outboundNames)
     func `a changed message is checked to its end, and every problem has a place in it`(name: String) throws {
-        for variant in try variants(of: try outboundSample(name)) {
+        for variant in try variants(of: try outboundSample(name), stride: 3) {
             for problem in OutboundMessage.problems(in: variant.root, needsEnvelope: true, for: []) {
-                #expect(problem.line >= 1 && problem.column >= 1)
-                #expect(problem.pointer.isEmpty || problem.pointer.hasPrefix("/"))
-                #expect(!problem.allowed.isEmpty && !problem.found.isEmpty && !problem.passage.isEmpty)
+                let hasPlace =
+                    problem.line >= 1 && problem.column >= 1
+                    && (problem.pointer.isEmpty || problem.pointer.hasPrefix("/"))
+                    && !problem.allowed.isEmpty && !problem.found.isEmpty && !problem.passage.isEmpty
+                // Expectations are slow, and there are a hundred thousand problems.
+                if !hasPlace { Issue.record("\(problem)") }
             }
         }
     }

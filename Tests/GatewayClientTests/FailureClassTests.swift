@@ -186,22 +186,25 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a large file goes up and down in little memory`() async throws {
-        let test = try await GatewayUnderTest()
-        let directory = TemporaryDirectory()
-        let path = directory.file("large")
-        let sizeBytes = 48 << 20
-        try File(path, for: .overwriting).truncate(to: sizeBytes)
-        let before = try Memory.resetPeak()
-        let file = try await test.client.upload(ContentSource(file: path), for: GatewayUnderTest.business)
-        let files = AttachmentFiles(dataDirectory: directory.path)
-        let arrived = try await test.client.download(
-            file.stored(), for: GatewayUnderTest.business, into: files)
-        #expect(arrived.sizeBytes == sizeBytes)
-        #expect(arrived.hasExpectedChecksum)
-        // Client and gateway together: of the file neither holds more than pieces.
-        #expect(try Memory.peakBytes() - before < 24 << 20)
-        await test.gateway.stop()
+    @Test func `a large file goes up and down in little memory`() async {
+        // In a process of its own, because the memory is the process's.
+        await #expect(processExitsWith: .success) {
+            let test = try await GatewayUnderTest()
+            let directory = TemporaryDirectory()
+            let path = directory.file("large")
+            let sizeBytes = 48 << 20
+            try File(path, for: .overwriting).truncate(to: sizeBytes)
+            let before = try Memory.resetPeak()
+            let file = try await test.client.upload(ContentSource(file: path), for: GatewayUnderTest.business)
+            let files = AttachmentFiles(dataDirectory: directory.path)
+            let arrived = try await test.client.download(
+                file.stored(), for: GatewayUnderTest.business, into: files)
+            #expect(arrived.sizeBytes == sizeBytes)
+            #expect(arrived.hasExpectedChecksum)
+            // Client and gateway together: of the file neither holds more than pieces.
+            #expect(try Memory.peakBytes() - before < 24 << 20)
+            await test.gateway.stop()
+        }
     }
 }
 

@@ -82,9 +82,7 @@ struct ChildSessionTests {
             let bytes = try? Descriptor.open(reading: file).readToEnd(maximumBytes: 1 << 20)
             return String(decoding: bytes ?? [], as: UTF8.self)
         }
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !said().contains(#""method":"ping""#), ContinuousClock.now < deadline { await Task.yield() }
-        #expect(said().contains(#""method":"ping""#))
+        #expect(await eventually { said().contains(#""method":"ping""#) })
     }
 
     @Test func `a child has a group of its own, none of our descriptors and no signal that is off`()

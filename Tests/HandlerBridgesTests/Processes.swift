@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import Glibc
+import TestSupport
 
 /// The processes whose working directory is `directory`.
 func processes(in directory: String) -> [String] {
@@ -11,9 +12,7 @@ func processes(in directory: String) -> [String] {
 ///
 /// One that was killed is on its way out for a moment.
 func endOfProcesses(in directory: String) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while !processes(in: directory).isEmpty, ContinuousClock.now < deadline { await Task.yield() }
-    return processes(in: directory).isEmpty
+    await eventually { processes(in: directory).isEmpty }
 }
 
 /// How many of our children have ended and were not reaped.

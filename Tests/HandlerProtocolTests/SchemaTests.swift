@@ -1,43 +1,17 @@
 import BalloonJSON
-import Glibc
 import HandlerKit
 import HandlerProtocol
 import TestSupport
 import Testing
 
-/// Whether there is a public validator to compare with; `scripts/test` installs it where it can.
-private let hasValidator = system("python3 -c 'import jsonschema' >/dev/null 2>&1") == 0
-
 /// `config/schemas/handler.schema.json` and the code say the same.
-@Suite(
-    .enabled(
-        if: hasValidator, "python3 with the package jsonschema is not here, so the schema was not compared")
-)
+@Suite(.enabled(if: SchemaValidator.isInstalled, "\(SchemaValidator.absence)"))
 struct SchemaTests {
-    /// What is different, as the validator found it; each line has what is expected, a tab and a line of the protocol.
-    private func differences(_ lines: [String]) throws -> String {
-        let directory = TemporaryDirectory()
-        let root = String(Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count))
-        let (input, output) = (directory.path + "/lines", directory.path + "/differences")
-        let file = try #require(fopen(input, "w"))
-        fputs(lines.map { $0 + "\n" }.joined(), file)
-        fclose(file)
-        let status = system(
-            "timeout 600 python3 '\(Fixture.directory)/schemas/compare.py'"
-                + " '\(root)config/schemas/handler.schema.json' '\(input)' >'\(output)' 2>&1")
-        #expect(status == 0)
-        let found = try #require(fopen(output, "r"))
-        defer { fclose(found) }
-        var text = [CChar](repeating: 0, count: 4000)
-        let count = fread(&text, 1, text.count, found)
-        return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
     private func expected(_ name: String, _ line: [UInt8]) -> String {
         "=\(name)\t" + String(decoding: line.dropLast(), as: UTF8.self)
     }
 
-    @Test func `what the server writes is what the schema says`() throws {
+    @Test func `what the server writes is what the schema says`() async throws {
         let initialization = Initialization(
             business: BusinessID("b"), slug: "demo", configuration: nil, maximumInFlight: 16,
             deadline: .seconds(30))
@@ -87,8 +61,8 @@ struct SchemaTests {
                     "event",
                     RPCLine.request(id: 4, method: Method.event) { EventCall.write(context, to: &$0) }))
         }
-        let found = try differences(lines)
-        #expect(found == "")
+        let found = try await SchemaValidator.differences("handler", lines)
+        #expect(found == [])
     }
 
     private static let introductions = [
@@ -126,7 +100,7 @@ struct SchemaTests {
         #"{"customer":"c","key":"k","message":""}"#, #"{"customer":"c","key":"k","message":["Hi"]}"#,
     ]
 
-    @Test func `what a handler may write is what the code takes`() throws {
+    @Test func `what a handler may write is what the code takes`() async throws {
         func isTaken(_ json: String, _ read: (JSONValue) throws -> Void) throws -> Bool {
             let value = try JSONDocument(Array(json.utf8)).root
             do {
@@ -160,11 +134,11 @@ struct SchemaTests {
             }
         }
         #expect(taken == 19)
-        let found = try differences(lines)
-        #expect(found == "")
+        let found = try await SchemaValidator.differences("handler", lines)
+        #expect(found == [])
     }
 
-    @Test func `what a handler in Swift writes is what the schema says`() throws {
+    @Test func `what a handler in Swift writes is what the schema says`() async throws {
         let id = try JSONDocument([0x31]).root
         let introduction = Introduction(
             name: "a", version: "2", events: [.kind(.text), .replyFailed], maximumInFlight: 4)
@@ -183,8 +157,8 @@ struct SchemaTests {
             expected(
                 "reply",
                 RPCLine.request(id: 7, method: Method.reply) { call.write(from: BusinessID("b"), to: &$0) }))
-        let found = try differences(lines)
-        #expect(found == "")
+        let found = try await SchemaValidator.differences("handler", lines)
+        #expect(found == [])
         let read = try ReplyCall(try written { call.write(from: BusinessID("b"), to: &$0) })
         #expect(read.customer == call.customer)
         #expect(read.key == call.key)

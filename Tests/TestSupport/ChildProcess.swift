@@ -2,7 +2,7 @@ import Dispatch
 public import Glibc
 import Synchronization
 
-/// A program that a test runs: its output as lines while it runs, and its end.
+/// A program that a test runs: its output as lines while it runs, and its end; killed when the value goes.
 public final class ChildProcess: Sendable {
     /// What can go wrong with a program.
     public enum Failure: Error {
@@ -12,22 +12,15 @@ public final class ChildProcess: Sendable {
         case ended(output: [String])
     }
 
-    private struct State {
-        var lines: [String] = []
-        var partial: [UInt8] = []
-        var hasEnded = false
-        var waiters:
-            [(position: Int, wanted: @Sendable (String) -> Bool, resume: @Sendable (String?) -> Void)] = []
-    }
-
     /// The process's id, also that of its process group.
     public let id: pid_t
-    private let state = Mutex(State())
-    private let end = Mutex<(status: Int32?, waiters: [CheckedContinuation<Int32, Never>])>((nil, []))
+    private let output = Output()
+    private let end: End
 
-    /// Starts `path`; standard output and standard error come back together, standard input is empty.
+    /// Starts `path` with an empty standard input; standard error comes back with standard output unless
+    /// `hasErrors` is false.
     public init(
-        _ path: String, _ arguments: [String], environment: [String: String]? = nil, directory: String? = nil
+        _ path: String, _ arguments: [String], environment: [String: String]? = nil, hasErrors: Bool = true
     ) throws {
         var ends: [Int32] = [0, 0]
         // A socket pair, because its close-on-exec is set at once: another test may start a child at any moment.
@@ -38,7 +31,7 @@ public final class ChildProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+        if hasErrors { posix_spawn_file_actions_adddup2(&actions, ends[1], 2) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -46,11 +39,9 @@ public final class ChildProcess: Sendable {
         let own = CommandLine.environment
         let variables = (environment ?? own).map { "\($0)=\($1)" }
         var process: pid_t = 0
-        // env(1) changes the directory, which posix_spawn cannot do portably.
-        let command = directory.map { ["/usr/bin/env", "-C", $0, path] } ?? [path]
-        let status = withCStrings(command + arguments) { arguments in
+        let status = withCStrings([path] + arguments) { arguments in
             withCStrings(variables) { variables in
-                posix_spawn(&process, command[0], &actions, &attributes, arguments, variables)
+                posix_spawn(&process, path, &actions, &attributes, arguments, variables)
             }
         }
         close(ends[1])
@@ -59,23 +50,60 @@ public final class ChildProcess: Sendable {
             throw Failure.spawn(status)
         }
         id = process
-        let output = ends[0]
-        DispatchQueue(label: "child.output").async { self.read(output) }
-        DispatchQueue(label: "child.end").async { self.reap() }
+        end = End(process)
+        // Neither holds this value, which kills the process when nobody has it any more.
+        DispatchQueue(label: "child.output").async { [output, descriptor = ends[0]] in output.read(descriptor)
+        }
+        DispatchQueue(label: "child.end").async { [end] in end.reap() }
     }
 
-    deinit { if end.withLock({ $0.status == nil }) { Glibc.kill(-id, SIGKILL) } }
+    deinit { signalGroup(SIGKILL) }
 
     /// Whether the process is gone.
     public var hasEnded: Bool { end.withLock { $0.status != nil } }
 
     /// Every whole line so far.
-    public var lines: [String] { state.withLock { $0.lines } }
+    public var lines: [String] { output.lines }
+
+    /// Every line, when the output has ended.
+    public func allLines() async -> [String] {
+        _ = await output.line { _ in false }
+        return lines
+    }
 
     /// The first line, past or to come, that is `wanted`; throws when the output ends without it.
     @discardableResult
     public func line(where wanted: @escaping @Sendable (String) -> Bool) async throws -> String {
-        let line = await withCheckedContinuation { (continuation: CheckedContinuation<String?, Never>) in
+        guard let line = await output.line(where: wanted) else { throw Failure.ended(output: lines) }
+        return line
+    }
+
+    /// Sends a signal to the process alone, unless it has ended.
+    public func signal(_ number: Int32) { end.send(number, to: id) }
+
+    /// Sends a signal to the process and what it started, unless the process has ended.
+    public func signalGroup(_ number: Int32) { end.send(number, to: -id) }
+
+    /// Waits for the end: the exit status, or 128 + the signal that ended it.
+    public func status() async -> Int32 { await end.wait() }
+}
+
+/// The lines that a process wrote.
+private final class Output: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var partial: [UInt8] = []
+        var hasEnded = false
+        var waiters:
+            [(position: Int, wanted: @Sendable (String) -> Bool, resume: @Sendable (String?) -> Void)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var lines: [String] { state.withLock { $0.lines } }
+
+    func line(where wanted: @escaping @Sendable (String) -> Bool) async -> String? {
+        await withCheckedContinuation { (continuation: CheckedContinuation<String?, Never>) in
             state.withLock { state in
                 if let line = state.lines.first(where: wanted) {
                     continuation.resume(returning: line)
@@ -86,31 +114,9 @@ public final class ChildProcess: Sendable {
                 }
             }
         }
-        guard let line else { throw Failure.ended(output: lines) }
-        return line
     }
 
-    /// Sends a signal to the process alone.
-    public func signal(_ number: Int32) { Glibc.kill(id, number) }
-
-    /// Waits for the end: the exit status, or 128 + the signal that ended it.
-    public func status() async -> Int32 {
-        await withCheckedContinuation { continuation in
-            let status = end.withLock { end -> Int32? in
-                if end.status == nil { end.waiters.append(continuation) }
-                return end.status
-            }
-            if let status { continuation.resume(returning: status) }
-        }
-    }
-
-    /// All output, when it has ended.
-    public func output() async -> String {
-        _ = try? await line { _ in false }
-        return lines.joined(separator: "\n")
-    }
-
-    private func read(_ descriptor: Int32) {
+    func read(_ descriptor: Int32) {
         var chunk = [UInt8](repeating: 0, count: 65536)
         while true {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
@@ -151,15 +157,44 @@ public final class ChildProcess: Sendable {
         }
         for (resume, line) in ready { resume(line) }
     }
+}
 
-    private func reap() {
-        var status: Int32 = 0
-        while waitpid(id, &status, 0) < 0, errno == EINTR {}
-        let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
-        let waiters = end.withLock { end in
-            end.status = code
-            defer { end.waiters = [] }
-            return end.waiters
+/// The end of a process.
+private final class End: Sendable {
+    private let id: pid_t
+    private let state = Mutex<(status: Int32?, waiters: [CheckedContinuation<Int32, Never>])>((nil, []))
+
+    init(_ id: pid_t) { self.id = id }
+
+    func wait() async -> Int32 {
+        await withCheckedContinuation { continuation in
+            let status = state.withLock { state -> Int32? in
+                if state.status == nil { state.waiters.append(continuation) }
+                return state.status
+            }
+            if let status { continuation.resume(returning: status) }
+        }
+    }
+
+    /// Sends a signal unless the process has ended.
+    func send(_ number: Int32, to target: pid_t) {
+        // The id stays the process's own until it is reaped, which takes the same lock.
+        state.withLock { if $0.status == nil { kill(target, number) } }
+    }
+
+    /// Reaps the process as soon as it ends, whether or not the test waits for it.
+    ///
+    /// Swift Testing looks for the children of its exit tests with `waitid(P_ALL)`: a child that nobody reaps hides them.
+    func reap() {
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        let (code, waiters) = state.withLock { state in
+            var status: Int32 = 0
+            while waitpid(id, &status, 0) < 0, errno == EINTR {}
+            let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+            state.status = code
+            defer { state.waiters = [] }
+            return (code, state.waiters)
         }
         for waiter in waiters { waiter.resume(returning: code) }
     }

@@ -109,16 +109,9 @@ import Testing
         }
     }
 
-    /// Waits for what will be, for at most a minute; whether it is.
-    private func isSoon(_ condition: () -> Bool) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !condition(), ContinuousClock.now < deadline { await Task.yield() }
-        return condition()
-    }
-
     /// Waits for a line in the server's log.
     private func log(_ words: String, in directory: TemporaryDirectory, count: Int = 1) async throws {
-        let isThere = await isSoon {
+        let isThere = await eventually {
             let lines = (try? text(directory.file("log")))?.split(separator: "\n") ?? []
             return lines.count { $0.contains(words) } >= count
         }
@@ -206,7 +199,7 @@ import Testing
         running.kill()
         #expect(await running.wait() == 128 + 9)
         // Each ends by itself, because its standard input does.
-        #expect(await isSoon { !processes.contains(where: isRunning) })
+        #expect(await eventually { !processes.contains(where: isRunning) })
     }
 
     @Test func `a server of one's own says what is wrong with its configuration, and does not trap`()
@@ -284,7 +277,7 @@ import Testing
         #expect(isRunning(process))
         let second = try shell.start(command)
         _ = try #require(await second.output(until: "listening on 127.0.0.1:"))
-        #expect(await isSoon { !isRunning(process) })
+        #expect(await eventually { !isRunning(process) })
         try await log("of an earlier server", in: directory)
         // The second's is left too, and nobody comes after it.
         try await log("handler is ready", in: directory, count: 2)
@@ -315,12 +308,12 @@ import Testing
                 .flatMap { Int($0) })
         first.kill()
         _ = await first.wait()
-        #expect(await isSoon { !isRunning(program) })
+        #expect(await eventually { !isRunning(program) })
         #expect(isRunning(left))
         let second = try shell.start(command)
         _ = try #require(await second.output(until: "listening on 127.0.0.1:"))
         try await log("handler is ready", in: directory, count: 2)
-        #expect(await isSoon { !isRunning(left) })
+        #expect(await eventually { !isRunning(left) })
         _ = Glibc.kill(pid_t(left), SIGKILL)
         second.terminate()
         #expect(await second.wait() == 0)
@@ -332,12 +325,12 @@ import Testing
         let running = try Shell(directory: directory.path).start(
             "exec balloon handlers check -- sh -c 'trap \"\" TERM HUP; echo $$ >deaf; exec sleep 1000'")
         func named() -> Int? { (try? text(directory.file("deaf"))).flatMap { Int($0.dropLast()) } }
-        #expect(await isSoon { named() != nil })
+        #expect(await eventually { named() != nil })
         let process = try #require(named())
         if number == SIGHUP { running.hangUp() } else { running.terminate() }
         #expect(await running.wait() == 128 + number)
         // It is no child of ours: whoever takes it over reaps it.
-        #expect(await isSoon { !isRunning(process) })
+        #expect(await eventually { !isRunning(process) })
         _ = Glibc.kill(pid_t(process), SIGKILL)
     }
 

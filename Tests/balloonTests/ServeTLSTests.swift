@@ -99,10 +99,3 @@ private func ask(_ address: SocketAddress, trusting certificate: String, _ reque
     try client.send(request)
     return try client.rest()
 }
-
-/// Blocking client code holds no thread that others wait for.
-private func onThread<Result: Sendable>(
-    _ body: @escaping @Sendable () throws -> Result
-) async throws -> Result {
-    try await offPool { Swift.Result { try body() } }.get()
-}

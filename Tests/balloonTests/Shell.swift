@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import Dispatch
 import Glibc
 import TestSupport
 
@@ -57,79 +56,34 @@ func quoted(_ text: String) -> String {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
-/// A shell command that runs beside the test; killed when the value goes.
-final class RunningCommand: Sendable {
-    private let process: pid_t
-    private let output: Descriptor
+/// A shell command that runs beside the test; killed with what it started when the value goes.
+struct RunningCommand: Sendable {
+    private let process: ChildProcess
 
     /// Starts `command` with an environment of its own: nothing of the tests' reaches it.
     init(_ command: String) throws {
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { throw SystemError("pipe") }
-        output = Descriptor(owning: ends[0])
-        let input = Descriptor(owning: ends[1])
-        // Other children than this one must not keep the pipe open.
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input.raw, 1)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // A group of its own, so that the shell and what it runs end together.
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-        var arguments = cStrings(["/bin/sh", "-c", command])
-        var environment = cStrings(["HOME=/", "LC_ALL=C"])
-        defer { for text in arguments + environment { free(text) } }
-        var process: pid_t = 0
-        let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, &arguments, &environment)
-        guard code == 0 else { throw SystemError("posix_spawn", code: code) }
-        self.process = process
+        process = try ChildProcess(
+            "/bin/sh", ["-c", command], environment: ["HOME": "/", "LC_ALL": "C"], hasErrors: false)
     }
 
-    deinit { _ = Glibc.kill(-process, SIGKILL) }
-
     /// Asks the command and what it runs to end.
-    func terminate() { _ = Glibc.kill(-process, SIGTERM) }
+    func terminate() { process.signalGroup(SIGTERM) }
 
     /// Ends the command and what it runs without asking.
-    func kill() { _ = Glibc.kill(-process, SIGKILL) }
+    func kill() { process.signalGroup(SIGKILL) }
 
     /// Tells the command and what it runs that it was hung up on.
-    func hangUp() { _ = Glibc.kill(-process, SIGHUP) }
+    func hangUp() { process.signalGroup(SIGHUP) }
 
-    /// Reads standard output up to a line that has `mark`; nil when it ends before.
+    /// Standard output up to a line that has `mark`, each line with its line feed; nil when it ends before.
     func output(until mark: String) async -> String? {
-        await offPool { [self] in
-            var bytes: [UInt8] = []
-            // An error is an end too: the test then says what is missing.
-            while let count = try? output.read(onto: &bytes, maximumBytes: 4096), count > 0 {
-                let text = String(decoding: bytes, as: UTF8.self)
-                if text.hasSuffix("\n"), text.contains(mark) { return text }
-            }
-            return nil
-        }
+        // Output that ends without the mark throws: the test then says what is missing.
+        guard (try? await process.line(where: { $0.contains(mark) })) != nil else { return nil }
+        let lines = process.lines
+        let last = lines.firstIndex { $0.contains(mark) } ?? lines.count - 1
+        return lines[...last].map { $0 + "\n" }.joined()
     }
 
     /// Waits for the end; the exit code, or 128 and the signal that killed it.
-    func wait() async -> Int32 {
-        await offPool { [process] in
-            var status: Int32 = 0
-            while waitpid(process, &status, 0) < 0, errno == EINTR {}
-            return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
-        }
-    }
-}
-
-/// Copies for C, with a null behind them; the caller frees them.
-private func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
-    texts.map { (text: String) in strdup(text) } + [nil]
-}
-
-/// Runs what blocks on a thread that nobody else needs.
-func offPool<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(returning: body()) }
-    }
+    func wait() async -> Int32 { await process.status() }
 }

@@ -43,14 +43,8 @@ import Testing
         let address = output.dropFirst("listening on ".count).dropLast()
         let sent = try await shell.run("balloon simulate text --config server.json --to http://\(address)")
         #expect(sent.status == 0, "\(sent.errors)")
-        #expect(await isSoon { Directory.exists(directory.file("got")) })
+        #expect(await eventually { Directory.exists(directory.file("got")) })
         return running
-    }
-
-    private func isSoon(_ condition: () -> Bool) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !condition(), ContinuousClock.now < deadline { await Task.yield() }
-        return condition()
     }
 
     private var log: String {

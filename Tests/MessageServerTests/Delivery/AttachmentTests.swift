@@ -143,7 +143,7 @@ import Testing
         let file = try await attachment([1, 2, 3], server)
         server.gateway.misbehave(at: .blob, .silence)
         try await post([file], customer)
-        while !server.stages.events.contains(where: { $0.stage == .decode }) { await Task.yield() }
+        #expect(await eventually { server.stages.events.contains { $0.stage == .decode } })
         let start = ContinuousClock.now
         #expect(await server.stopServer(within: .seconds(2)) == true)
         #expect(.now - start < .seconds(30))

@@ -1,4 +1,5 @@
 import BusinessMessages
+import TestSupport
 import Testing
 
 @testable import MessageServer
@@ -9,7 +10,7 @@ import Testing
 
     /// Returns when so many tasks wait.
     private func waitFor(_ waiting: Int, _ slots: FairSlots) async {
-        while slots.counts.waiting < waiting { await Task.yield() }
+        #expect(await eventually { slots.counts.waiting >= waiting })
     }
 
     @Test func `a task waits until a slot of its business is released`() async {

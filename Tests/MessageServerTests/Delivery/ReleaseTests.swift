@@ -218,7 +218,7 @@ import Testing
         let test = try await PipelineUnderTest(UnprovisionedHandler())
         await test.append("hello", from: "c")
         let running = test.run()
-        while test.worker.current.waitingCount == 0 { await Task.yield() }
+        #expect(await eventually { test.worker.current.waitingCount > 0 })
         await test.stop(running)
         let given = test.log.lines.filter { $0.contains("delivery released") }
         #expect(given.count == 1)
@@ -276,12 +276,7 @@ private final class RememberingHandler: TextHandler {
 extension PipelineUnderTest {
     /// Whether the log has such a line within a minute.
     fileprivate func isSeen(_ wanted: @escaping @Sendable (String) -> Bool) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            if log.lines.contains(where: wanted) { return true }
-            await Task.yield()
-        }
-        return false
+        await eventually { log.lines.contains(where: wanted) }
     }
 
     fileprivate func isGivenUp() async -> Bool { await isSeen { $0.contains("delivery failed") } }

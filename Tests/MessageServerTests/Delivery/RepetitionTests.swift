@@ -51,7 +51,7 @@ import Testing
         #expect(handler.seen.map(\.event.id.rawValue) == ["a"])
         // Both the choice that was handled and the one that was taken for a repetition of it.
         _ = await test.gateway.waitForMessages(count: 1)
-        while test.store.statistics.pendingDeliveries > 0 { await Task.yield() }
+        #expect(await eventually { test.store.statistics.pendingDeliveries == 0 })
         let records = try files.events { _ in true }.map(\.record)
         #expect(try await test.store.replay(records).count == 2)
         #expect(await test.gateway.waitForMessages(count: 3).count == 3)

@@ -84,10 +84,7 @@ struct CrashRig {
 
     /// The gateway's own count of requests tells when the reply has come again.
     func waitForRepeat(of customer: SimulatedCustomer) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while gateway.messages(for: customer.id).first?.repeats != 1, ContinuousClock.now < deadline {
-            await Task.yield()
-        }
+        _ = await eventually(within: .seconds(120)) { gateway.messages(for: customer.id).first?.repeats == 1 }
     }
 
     /// Stops the server in good order, then the gateway.

@@ -1,6 +1,7 @@
 import BusinessMessages
 import MessageStore
 import Synchronization
+import TestSupport
 import Testing
 
 struct ReferenceTests {
@@ -83,11 +84,11 @@ struct ReferenceTests {
                 out.add(reference)
             }
         }
-        while out.all.count < 8 { await Task.yield() }
+        #expect(await eventually { out.all.count >= 8 })
         #expect(store.statistics.pendingReferences == 8)
         let other = BusinessID("another")
         _ = await store.append(message("quick", to: other, reference: true))
-        while out.all.count < 9 { await Task.yield() }
+        #expect(await eventually { out.all.count >= 9 })
         let reference = try #require(out.all.last)
         #expect(reference.business == other)
         // Its slot is kept for another business, too.

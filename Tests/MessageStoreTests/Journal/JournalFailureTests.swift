@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import MessageStore
+import TestSupport
 import Testing
 
 struct JournalFailureTests {
@@ -18,9 +19,7 @@ struct JournalFailureTests {
         #expect(await store.append(message("b")) != .stored)
         #expect(store.statistics.lastSyncFailure != nil)
         disk.recover()
-        let deadline = ContinuousClock.now + .seconds(60)
-        while store.statistics.lastSyncFailure != nil, ContinuousClock.now < deadline { await Task.yield() }
-        #expect(store.statistics.lastSyncFailure == nil)
+        #expect(await eventually { store.statistics.lastSyncFailure == nil })
         let restarted = try directory.copy()
         let copy = try restarted.open()
         #expect(await copy.append(message("a")) == .duplicate)
@@ -139,7 +138,7 @@ struct JournalFailureTests {
         let store = try directory.open { $0.disk = disk }
         _ = await store.append(message("m1"))
         try await store.finish(store.lease(), result: .failed(reason: "given up"))
-        while disk.count < 2 { await Task.yield() }
+        #expect(await eventually { disk.count >= 2 })
         let finished = try #require(directory.records("finished").first)
         #expect(finished["result"]?.string == "failed")
         #expect(finished["reason"]?.string == "given up")

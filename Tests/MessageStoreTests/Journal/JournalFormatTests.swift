@@ -3,6 +3,7 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 import MessageStore
+import TestSupport
 import Testing
 
 struct JournalFormatTests {
@@ -77,7 +78,7 @@ struct JournalFormatTests {
         let results = await withTaskGroup { group in
             for number in 2...40 { group.addTask { await store.append(message("m\(number)")) } }
             group.addTask {
-                while store.statistics.indexedMessages < 40 { await Task.yield() }
+                #expect(await eventually { store.statistics.indexedMessages >= 40 })
                 disk.release()
                 return .stored
             }

@@ -507,16 +507,11 @@ struct RebuildTests {
             try damaged.recentLines(of: business, customer, maximum: 10)
         }
         try await handle("3", in: damaged)
-        let deadline = ContinuousClock.now + .seconds(120)
-        while !directory.log.lines.contains(where: { $0.contains("is kept for damaged") }),
-            ContinuousClock.now < deadline
-        { await Task.yield() }
+        #expect(
+            await eventually { directory.log.lines.contains { $0.contains("is kept for damaged") } })
         #expect(try directory.segments().first == "000000000001.jsonl")
         _ = try await damaged.rebuild()
-        while try directory.segments().first == "000000000001.jsonl", ContinuousClock.now < deadline {
-            await Task.yield()
-        }
-        #expect(try directory.segments().first != "000000000001.jsonl")
+        #expect(try await eventually { try directory.segments().first != "000000000001.jsonl" })
         await damaged.close()
         #expect(try files.lines(of: business, customer).map(\.id.rawValue) == ["1", "2", "3"])
     }

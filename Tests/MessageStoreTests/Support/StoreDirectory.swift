@@ -34,6 +34,7 @@ final class StoreDirectory: Sendable {
         var configuration = configuration
         // A test counts records: none comes by itself unless the test says so.
         configuration.probeInterval = .seconds(3600)
+        configuration.checkpointInterval = .seconds(3600)
         change(&configuration)
         let store = try Store.open(configuration, logger: log.logger)
         if let kind { store.startRecording { try store.write($0, as: kind, repeating: original) } }

@@ -1,0 +1,10 @@
+import Dispatch
+
+/// Runs blocking code on a thread of its own: it must not hold the threads that tasks of tests and servers need.
+public func onThread<Result: Sendable>(
+    _ body: @escaping @Sendable () throws -> Result
+) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue(label: "blocking").async { continuation.resume(with: Swift.Result { try body() }) }
+    }
+}

@@ -1,0 +1,32 @@
+import Glibc
+
+/// A public JSON Schema validator, python3's package `jsonschema`, to compare our schemas with our code.
+public enum SchemaValidator {
+    /// Whether it is installed; `scripts/test` installs it where it can.
+    public static let isInstalled = system("python3 -c 'import jsonschema' >/dev/null 2>&1") == 0
+
+    /// What a skipped test says.
+    public static let absence: String = "python3 with the package jsonschema is not installed"
+
+    /// Where the validator disagrees with what is expected, one line each.
+    ///
+    /// `schema` names a file of `config/schemas`. Each line has what is expected, a tab and a message; see
+    /// `Fixtures/schemas/compare.py`.
+    public static func differences(_ schema: String, _ lines: [String]) async throws -> [String] {
+        let directory = TemporaryDirectory()
+        let root = String(Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count))
+        let input = directory.file("lines")
+        guard let file = fopen(input, "w") else { throw ChildProcess.Failure.spawn(errno) }
+        fputs(lines.map { $0 + "\n" }.joined(), file)
+        fclose(file)
+        let process = try ChildProcess(
+            "/usr/bin/env",
+            [
+                "timeout", "600", "python3", "\(Fixture.directory)/schemas/compare.py",
+                "\(root)config/schemas/\(schema).schema.json", input,
+            ])
+        let differences = await process.allLines()
+        guard await process.status() == 0 else { throw ChildProcess.Failure.ended(output: differences) }
+        return differences
+    }
+}
