@@ -120,7 +120,7 @@ import Testing
     {
         let directory = try await directory(count: 3)
         let shell = Shell(directory: directory.path)
-        let server = runs ? try await RecordingServer(in: directory) : nil
+        let server = runs ? try await RecordingServer.start(in: directory) : nil
         let records = try await shell.run("balloon deadletters list").output.split(separator: "\n")
             .compactMap { $0.split(separator: " ").first }
         try #require(records.count == 3)
@@ -255,7 +255,7 @@ import Testing
     {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let server = try await RecordingServer(in: directory)
+        let server = try await RecordingServer.start(in: directory)
         _ = try await shell.run("balloon simulate text --config server.json --to http://\(server.address)")
         // The 200 came before the delivery's end.
         _ = try await shell.run("balloon events list --status unhandled") { $0.lineCount == 1 }

@@ -8,23 +8,14 @@ import Testing
 @testable import balloon
 
 @Suite struct DevTests {
-    /// `balloon dev` on a free port, and what it printed.
-    private static func start(in directory: TemporaryDirectory) async throws -> (
-        running: RunningCommand, greeting: String
-    ) {
-        let running = try Shell(directory: directory.path).start(
-            "exec balloon dev --listen 127.0.0.1:0 2>log")
-        return (running, try #require(await running.output(until: "conversations show")))
-    }
-
     private static func commands(of greeting: String) -> [String] {
         greeting.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { String($0.dropFirst(2)) }
     }
 
     @Test func `the three commands that dev prints do something as they stand`() async throws {
         let directory = TemporaryDirectory()
-        let (running, greeting) = try await Self.start(in: directory)
-        let commands = Self.commands(of: greeting)
+        let server = try await ServerUnderTest.dev(in: directory)
+        let commands = Self.commands(of: server.greeting)
         #expect(commands.count == 3)
         let shell = Shell(directory: directory.path)
         var outputs: [String] = []
@@ -41,8 +32,7 @@ import Testing
         #expect(outputs[2].contains("  business  \(question)\n"))
         #expect(outputs[2].contains("  customer  quickReply: At noon\n"))
 
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
         let log = try File(directory.file("log"), for: .reading).readAll()
         let secret = try #require(try DevelopmentServer.read(in: directory.file("data"))).secret
         #expect(!String(decoding: log, as: UTF8.self).contains(Base64.encode(secret.bytes)))
@@ -53,10 +43,9 @@ import Testing
         let directory = TemporaryDirectory()
         var servers: [DevelopmentServer] = []
         for _ in 0..<2 {
-            let (running, _) = try await Self.start(in: directory)
+            let server = try await ServerUnderTest.dev(in: directory)
             servers.append(try #require(try DevelopmentServer.read(in: directory.file("data"))))
-            running.terminate()
-            #expect(await running.wait() == 0)
+            await server.stop()
         }
         #expect(servers[0].mspID == servers[1].mspID)
         #expect(servers[0].secret == servers[1].secret)
@@ -68,19 +57,18 @@ import Testing
 
     @Test func `a second dev in the same directory is refused and changes nothing`() async throws {
         let directory = TemporaryDirectory()
-        let (running, _) = try await Self.start(in: directory)
+        let server = try await ServerUnderTest.dev(in: directory)
         let before = try DevelopmentServer.read(in: directory.file("data"))
         let second = try await Shell(directory: directory.path).run("balloon dev --listen 127.0.0.1:0")
         #expect(second.status == 69)
         #expect(second.errors.contains("is in use by process"))
         #expect(try DevelopmentServer.read(in: directory.file("data")) == before)
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
     }
 
     @Test func `messages of every form reach the demo, and refusals are told`() async throws {
         let directory = TemporaryDirectory()
-        let (running, _) = try await Self.start(in: directory)
+        let server = try await ServerUnderTest.dev(in: directory)
         let shell = Shell(directory: directory.path)
         let large = try await shell.run("balloon simulate form --large --wait --customer bob")
         #expect(large.output.hasSuffix("business  text: You chose: Steel, 12/24/2026, A bell, please\n"))
@@ -99,7 +87,6 @@ import Testing
             #"echo '{"type":"text","body":"Hi","destinationId":"nobody"}' | balloon simulate -"#)
         #expect(foreign.status == 1)
         #expect(foreign.errors.hasPrefix("error: the server answered 404: "))
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
     }
 }

@@ -109,6 +109,13 @@ import Testing
         }
     }
 
+    /// Starts the server of the directory's configuration; its log goes on where an earlier one's ended.
+    private func serve(in directory: TemporaryDirectory) async throws -> ServerUnderTest {
+        try await ServerUnderTest(
+            "serve --config server.json --listen 127.0.0.1:0", in: directory,
+            setup: "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=;", log: "2>>log")
+    }
+
     /// Waits for a line in the server's log.
     private func log(_ words: String, in directory: TemporaryDirectory, count: Int = 1) async throws {
         let isThere = await eventually {
@@ -123,10 +130,7 @@ import Testing
     {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
-        let running = try shell.start(
-            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
-                + " --listen 127.0.0.1:0 2>log")
-        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let server = try await serve(in: directory)
         try await log("handler is ready", in: directory)
         let list = try await shell.run("balloon handlers list")
         #expect(list.output.hasPrefix("shop  ready  process "), "\(list.errors)")
@@ -159,10 +163,9 @@ import Testing
         #expect(try await shell.run("balloon handlers list").output.hasPrefix("quiet"))
         try AtomicFile.write(Array(quiet.utf8), to: directory.file("businesses/quiet.json"))
         try await log("configuration reloaded", in: directory, count: 2)
-        running.hangUp()
+        server.hangUp()
         try await log("configuration reloaded", in: directory, count: 3)
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
         let gone = try await shell.run("balloon handlers list")
         #expect(gone.status == 69)
     }
@@ -184,10 +187,7 @@ import Testing
             let business = #"{"businessID":"b-\#(slug)","name":"Shop","handler":{"exec":["\#(program)"]}}"#
             try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/\(slug).json"))
         }
-        let running = try shell.start(
-            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
-                + " --listen 127.0.0.1:0 2>log")
-        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let server = try await serve(in: directory)
         try await log("handler is ready", in: directory, count: 4)
         let handlers = try JSONDocument(
             Array(
@@ -196,8 +196,7 @@ import Testing
         let processes = handlers.root.elements.compactMap { $0["process"]?.int }
         #expect(processes.count == 4)
         #expect(processes.allSatisfy(isRunning))
-        running.kill()
-        #expect(await running.wait() == 128 + 9)
+        await server.kill()
         // Each ends by itself, because its standard input does.
         #expect(await eventually { !processes.contains(where: isRunning) })
     }
@@ -237,10 +236,7 @@ import Testing
             let business = #"{"businessID":"b-\#(slug)","name":"Shop","handler":\#(handler)}"#
             try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/\(slug).json"))
         }
-        let running = try shell.start(
-            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
-                + " --listen 127.0.0.1:0 2>log")
-        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let server = try await serve(in: directory)
         try await log("handler is ready", in: directory)
         let list = try await shell.run("balloon handlers list").output
         #expect(list.contains("1 line of noise"), "\(list)")
@@ -250,39 +246,30 @@ import Testing
             #expect(inside.status == 64)
             #expect(inside.errors.hasPrefix("error: the handler of inside is part of the server\n  hint: "))
         }
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
     }
 
     @Test func `what outlives a server that is killed is ended by the next`() async throws {
         let directory = try await configuration()
-        let shell = Shell(directory: directory.path)
         // It reads nothing after the first call, and so does not notice.
         let introduction =
             #"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\",\"events\":\"*\"}}"#
         let deaf = "read line; echo '\(introduction)'; exec sleep 1000"
         let business = #"{"businessID":"b-1","name":"Shop","handler":{"exec":["sh","-c","\#(deaf)"]}}"#
         try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/shop.json"))
-        let command =
-            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
-            + " --listen 127.0.0.1:0 2>>log"
-        let first = try shell.start(command)
-        _ = try #require(await first.output(until: "listening on 127.0.0.1:"))
+        let first = try await serve(in: directory)
         try await log("handler is ready", in: directory)
         let path = directory.file("data/handlers/shop/process")
         func named() -> Int? { (try? text(path))?.split(separator: " ").first.flatMap { Int($0) } }
         let process = try #require(named())
-        first.kill()
-        _ = await first.wait()
+        await first.kill()
         #expect(isRunning(process))
-        let second = try shell.start(command)
-        _ = try #require(await second.output(until: "listening on 127.0.0.1:"))
+        let second = try await serve(in: directory)
         #expect(await eventually { !isRunning(process) })
         try await log("of an earlier server", in: directory)
         // The second's is left too, and nobody comes after it.
         try await log("handler is ready", in: directory, count: 2)
-        second.kill()
-        _ = await second.wait()
+        await second.kill()
         let rest = try #require(named())
         #expect(rest != process && Glibc.kill(pid_t(rest), SIGKILL) == 0)
     }
@@ -291,32 +278,24 @@ import Testing
         async throws
     {
         let directory = try await configuration()
-        let shell = Shell(directory: directory.path)
         let wrapper =
             #"{"exec":["sh","-c","sleep 1000 & echo $! >../left; exec ../shop.py"]}"#
         let business = #"{"businessID":"b-1","name":"Shop","handler":\#(wrapper)}"#
         try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/shop.json"))
-        let command =
-            "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=; exec balloon serve --config server.json"
-            + " --listen 127.0.0.1:0 2>>log"
-        let first = try shell.start(command)
-        _ = try #require(await first.output(until: "listening on 127.0.0.1:"))
+        let first = try await serve(in: directory)
         try await log("handler is ready", in: directory)
         let left = try #require(Int(try text(directory.file("left")).dropLast()))
         let program = try #require(
             try text(directory.file("data/handlers/shop/process")).split(separator: " ").first
                 .flatMap { Int($0) })
-        first.kill()
-        _ = await first.wait()
+        await first.kill()
         #expect(await eventually { !isRunning(program) })
         #expect(isRunning(left))
-        let second = try shell.start(command)
-        _ = try #require(await second.output(until: "listening on 127.0.0.1:"))
+        let second = try await serve(in: directory)
         try await log("handler is ready", in: directory, count: 2)
         #expect(await eventually { !isRunning(left) })
         _ = Glibc.kill(pid_t(left), SIGKILL)
-        second.terminate()
-        #expect(await second.wait() == 0)
+        await second.stop()
     }
 
     @Test(arguments: [SIGTERM, SIGHUP])
@@ -337,11 +316,10 @@ import Testing
     @Test func `dev lets a program answer for its business`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
-        let running = try shell.start("exec balloon dev --handler ./shop.py --listen 127.0.0.1:0 2>log")
-        _ = try #require(await running.output(until: "balloon simulate"))
+        let server = try await ServerUnderTest.dev(
+            "--handler ./shop.py", in: directory, until: "balloon simulate")
         let answer = try await shell.run("balloon simulate text --wait")
         #expect(answer.output.contains("What can we do for you?"), "\(answer.errors)")
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
     }
 }

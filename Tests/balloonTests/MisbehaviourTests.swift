@@ -8,10 +8,8 @@ import Testing
     @Test func `a gateway that fails, duplicates, another order and files cost no message`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let running = try shell.start(
-            "exec balloon dev --listen 127.0.0.1:0 --misbehave message=503,times=2 --misbehave blob=drop,times=1 2>log"
-        )
-        _ = try #require(await running.output(until: "conversations show"))
+        let server = try await ServerUnderTest.dev(
+            "--misbehave message=503,times=2 --misbehave blob=drop,times=1", in: directory)
         try AtomicFile.write(Array("a list".utf8), to: directory.file("list.txt"))
         let sent = try await shell.run(
             "balloon simulate text --attach list.txt --repeat 3 --shuffle --customer bob")
@@ -33,8 +31,7 @@ import Testing
         let list = try await shell.run("balloon attachments list --json")
         let hash = try #require(try JSONDocument(Array(list.output.utf8)).root["sha256"]?.string)
         #expect(try await shell.run("balloon attachments get \(hash)").output == "a list")
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
         for wrong in ["message", "message=nonsense", "other=503"] {
             #expect(try await shell.run("balloon dev --misbehave \(wrong)").status == 64)
         }

@@ -133,7 +133,7 @@ import Testing
         let directory = try await directory()
         let shell = Shell(directory: directory.path)
         let dead = try #require(names(try await shell.run("balloon deadletters list").output).first)
-        let server = try await RecordingServer(in: directory)
+        let server = try await RecordingServer.start(in: directory)
         let dropped = try await shell.run("balloon deadletters drop \(dead)")
         #expect(dropped.output == "\(dead) is dropped\n", "\(dropped.errors)")
         let again = try await shell.run("balloon deadletters drop \(dead)")

@@ -16,8 +16,7 @@ import Testing
     {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let running = try shell.start("exec balloon dev --listen 127.0.0.1:0 2>log")
-        _ = try #require(await running.output(until: "conversations show"))
+        let server = try await ServerUnderTest.dev(in: directory)
         try AtomicFile.write(Array("rye\n".utf8), to: directory.file("bread.txt"))
         try AtomicFile.write(Array(#"{"type":"typing_start"}"#.utf8), to: directory.file("typing.json"))
         for arguments in [
@@ -46,8 +45,7 @@ import Testing
         }
         #expect(
             try await shell.run("balloon conversations show carol").output.split(separator: "\n").count == 5)
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
         // No server and no gateway: it is on disk, and waits.
         let waiting = try await shell.run("balloon send --to carol --text later --wait 0")
         #expect(waiting.status == 75, "\(waiting.errors)")
@@ -57,8 +55,7 @@ import Testing
     @Test func `what is no file is refused by its path, and not waited for`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let running = try shell.start("exec balloon dev --listen 127.0.0.1:0 2>log")
-        _ = try #require(await running.output(until: "conversations show"))
+        let server = try await ServerUnderTest.dev(in: directory)
         #expect(try await shell.run("mkfifo pipe").status == 0)
         for command in ["send --to carol --text a", "simulate text"] {
             for (path, reason) in [("pipe", "no regular file"), ("data", "Is a directory")] {
@@ -68,20 +65,20 @@ import Testing
                 #expect(result.errors.contains(reason), "\(result.errors)")
             }
         }
+        await server.stop()
     }
 
     @Test func `a customer's file is listed and got, by its hash`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let running = try shell.start("exec balloon dev --listen 127.0.0.1:0 2>log")
-        _ = try #require(await running.output(until: "conversations show"))
-        let server = try #require(try DevelopmentServer.read(in: directory.file("data")))
+        let server = try await ServerUnderTest.dev(in: directory)
+        let identity = try #require(try DevelopmentServer.read(in: directory.file("data")))
         let client = try GatewayClient(
             configuration: GatewayConfiguration(
-                baseURL: server.gateway + "/v1", mspID: server.mspID, secret: server.secret,
-                downloadHosts: [String(server.gateway.dropFirst("http://".count))]),
+                baseURL: identity.gateway + "/v1", mspID: identity.mspID, secret: identity.secret,
+                downloadHosts: [String(identity.gateway.dropFirst("http://".count))]),
             logger: LogCollector().logger)
-        let file = try await client.upload(ContentSource(bytes: [1, 2, 3]), for: server.businessID)
+        let file = try await client.upload(ContentSource(bytes: [1, 2, 3]), for: identity.businessID)
         let attachment = file.attachment(name: "a\u{1B}[31m.png", mimeType: "image/png")
         let message =
             #"{"type":"text","body":"\#u{FFFC}","attachments":["#
@@ -115,7 +112,6 @@ import Testing
         for wrong in ["0", "ffffffff", "../../dev.json"] {
             #expect(try await shell.run("balloon attachments get \(wrong)").status == 64)
         }
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
     }
 }

@@ -8,10 +8,9 @@ import Testing
         let directory = TemporaryDirectory()
         try configure(directory)
         let shell = Shell(directory: directory.path)
-        let running = try shell.start("exec balloon serve --config config/server.json --data kept 2>&1")
-        let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
-        let line = try #require(output.split(separator: "\n").first { $0.hasPrefix("listening on ") })
-        let address = try #require(SocketAddress(String(line.dropFirst("listening on ".count))))
+        let server = try await ServerUnderTest(
+            "serve --config config/server.json --data kept", in: directory, log: "2>&1")
+        let address = try #require(SocketAddress(server.address))
         let token = try await shell.run("balloon token sign --config config/server.json")
         let post = webhook(token: token.output.split(separator: "\n").first ?? "")
 
@@ -23,18 +22,17 @@ import Testing
         #expect(ill.status == 1)
 
         try install("other-certificate.pem", "other-key.pem", in: directory)
-        running.hangUp()
-        _ = try #require(await running.output(until: "certificate reloaded"))
+        server.hangUp()
+        _ = try #require(await server.output(until: "certificate reloaded"))
         #expect(try await isServed(address, "other-certificate.pem"))
         #expect(try await !isServed(address, "certificate.pem"))
 
         try install("certificate.pem", "other-key.pem", in: directory)
-        running.hangUp()
-        let said = try #require(await running.output(until: "certificate not reloaded"))
+        server.hangUp()
+        let said = try #require(await server.output(until: "certificate not reloaded"))
         #expect(said.contains("\"level\":\"error\"") && said.contains("mismatch"))
         #expect(try await isServed(address, "other-certificate.pem"))
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
         let list = try await shell.run("balloon conversations list --data kept")
         #expect(list.output.hasSuffix("  1  b-1  urn:mbid:customer\n"))
     }

@@ -18,10 +18,9 @@ import Testing
         let directory = TemporaryDirectory()
         try Self.configure(directory)
         let shell = Shell(directory: directory.path)
-        let command = "balloon serve --config server.json --listen 127.0.0.1:0 --data kept"
-        let running = try shell.start("exec \(command) 2>log")
-        let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
-        let address = output.dropFirst("listening on ".count).dropLast()
+        let arguments = "serve --config server.json --listen 127.0.0.1:0 --data kept"
+        let server = try await ServerUnderTest(arguments, in: directory)
+        let address = server.address
 
         let health = try await shell.run("balloon healthcheck --listen \(address)")
         #expect(health.status == 0, "\(health.errors)")
@@ -30,15 +29,14 @@ import Testing
         #expect(told.status == 0, "\(told.errors)")
         let sent = try await shell.run("balloon simulate text --config server.json --to http://\(address)")
         #expect(sent.status == 0, "\(sent.errors)")
-        let second = try await shell.run(command)
+        let second = try await shell.run("balloon \(arguments)")
         #expect(second.status == 69)
         let taken = try await shell.run("balloon serve --config server.json --listen \(address) --data other")
         #expect(taken.status == 69)
         #expect(taken.errors.contains("error: bind \(address): Address already in use"))
         #expect(taken.errors.contains("hint: choose another address with --listen"))
 
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
         let list = try await shell.run("balloon conversations list --data kept")
         #expect(list.output.hasSuffix("  1  b-1  urn:mbid:AQAAYballoonSimulatedCustomer==\n"))
     }

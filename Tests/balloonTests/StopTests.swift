@@ -34,17 +34,17 @@ import Testing
     }
 
     /// Starts the server and sends it a message that its child takes and never answers.
-    private func startWithHungChild(_ redirection: String = "2>log", shutdownSeconds: Int)
-        async throws -> RunningCommand
+    private func startWithHungChild(setup: String = "", log: String = "2>log", shutdownSeconds: Int)
+        async throws -> ServerUnderTest
     {
         try configure(handler: Self.hungChild, shutdownSeconds: shutdownSeconds)
-        let running = try shell.start("\(redirection) exec balloon serve --config server.json")
-        let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
-        let address = output.dropFirst("listening on ".count).dropLast()
-        let sent = try await shell.run("balloon simulate text --config server.json --to http://\(address)")
+        let server = try await ServerUnderTest(
+            "serve --config server.json", in: directory, setup: setup, log: log)
+        let sent = try await shell.run(
+            "balloon simulate text --config server.json --to http://\(server.address)")
         #expect(sent.status == 0, "\(sent.errors)")
         #expect(await eventually { Directory.exists(directory.file("got")) })
-        return running
+        return server
     }
 
     private var log: String {
@@ -53,10 +53,10 @@ import Testing
     }
 
     @Test func `a hung child process is ended, and its event goes on after a restart`() async throws {
-        let running = try await startWithHungChild(shutdownSeconds: 5)
+        let server = try await startWithHungChild(shutdownSeconds: 5)
         let start = ContinuousClock.now
-        running.terminate()
-        #expect(await running.wait() == 0, "\(log)")
+        server.terminate()
+        #expect(await server.wait() == 0, "\(log)")
         #expect(.now - start < .seconds(30))
         #expect(
             log.contains(#""event":"deliveries that are not finished go on after a restart","count":"1""#))
@@ -65,16 +65,16 @@ import Testing
     }
 
     @Test func `SIGTERM during a reload does not wait for the reload`() async throws {
-        let running = try await startWithHungChild(shutdownSeconds: 5)
+        let server = try await startWithHungChild(shutdownSeconds: 5)
         // The reload waits for the event of the handler that it replaces.
         try bind(#"{"exec":["sh","-c","exec sleep 1000"]}"#)
-        running.hangUp()
+        server.hangUp()
         let replaced = try await shell.run(
             "balloon handlers list", until: { !$0.output.hasPrefix("shop  ready") })
         #expect(!replaced.output.hasPrefix("shop  ready"))
         let start = ContinuousClock.now
-        running.terminate()
-        #expect(await running.wait() == 0, "\(log)")
+        server.terminate()
+        #expect(await server.wait() == 0, "\(log)")
         #expect(.now - start < .seconds(30))
     }
 
@@ -84,33 +84,32 @@ import Testing
 
     @Test func `a full standard error pipe does not hold up a stop`() async throws {
         try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)
-        let running = try shell.start("\(Self.fullPipe) exec balloon serve --config server.json")
-        _ = try #require(await running.output(until: "listening on 127.0.0.1:"))
+        let server = try await ServerUnderTest(
+            "serve --config server.json", in: directory, setup: Self.fullPipe, log: "")
         let start = ContinuousClock.now
-        running.terminate()
-        #expect(await running.wait() == 0)
+        server.terminate()
+        #expect(await server.wait() == 0)
         #expect(.now - start < .seconds(25))
     }
 
     @Test func `a second signal ends the process at once, also while standard error is a full pipe`()
         async throws
     {
-        let running = try await startWithHungChild(Self.fullPipe, shutdownSeconds: 3600)
-        running.terminate()
+        let server = try await startWithHungChild(setup: Self.fullPipe, log: "", shutdownSeconds: 3600)
+        server.terminate()
         // The first signal has been taken when the server accepts nobody any more.
         let drained = try await shell.run("balloon healthcheck", until: { $0.status != 0 })
         #expect(drained.status != 0)
         let start = ContinuousClock.now
-        running.terminate()
-        #expect(await running.wait() == 128 + SIGTERM)
+        server.terminate()
+        #expect(await server.wait() == 128 + SIGTERM)
         #expect(.now - start < .seconds(10))
     }
 
     @Test func `healthcheck --verbose lists every check, and the public listener none`() async throws {
         try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)
-        let running = try shell.start("exec balloon serve --config server.json 2>log")
-        let output = try #require(await running.output(until: "listening on 127.0.0.1:"))
-        let address = output.dropFirst("listening on ".count).dropLast()
+        let server = try await ServerUnderTest("serve --config server.json", in: directory)
+        let address = server.address
         let checks = try await shell.run("balloon healthcheck --verbose")
         #expect(checks.status == 0, "\(checks.errors)")
         #expect(checks.output.hasPrefix("draining: ok\njournal: ok\n"), "\(checks.output)")
@@ -118,8 +117,7 @@ import Testing
         #expect(open.output == "ok\n", "\(open.errors)")
         let called = try await shell.run("balloon healthcheck --verbose --listen \(address)")
         #expect(called.status == 64)
-        running.terminate()
-        #expect(await running.wait() == 0)
+        await server.stop()
         #expect(try await shell.run("balloon healthcheck --verbose").status == 1)
     }
 }

@@ -173,7 +173,7 @@ import Testing
         try AtomicFile.write(
             Array("broken\n".utf8) + File(file, for: .reading).readAll(), to: file)
         let shell = Shell(directory: directory.path)
-        let server = try await RecordingServer(in: directory)
+        let server = try await RecordingServer.start(in: directory)
         #expect(try await shell.run("balloon conversations show c").status == 65)
         let json = try await shell.run("balloon conversations rebuild --json")
         #expect(json.status == 0, "\(json.errors)")
