@@ -74,12 +74,11 @@ struct CrashRig {
     func waitForTheEnd() async throws {
         var request = TransportRequest(url: "http://localhost/statistics", allowsPlainHTTP: true)
         request.unixSocket = data + "/control.sock"
-        let deadline = ContinuousClock.now + .seconds(120)
-        while ContinuousClock.now < deadline {
+        let hasEnded = try await eventually(within: .seconds(120)) {
             let counts = try JSONDocument(try await transport.send(request).body).root
-            if counts["pendingDeliveries"]?.int == 0, counts["queuedReplies"]?.int == 0 { return }
+            return counts["pendingDeliveries"]?.int == 0 && counts["queuedReplies"]?.int == 0
         }
-        Issue.record("some deliveries have not ended")
+        #expect(hasEnded, "some deliveries have not ended")
     }
 
     /// The gateway's own count of requests tells when the reply has come again.
