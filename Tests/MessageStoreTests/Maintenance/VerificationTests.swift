@@ -26,6 +26,9 @@ struct VerificationTests {
         let form = try await store.lease()
         try await store.finish(form, result: .unhandled)
         _ = await store.append(message("open", from: CustomerID("e")))
+        // Recorded beside the test; a close does not wait for it.
+        let files = ConversationFiles(dataDirectory: directory.path)
+        #expect(try await eventually { try files.lines(of: business, CustomerID("e")).count == 1 })
         await store.close()
     }
 
