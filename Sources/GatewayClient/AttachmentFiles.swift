@@ -3,12 +3,13 @@ import BalloonTransport
 import BalloonWire
 import Synchronization
 
-/// The contents of attachments on disk, each once, under the name of its SHA-256.
+/// The contents of attachments on disk: one file for each content, named by its SHA-256.
 ///
-/// `DATA/attachments/<2 digits>/<64 digits>`, and `DATA/attachments/incoming` for what is not whole yet. A file's time is
-/// when a message last brought it, so that the sweep keeps what a younger message refers to.
+/// `DATA/attachments/<2 digits>/<64 digits>`, and `DATA/attachments/incoming` for incomplete files. The
+/// modification time of a file is the last time that a message brought its content. The sweep therefore keeps
+/// files that a recent message refers to.
 package final class AttachmentFiles: Sendable {
-    /// A file that is there.
+    /// A stored file.
     package struct Stored: Sendable, Hashable {
         /// The SHA-256 of the content, 64 lower-case hexadecimal digits.
         package let sha256: String
@@ -18,16 +19,16 @@ package final class AttachmentFiles: Sendable {
 
     private let directory: String
     private var incoming: String { directory + "/incoming" }
-    /// One at a time gives a file its name or takes one away.
+    /// Held while a file is published or removed, so that the two never overlap.
     private let publishing = Mutex<Void>(())
 
     /// The folder's name in the data directory.
     package static let folder = "attachments"
 
-    /// Takes the path of the data directory; makes nothing before the first file comes.
+    /// Uses the data directory at this path; creates no folder before the first file is stored.
     package init(dataDirectory: String) { directory = "\(dataDirectory)/\(Self.folder)" }
 
-    /// Where the content of this hash is; nil for what is no hash.
+    /// The path for the content with this hash; nil when the text is not a hash.
     package func path(of sha256: String) -> String? {
         guard sha256.utf8.count == 64,
             sha256.utf8.allSatisfy({
@@ -38,7 +39,7 @@ package final class AttachmentFiles: Sendable {
         return "\(directory)/\(sha256.prefix(2))/\(sha256)"
     }
 
-    /// Where the content of this hash is, if it is there.
+    /// The path of the content with this hash; nil when it is not stored.
     package func existing(_ sha256: String) -> String? {
         path(of: sha256).flatMap { Directory.exists($0) ? $0 : nil }
     }
@@ -54,9 +55,11 @@ package final class AttachmentFiles: Sendable {
         return names
     }
 
-    /// Copies a file of somebody else's, so that it can be sent whatever becomes of it; waits for the disk.
+    /// Copies a file of the caller, so that it can still be sent when the original changes or disappears;
+    /// waits for the disk.
     ///
-    /// Throws a ``SystemError``: `EFBIG` for more than `maximumBytes`, `EINVAL` or `EISDIR` for what is no regular file.
+    /// Throws a ``SystemError``: `EFBIG` for more than `maximumBytes`, `EINVAL` or `EISDIR` when it is not a
+    /// regular file.
     package func copy(_ path: String, maximumBytes: Int) throws(SystemError) -> Stored {
         let source = try File(path, for: .readingRegular)
         guard try source.sizeBytes() <= maximumBytes else { throw .fileTooLarge }
@@ -78,20 +81,21 @@ package final class AttachmentFiles: Sendable {
             try publish(temporary, as: sha256)
             return Stored(sha256: sha256, sizeBytes: sizeBytes)
         } catch {
-            // Nothing there, or left for the next start.
+            // The file does not exist, or the next start removes it.
             try? Directory.remove(temporary)
             throw error
         }
     }
 
-    /// A path for a file that is not whole yet.
+    /// A path for an incomplete file.
     func newPath() throws(SystemError) -> String {
         try Directory.make(incoming)
         return "\(incoming)/\(Hex.encode(randomBytes(16)))"
     }
 
-    /// Gives a whole, synced file the name of its content; if that is there already, the file goes and the other one is as
-    /// good as new.
+    /// Renames a complete, synced file to the hash of its content.
+    ///
+    /// When that name exists already, removes the new file and refreshes the time of the existing one.
     func publish(_ temporary: String, as sha256: String) throws(SystemError) {
         guard let path = path(of: sha256) else { return }
         let folder = Directory.parent(of: path)
@@ -106,13 +110,15 @@ package final class AttachmentFiles: Sendable {
         try Directory.synchronize(folder)
     }
 
-    /// Removes what is not whole and belongs to no process any more; at the start, before anything is fetched.
+    /// Removes incomplete files that no living process owns; called at the start, before anything is
+    /// downloaded.
     package func removeUnfinished() throws(SystemError) {
         guard Directory.exists(incoming) else { return }
         for name in try Directory.names(in: incoming) { try Directory.remove("\(incoming)/\(name)") }
     }
 
-    /// Removes every file that no message has brought since `seconds` after 1970; returns how many.
+    /// Removes every file that no message has brought since `seconds` after 1970; returns the number of
+    /// removed files.
     package func sweep(before seconds: Int) throws(SystemError) -> Int {
         guard Directory.exists(directory) else { return 0 }
         var count = 0
@@ -131,7 +137,7 @@ package final class AttachmentFiles: Sendable {
 }
 
 extension ContentSource {
-    /// The content of a file, read piece by piece while it is sent.
+    /// The content of a file, read in pieces while it is sent.
     package init(file path: String) throws(SystemError) {
         let file = try File(path, for: .reading)
         self.init(sizeBytes: try file.sizeBytes()) {

@@ -1,6 +1,7 @@
-/// The texts of a binary property list, in the order of its objects; what they mean to each other is not read.
+/// The texts of a binary property list, in the order of its objects; the relations between objects are
+/// ignored.
 ///
-/// `bplist00`, the objects, their offsets, and 32 bytes about these (Apple's CFBinaryPList.c).
+/// The format is `bplist00`, the objects, their offsets, and a 32-byte trailer (Apple's CFBinaryPList.c).
 struct BinaryPropertyList {
     /// Every text.
     let texts: [String]
@@ -9,7 +10,7 @@ struct BinaryPropertyList {
     private static let trailerBytes = 32
     private static let maximumObjects = 100_000
 
-    /// Nil when the bytes are something else, or an offset or a length leads out of them.
+    /// Nil when the bytes have another format, or when an offset or a length points outside them.
     init?(_ bytes: [UInt8]) {
         guard bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + Self.trailerBytes else {
             return nil
@@ -26,7 +27,7 @@ struct BinaryPropertyList {
             guard let offset = number(bytes, at: table + index * offsetBytes, bytes: offsetBytes),
                 (Self.magic.count..<table).contains(offset)
             else { return nil }
-            // Other objects than texts are not looked at.
+            // Objects other than texts are skipped.
             guard [5, 6].contains(bytes[offset] >> 4) else { continue }
             guard let text = text(bytes, at: offset, before: table) else { return nil }
             texts.append(text)
@@ -35,7 +36,8 @@ struct BinaryPropertyList {
     }
 }
 
-/// The text whose marker is at `offset`: ASCII or UTF-16, its length in the marker or in an integer behind it.
+/// The text whose marker is at `offset`: ASCII or UTF-16; its length is in the marker or in the integer after
+/// it.
 private func text(_ bytes: [UInt8], at offset: Int, before end: Int) -> String? {
     var start = offset + 1
     var length = Int(bytes[offset] & 15)
@@ -56,7 +58,7 @@ private func text(_ bytes: [UInt8], at offset: Int, before end: Int) -> String? 
     return String(decoding: units, as: UTF16.self)
 }
 
-/// A big-endian number; nil when it is out of bounds, or of no use as a place.
+/// A big-endian number; nil when it is out of bounds or too large for an offset.
 private func number(_ bytes: [UInt8], at offset: Int, bytes width: Int) -> Int? {
     guard offset >= 0, width <= bytes.count - offset else { return nil }
     let value = bytes[offset..<offset + width].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

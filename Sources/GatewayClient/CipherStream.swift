@@ -1,6 +1,6 @@
 import BalloonWire
 
-/// A cipher that a closure can keep.
+/// A cipher stream in a class, so that a closure can hold it.
 final class CipherStream {
     private var cipher: AES256CTR
 

@@ -1,14 +1,19 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Notices once that our clock and the gateway's differ, because Apple refuses tokens for it without saying so.
+/// Reports once that the clocks of this machine and the gateway differ.
+///
+/// Apple refuses the tokens of a machine whose clock is wrong, without naming the reason.
 final class ClockSkew: Sendable {
-    /// Beyond what a slow answer explains; how much Apple bears is not known.
+    /// A difference that a slow answer alone does not explain.
+    ///
+    /// The tolerance of Apple is not known.
     static let toleratedSeconds = 60
 
     private let isReported = Atomic(false)
 
-    /// The seconds that our clock is ahead, the first time that it is off by more than ``toleratedSeconds``.
+    /// Returns by how many seconds our clock is ahead, once, when the difference exceeds
+    /// ``toleratedSeconds``.
     func notice(date: String?, now: Int) -> Int? {
         guard let date, let theirs = secondsSince1970(date) else { return nil }
         let ahead = now - theirs

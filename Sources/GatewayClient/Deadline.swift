@@ -1,17 +1,17 @@
 import BalloonPOSIX
 
-/// A moment on the clock that never goes back.
+/// An instant on the monotonic clock.
 struct Deadline: Sendable {
     private let nanoseconds: UInt64
 
-    /// The moment `duration` from now.
+    /// The instant `duration` from now.
     init(in duration: Duration) {
         let (sum, overflows) = Int(clamping: SystemClock.nanoseconds())
             .addingReportingOverflow(duration.wholeNanoseconds)
         nanoseconds = overflows ? .max : UInt64(max(0, sum))
     }
 
-    /// What is left; zero or less when it has passed.
+    /// The remaining time; zero or less after the deadline.
     var remaining: Duration {
         .nanoseconds(Int64(clamping: nanoseconds) - Int64(clamping: SystemClock.nanoseconds()))
     }

@@ -1,15 +1,16 @@
 import BalloonPOSIX
 
-/// Decides which addresses may be fetched, so that nobody makes us ask machines on our own network.
+/// Decides which addresses may be downloaded, so that a message cannot direct requests to our own network.
 ///
-/// Entries of the list are host suffixes (`icloud.com` stands for itself and all names below it), which are fetched
-/// over `https` on port 443, or literal addresses with a port: a loopback one (`127.0.0.1:9000`) is fetched over plain `http`,
-/// which is how the simulator is reached; any other (`10.0.0.7:8443`) over `https`, though it may be near us.
+/// An entry of the list is one of two kinds. A host suffix (`icloud.com` means itself and all names below it)
+/// allows `https` on port 443. A literal address with a port allows exactly that address: plain `http` for a
+/// loopback address (`127.0.0.1:9000`, used for the simulator), `https` for any other (`10.0.0.7:8443`), even
+/// on a private network.
 package struct DownloadPolicy: Sendable {
     private let suffixes: [String]
     private let literals: [SocketAddress]
 
-    /// Takes the list; an entry that ``isEntry(_:)`` refuses lets nothing through.
+    /// Uses this list; an entry that ``isEntry(_:)`` refuses allows no address.
     package init(hosts: [String]) {
         literals = hosts.compactMap(Self.literal)
         suffixes = hosts.compactMap { Self.literal($0) == nil ? hostName($0[...]) : nil }
@@ -20,7 +21,7 @@ package struct DownloadPolicy: Sendable {
         literal(text) != nil || hostName(text[...]) != nil
     }
 
-    /// Returns the address to fetch, rebuilt from its checked parts, or throws why there is none.
+    /// Returns the address to download, rebuilt from its checked parts; throws the reason when it is refused.
     package func check(_ url: String) throws(DownloadRefusal) -> DownloadAddress {
         let parts = try URLParts(url)
         switch parts.scheme {
@@ -47,12 +48,12 @@ package struct DownloadPolicy: Sendable {
         }
     }
 
-    /// A label boundary must be before the suffix: `evilapple.com` is not below `apple.com`.
+    /// The suffix must start at a label boundary: `evilapple.com` is not below `apple.com`.
     private func covers(_ suffix: String, _ host: String) -> Bool {
         host == suffix || host.hasSuffix("." + suffix)
     }
 
-    /// Names, `localhost` too, are no literals: somebody else decides what they mean.
+    /// Names, including `localhost`, are not literals: the resolver decides what they mean.
     private static func literal(_ entry: String) -> SocketAddress? {
         guard let address = SocketAddress(entry), (address.port ?? 0) > 0,
             entry.first?.isNumber == true || entry.first == "["
@@ -61,29 +62,31 @@ package struct DownloadPolicy: Sendable {
     }
 }
 
-/// An address that may be fetched.
+/// An address that the policy allows.
 package struct DownloadAddress: Sendable, Equatable {
     /// The absolute URL.
     package let url: String
-    /// Whether it is a listed loopback address, without TLS.
+    /// Whether the URL is a listed loopback address, used without TLS.
     package let isPlainHTTP: Bool
-    /// Whether the list names this very address, so that it may be near us.
+    /// Whether the list names exactly this address, so that it may be on a private network.
     package let isLiteral: Bool
 }
 
-/// Returns a DNS name in lower case without its trailing dot; nil for anything else, IP addresses in any spelling too.
+/// Returns a DNS name in lower case without its trailing dot; nil for anything else, including IP addresses
+/// in any spelling.
 private func hostName(_ text: Substring) -> String? {
     var name = text.lowercased()
     if name.hasSuffix(".") { name.removeLast() }
     let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    // A last label that begins with a digit is read as an IPv4 address: `127.1`, `0x7f000001`, `2130706433`.
+    // Resolvers read a last label that begins with a digit as an IPv4 address: `127.1`, `0x7f000001`,
+    // `2130706433`.
     guard name.utf8.count <= 253, labels.count >= 2, labels.allSatisfy(isLabel),
         let first = labels.last?.first, first &- UInt8(ascii: "a") < 26
     else { return nil }
     return name
 }
 
-/// RFC 1123 §2.1: letters, digits and inner hyphens, at most 63.
+/// RFC 1123 §2.1: letters, digits and inner hyphens, at most 63 bytes.
 private func isLabel(_ label: Substring.UTF8View.SubSequence) -> Bool {
     let hyphen = UInt8(ascii: "-")
     guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen else { return false }

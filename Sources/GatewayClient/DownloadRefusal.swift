@@ -1,13 +1,13 @@
-/// Why an address that Apple named is not fetched.
+/// The reason why an address that Apple named is not downloaded.
 package enum DownloadRefusal: Error, Sendable, Equatable {
-    /// It is no absolute URL of printable ASCII with a host, or it has a fragment.
+    /// The address is not an absolute URL of printable ASCII with a host, or it has a fragment.
     case malformed
-    /// It is neither `https` nor, towards a listed loopback address, `http`.
+    /// The scheme is neither `https` nor, for a listed loopback address, `http`.
     case scheme
-    /// It carries a user name or a password.
+    /// The address contains a user name or a password.
     case userInformation
-    /// Its host is neither on the list nor below one that is; an IP address never is, however it is spelled.
+    /// The host is neither listed nor below a listed host; an unlisted IP address never is, in any spelling.
     case host
-    /// It names a port other than 443.
+    /// The address names a port other than 443.
     case port
 }

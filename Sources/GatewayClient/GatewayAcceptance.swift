@@ -1,9 +1,10 @@
 package import BusinessMessages
 
-/// Apple has taken a message; it must not be sent again.
+/// Apple's acceptance of a message; the message must not be sent again.
 package struct GatewayAcceptance: Sendable, Equatable {
     /// The status, 200 to 299.
     package let status: Int
-    /// What the content can be sent with again for 30 days, where ``SendOptions/wantsReference`` asked and Apple answered.
+    /// A reference that replaces the content for 30 days; present when ``SendOptions/wantsReference`` asked
+    /// for it and Apple answered it.
     package var reference: UploadedPayload?
 }

@@ -1,4 +1,4 @@
-/// One of the requests that are made of Apple, as errors and log lines name it.
+/// A request type of Apple's gateway, with the name that errors and log lines use.
 package enum GatewayCall: String, Sendable, CustomStringConvertible {
     /// `POST /message`.
     case message
@@ -6,11 +6,11 @@ package enum GatewayCall: String, Sendable, CustomStringConvertible {
     case authenticate
     /// `GET /preUpload`.
     case preUpload
-    /// `POST` to the address that `preUpload` answered.
+    /// `POST` to the address that `preUpload` returned.
     case upload
     /// `GET /preDownload`.
     case preDownload
-    /// `GET` of the address that `preDownload` answered.
+    /// `GET` of the address that `preDownload` returned.
     case download
     /// `POST /decodePayload`.
     case decodePayload

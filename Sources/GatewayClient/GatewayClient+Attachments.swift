@@ -3,11 +3,11 @@ import BalloonTransport
 package import BusinessMessages
 
 extension GatewayClient {
-    /// Fetches a file that came with a message, decrypts it piece by piece, and keeps it in `files`.
+    /// Downloads an attachment of a message, decrypts it in pieces, and stores it in `files`.
     ///
-    /// It is written under a temporary name, synced and renamed when its length is what the message said; a failure
-    /// leaves nothing behind. Its name and media type are the device's claims and have no part in it.
-    /// Apple MSP API, "Receiving Messages with Attachments".
+    /// The file is written under a temporary name. It is synced and renamed when its length matches the
+    /// message; after a failure nothing remains. Its name and media type are claims of the device and are not
+    /// used. Apple MSP API, "Receiving Messages with Attachments".
     @concurrent package func download(
         _ reference: StoredReference, for business: BusinessID, into files: AttachmentFiles,
         within duration: Duration? = nil
@@ -33,7 +33,7 @@ extension GatewayClient {
             if case .unreachable(_, .contentFailed, _) = error, let failure = incoming.failure {
                 throw .notKept(failure)
             }
-            // More than the message said is not what it speaks of; more than the limit is too large.
+            // More bytes than the message announced is another file; more than the limit is too large.
             guard case .unreachable(_, .responseTooLarge, _) = error, let size = reference.sizeBytes else {
                 throw error.isTooLarge ? .payloadTooLarge(maximumBytes: maximumBytes) : error
             }
@@ -41,7 +41,8 @@ extension GatewayClient {
         }
     }
 
-    /// A request for what lies beside the gateway, without our token, and as long as it moves.
+    /// A request to a file host instead of the gateway: it carries no token and may last as long as data
+    /// arrives.
     func fileRequest(_ method: String, _ address: DownloadAddress) -> TransportRequest {
         var request = TransportRequest(
             method: method, url: address.url, timeout: configuration.transferTimeout,

@@ -5,12 +5,12 @@ package import BusinessMessages
 import Logging
 
 extension GatewayClient {
-    /// Fetches what is behind a payload reference and returns what `decodePayload` answered, one JSON object.
+    /// Downloads the payload behind a reference and returns the answer of `decodePayload`, one JSON object.
     ///
-    /// Four steps: `preDownload` tells the address, which must be on the list; the encrypted payload is fetched from
-    /// there, without our token, and must have the length that the reference says; it is decrypted; `decodePayload` turns
-    /// Apple's binary format into JSON. Must be called at once: a reference expires within seconds.
-    /// Apple MSP API, "Decoding Interactive Data Payloads".
+    /// The steps: `preDownload` returns the address, which the download list must allow. The encrypted
+    /// payload is downloaded from there without our token and must have the length that the reference states.
+    /// It is decrypted. `decodePayload` converts Apple's binary format to JSON. Call this at once: a
+    /// reference expires within seconds. Apple MSP API, "Decoding Interactive Data Payloads".
     @concurrent package func resolve(
         _ reference: PayloadReference, for business: BusinessID, within duration: Duration
     ) async throws(GatewayError) -> [UInt8] {
@@ -33,7 +33,7 @@ extension GatewayClient {
         return try await decode(payload, bid: reference.bid, for: business, until: deadline)
     }
 
-    /// Asks where a file can be fetched, and checks the answer.
+    /// Asks the gateway for the download address of a file, and checks it.
     func downloadAddress(
         of reference: StoredReference, for business: BusinessID, until deadline: Deadline?
     ) async throws(GatewayError) -> DownloadAddress {
@@ -50,7 +50,7 @@ extension GatewayClient {
         ) { request async throws(GatewayError) in
             try await perform(.preDownload, request, until: deadline, hiding: [reference.key.field])
         }
-        // A malformed answer and one without the address are the same to us.
+        // A malformed answer and an answer without the address have the same consequence.
         guard let document = try? JSONDocument(answer), let url = document.root["download-url"]?.string else {
             throw .answerMalformed(.preDownload)
         }
@@ -79,19 +79,20 @@ extension GatewayClient {
         do {
             return try await decodeOnce(payload, bid: bid, for: business, until: deadline)
         } catch  where error.mayBeAboutCompression {
-            // Apple's sample posts what it decrypted; another MSP had to inflate it first.
+            // Apple's sample posts the decrypted bytes; another MSP had to inflate them first.
             let inflated = Gzip.hasMagic(payload) ? inflate(payload) : nil
             do throws(GatewayError) {
                 guard let inflated else { throw error }
                 return try await decodeOnce(inflated, bid: bid, for: business, until: deadline)
             } catch {
-                // The reference cannot be asked for again: what can be read without Apple is better than nothing.
+                // The reference cannot be used a second time: a payload decoded without Apple is better than
+                // none.
                 guard error.mayBeAboutCompression, let json = readOffline(inflated ?? payload, bid: bid)
                 else {
                     throw error
                 }
                 logger.notice(
-                    "decodePayload refused, the payload was read without it",
+                    "decodePayload refused; the payload was decoded locally",
                     metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
                 return json
             }
@@ -119,7 +120,7 @@ extension GatewayClient {
         return json
     }
 
-    /// Nil when it is no gzip after all, or too large; the caller knows what that means.
+    /// Nil when the bytes are not gzip, or too large when inflated.
     private func inflate(_ bytes: [UInt8]) -> [UInt8]? {
         var inflated: [UInt8] = []
         do {
@@ -131,7 +132,7 @@ extension GatewayClient {
 }
 
 extension GatewayError {
-    /// Whether `decodePayload` looked at the payload and did not like it.
+    /// Whether `decodePayload` read the payload and rejected it.
     fileprivate var mayBeAboutCompression: Bool {
         switch self {
         case .refused, .unavailable, .answerMalformed: true

@@ -4,17 +4,19 @@ import BalloonWire
 package import BusinessMessages
 import Logging
 
-/// Content that Apple keeps is referred to instead of being sent again.
+/// Sends a reference instead of content that Apple already stores.
 extension GatewayClient {
-    /// Below this many bytes a reference saves nothing, being about 600 bytes itself.
+    /// Below this size a reference saves nothing: it has about 600 bytes itself.
     static let minimumSharedBytes = 2 << 10
-    /// From here on Apple moves content behind a reference anyway, and is asked for it at once.
+    /// Apple moves content of this size behind a reference anyway, so a reference is requested with the first
+    /// message.
     static let referenceThresholdBytes = 10 << 10
-    /// What is larger is uploaded first: how much Apple takes in one message is not established.
+    /// Larger content is uploaded first: the largest message that Apple accepts is not established.
     static let maximumInlineBytes = 1 << 20
 
-    /// Sends an interactive message by the reference that Apple gave for the same content before; when Apple refuses the
-    /// reference, the content is sent with the same id.
+    /// Sends an interactive message by the reference that Apple returned earlier for the same content.
+    ///
+    /// When Apple refuses the reference, sends the content with the same message id.
     func send(
         _ content: SharedContent, _ body: [UInt8], id: MessageID, from business: BusinessID,
         to customer: CustomerID, options: SendOptions
@@ -29,9 +31,9 @@ extension GatewayClient {
         } catch {
             guard error.mayBeAboutReference else { throw error }
             logger.info(
-                "the gateway refused a reference to what was sent before, sending the content",
+                "the gateway refused a stored reference; sending the full content",
                 metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
-            // A credential that is refused says nothing about the reference.
+            // A refused credential says nothing about the reference.
             if !error.mayBeAboutCredential { uploads.forget(key) }
             let acceptance = try await sendContent(content, key, body, id, business, customer, options)
             if error.mayBeAboutCredential, acceptance.reference == nil { uploads.forget(key) }
@@ -57,7 +59,7 @@ extension GatewayClient {
         return acceptance
     }
 
-    /// Uploads the content; nil when Apple does not take it that way, so that it is sent as it is.
+    /// Uploads the content; returns nil when Apple refuses the upload, so that the content is sent inline.
     private func uploaded(
         _ content: SharedContent, _ key: KnownUploads.Key, for business: BusinessID
     ) async throws(GatewayError) -> [UInt8]? {
@@ -68,13 +70,14 @@ extension GatewayClient {
             return payload.json
         } catch .refused(let call, let status, _) where status != 401 && status != 403 {
             logger.notice(
-                "the gateway refused to keep large content, sending it inline",
+                "the gateway refused to store large content; sending it inline",
                 metadata: ["business": "\(business.rawValue)", "call": "\(call)", "status": "\(status)"])
             return nil
         }
     }
 
-    /// Uploads the file at `path`, whose content has the hash `sha256`, unless Apple has it; nil when it cannot be read.
+    /// Uploads the file at `path`, whose content has the hash `sha256`, unless Apple stores it already; nil
+    /// when the file cannot be read.
     package func upload(
         file path: String, named sha256: String, for business: BusinessID
     ) async throws(GatewayError) -> UploadedFile? {
@@ -82,7 +85,8 @@ extension GatewayClient {
         return try await upload(content, named: sha256, for: business)
     }
 
-    /// Uploads a file under its content's hash `sha256`, or tells how to refer to it when Apple has it already.
+    /// Uploads a file whose content has the hash `sha256`; returns the known upload when Apple stores it
+    /// already.
     @concurrent package func upload(
         _ content: ContentSource, named sha256: String, for business: BusinessID
     ) async throws(GatewayError) -> UploadedFile {
@@ -95,7 +99,7 @@ extension GatewayClient {
 }
 
 extension GatewayError {
-    /// Whether Apple looked at a message with a reference and did not like it; nothing was sent then.
+    /// Whether Apple read a message with a reference and rejected it; the message was not sent then.
     fileprivate var mayBeAboutReference: Bool {
         if case .refused(_, let status, _) = self {
             [400, 401, 403, 404, 410, 413, 422].contains(status)
@@ -104,14 +108,14 @@ extension GatewayError {
         }
     }
 
-    /// Whether Apple may have refused the credential and not looked at the message.
+    /// Whether Apple may have refused the credential without reading the message.
     fileprivate var mayBeAboutCredential: Bool {
         if case .refused(_, let status, _) = self { status == 401 || status == 403 } else { false }
     }
 }
 
 extension UploadedFile {
-    /// Reads what ``json`` wrote.
+    /// Reads the output of ``json``.
     fileprivate init?(_ json: [UInt8]) {
         guard let root = (try? JSONDocument(json))?.root, let sizeBytes = root["size"]?.int,
             let signature = root["signature-base64"]?.string, let url = root["url"]?.string,

@@ -4,11 +4,11 @@ import BalloonWire
 package import BusinessMessages
 
 extension GatewayClient {
-    /// Encrypts `content` with a key of its own while it is uploaded, and returns how to refer to it.
+    /// Encrypts `content` with a fresh key during the upload, and returns the uploaded file.
     ///
-    /// `preUpload` tells the address, which must be on the list. Apple's answer must have the length that was sent.
-    /// Throws ``GatewayError/payloadTooLarge(maximumBytes:)`` before anything is sent. Apple MSP API, "Sending
-    /// Messages with Attachments".
+    /// `preUpload` returns the address, which the download list must allow. Apple's answer must state the
+    /// length that was sent. Throws ``GatewayError/payloadTooLarge(maximumBytes:)`` before anything is sent.
+    /// Apple MSP API, "Sending Messages with Attachments".
     @concurrent package func upload(
         _ content: ContentSource, for business: BusinessID
     ) async throws(GatewayError) -> UploadedFile {
@@ -31,9 +31,10 @@ extension GatewayClient {
             key: key)
     }
 
-    /// Puts interactive data, one JSON object, behind a reference that may be sent for 30 days.
+    /// Stores interactive data, one JSON object, at Apple, and returns a reference that may be sent for 30
+    /// days.
     ///
-    /// `encodePayload` turns it into Apple's binary format, which is uploaded like an attachment.
+    /// `encodePayload` converts it to Apple's binary format, which is uploaded like an attachment.
     @concurrent package func makeReference(
         to interactiveData: [UInt8], bid: String, title: String?, for business: BusinessID
     ) async throws(GatewayError) -> UploadedPayload {
@@ -42,7 +43,7 @@ extension GatewayClient {
         return try await upload(content, for: business).payload(bid: bid, title: title)
     }
 
-    /// Turns interactive data, one JSON object, into the binary format that is behind references.
+    /// Converts interactive data, one JSON object, to the binary format of referenced payloads.
     package func encodePayload(
         _ interactiveData: [UInt8], for business: BusinessID
     ) async throws(GatewayError) -> [UInt8] {
@@ -62,9 +63,10 @@ extension GatewayClient {
         return payload
     }
 
-    /// Asks Apple for the preview of a link to an App Clip, a song or a place; it refuses all others with 400.
+    /// Asks Apple for the preview of a link to an App Clip, a song or a place; Apple refuses other links with
+    /// 400.
     ///
-    /// `storeRegion` is a country's two letters. Apple MSP API, "Construct Payload".
+    /// `storeRegion` is a two-letter country code. Apple MSP API, "Construct Payload".
     package func constructPayload(
         link: String, storeRegion: String, for business: BusinessID
     ) async throws(GatewayError) -> UploadedPayload {
@@ -107,7 +109,7 @@ extension GatewayClient {
 }
 
 extension ContentSource {
-    /// Content that lies in memory.
+    /// Content in memory.
     package init(bytes: [UInt8]) {
         self.init(sizeBytes: bytes.count) {
             var position = 0
@@ -119,7 +121,7 @@ extension ContentSource {
         }
     }
 
-    /// The same content as it is stored at Apple's.
+    /// The same content, encrypted as Apple stores it.
     func encrypted(with key: AttachmentKey) -> ContentSource {
         ContentSource(sizeBytes: sizeBytes) {
             let reader = try open()

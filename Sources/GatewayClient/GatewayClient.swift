@@ -4,27 +4,28 @@ package import BalloonTransport
 package import BusinessMessages
 package import Logging
 
-/// Speaks to Apple's gateway: sends messages and fetches what is behind a payload reference.
+/// The client of Apple's gateway: sends messages and resolves payload references.
 package final class GatewayClient: Sendable {
     let configuration: GatewayConfiguration
     let downloadPolicy: DownloadPolicy
     private let baseURL: String
     private let isPlainHTTP: Bool
     private let transport: any HTTPTransport
-    /// For content that is read from files or written to them: a slow disk holds up no message.
+    /// The transport for content that is read from files or written to them, so that a slow disk delays no
+    /// message.
     private let fileTransport: any HTTPTransport
     private let token: GatewayToken
     private let clock: any Clock<Duration>
     let logger: Logger
     private let clockSkew = ClockSkew()
     private let retryBudget = RetryBudget()
-    /// What is with Apple already.
+    /// Contents that Apple stores already.
     let uploads: KnownUploads
 
-    /// Makes a client with a ``CurlTransport`` of its own unless one is given; `clock` is what waits between attempts.
+    /// Creates a client with its own ``CurlTransport`` unless one is given; `clock` waits between attempts.
     ///
-    /// `uploads` says what is with Apple already, and is told what comes there.
-    /// Throws when the transport cannot be made for lack of descriptors.
+    /// `uploads` knows the contents that Apple stores already, and records new ones. Throws when the
+    /// transport cannot be created for lack of descriptors.
     package init(
         configuration: GatewayConfiguration, transport: (any HTTPTransport)? = nil,
         uploads: KnownUploads = KnownUploads(), clock: any Clock<Duration> = ContinuousClock(), logger: Logger
@@ -43,11 +44,14 @@ package final class GatewayClient: Sendable {
         isPlainHTTP = isLoopback(baseURL)
     }
 
-    /// Sends a message's body, as ``OutboundMessage/encode(id:from:to:)`` writes it, once: all waiting is the caller's.
+    /// Sends a message once; the caller decides about retries.
     ///
-    /// Whether Apple recognises an id that it has already accepted is not established, so a message whose answer was lost
-    /// and that is sent again may show up twice. Interactive content that Apple keeps from an earlier message is sent by
-    /// its reference, and with its content when Apple refuses that. Apple MSP API, "Sending Messages".
+    /// `body` comes from ``OutboundMessage/encode(id:from:to:)``.
+    ///
+    /// Whether Apple recognises the id of an accepted message is not established. A message that is sent
+    /// again after a lost answer may therefore appear twice. Interactive content that Apple stores from an
+    /// earlier message is sent by reference, and in full when Apple refuses the reference. Apple MSP API,
+    /// "Sending Messages".
     package func send(
         _ body: [UInt8], id: MessageID, from business: BusinessID, to customer: CustomerID,
         options: SendOptions = SendOptions()
@@ -58,7 +62,7 @@ package final class GatewayClient: Sendable {
         return try await send(content, body, id: id, from: business, to: customer, options: options)
     }
 
-    /// Sends an authentication request, to an endpoint of its own; as ``send(_:id:from:to:options:)`` in all else.
+    /// Sends an authentication request to its own endpoint; otherwise like ``send(_:id:from:to:options:)``.
     ///
     /// Apple MSP API, "Authenticating a Customer".
     package func authenticate(
@@ -81,17 +85,18 @@ package final class GatewayClient: Sendable {
         if options.wantsReference { fields.append(("include-data-ref", "true")) }
         let answer = try await attempt(
             call, request("POST", call, fields, body: body), hiding: [customer.rawValue])
-        // Taken all the same when Apple answers something else: then there is no reference.
+        // The message is accepted whatever the answer's body is; without a reference in it there is none to
+        // store.
         let reference =
             options.wantsReference
             ? (try? JSONDocument(answer.body))?.root["dataRef"].flatMap { UploadedPayload($0) } : nil
         return GatewayAcceptance(status: answer.status, reference: reference)
     }
 
-    /// Mints a new token for the next request, whatever the age of the present one.
+    /// Mints a new token for the next request, regardless of the age of the current one.
     package func renewToken() { token.renew() }
 
-    /// A request of the gateway itself, signed when it is sent.
+    /// A request to the gateway itself, signed when it is sent.
     func request(
         _ method: String, _ call: GatewayCall, _ fields: [(name: String, value: String)], body: [UInt8] = [],
         maximumResponseBytes: Int = 1 << 20
@@ -104,9 +109,9 @@ package final class GatewayClient: Sendable {
             maximumResponseBytes: maximumResponseBytes, allowsPlainHTTP: isPlainHTTP)
     }
 
-    /// Asks with the present names of the headers and, should Apple call the request bad, once with the older ones.
+    /// Sends with the current header names and, when Apple answers 400, once more with the older names.
     ///
-    /// `ask` is how each of the two is asked.
+    /// `ask` sends either variant.
     func ask(
         _ call: GatewayCall, fields: [(name: String, value: String)],
         olderFields: [(name: String, value: String)],
@@ -116,15 +121,15 @@ package final class GatewayClient: Sendable {
             return try await ask(request("GET", call, fields)).body
         } catch {
             guard case .refused(_, status: 400, _) = error else { throw error }
-            // What the present names were refused for is what there is to know.
+            // Report the first refusal: it names the problem of the current header names.
             guard let answer = try? await ask(request("GET", call, olderFields)) else { throw error }
             return answer.body
         }
     }
 
-    /// Sends `request` until it is answered with 2xx, as often and for as long as the policy and the deadline say.
+    /// Sends `request` until it is answered with 2xx, within the limits of the retry policy and the deadline.
     ///
-    /// For what is fetched; what is sent is attempted once.
+    /// For requests that fetch; requests that send a message are attempted once.
     func perform(
         _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?, hiding: [String] = []
     ) async throws(GatewayError) -> TransportResponse {
@@ -147,14 +152,14 @@ package final class GatewayClient: Sendable {
                     throw error
                 }
                 logger.info(
-                    "the gateway did not answer well, trying again",
+                    "gateway request failed; retrying",
                     metadata: ["call": "\(call)", "attempt": "\(number)", "error": "\(error)"])
                 do { try await clock.sleep(for: delay) } catch { throw .cancelled }
             }
         }
     }
 
-    /// Sends `request` once; throws for every answer that is not 2xx.
+    /// Sends `request` once; throws for every answer except 2xx.
     func attempt(
         _ call: GatewayCall, _ request: TransportRequest, number: Int = 1, hiding: [String] = []
     ) async throws(GatewayError) -> TransportResponse {
@@ -169,7 +174,7 @@ package final class GatewayClient: Sendable {
         } catch is CancellationError {
             throw .cancelled
         } catch {
-            // A transport throws nothing else; should one, it counts as the network's failure.
+            // A transport throws no other type; another error counts as a network failure.
             throw .unreachable(call, .failed(code: 0), attempts: number)
         }
         lookAtClock(response)
@@ -191,15 +196,15 @@ extension GatewayClient {
         let now = SystemClock.secondsSince1970()
         guard let ahead = clockSkew.notice(date: response.header("date"), now: now) else { return }
         logger.warning(
-            "the clock of this machine and the gateway's differ, tokens may be refused",
+            "this machine's clock and the gateway's clock differ; tokens may be refused",
             metadata: ["aheadSeconds": "\(ahead)"])
     }
 }
 
-/// Only loopback is spoken to without TLS: a token that crosses a network in the clear is anybody's.
+/// Only loopback may be used without TLS: on a network, anyone could read and use a token sent in the clear.
 private func isLoopback(_ baseURL: String) -> Bool {
     guard let parts = try? URLParts(baseURL), parts.scheme == "http" else {
-        // An address that is no URL is refused by the transport, with the right error.
+        // The transport refuses a malformed address with the right error.
         return false
     }
     return SocketAddress("\(parts.host):\(parts.port ?? 80)")?.isLoopback ?? false

@@ -1,36 +1,36 @@
 package import BalloonWire
 
-/// Where Apple's gateway is, who we are to it, and how long and how often it is asked.
+/// The address of Apple's gateway, our identity, limits and retries.
 package struct GatewayConfiguration: Sendable {
     /// Apple's own gateway.
     package static let defaultBaseURL = "https://mspgw.push.apple.com/v1"
-    /// The hosts, with everything below them, from which Apple serves payloads and attachments.
+    /// The hosts, with all names below them, from which Apple serves payloads and attachments.
     package static let defaultDownloadHosts = ["icloud-content.com", "icloud.com", "apple.com"]
 
-    /// The address that `/message` is appended to; plain `http` is spoken with a loopback address only.
+    /// The address that `/message` is appended to; plain `http` is allowed with a loopback address only.
     package var baseURL: String
-    /// The identity of the MSP, which signs as `iss`.
+    /// The identity of the MSP, the `iss` claim of its tokens.
     package var mspID: String
-    /// The key of the tokens.
+    /// The key that signs the tokens.
     package var secret: Secret
-    /// What ``DownloadPolicy`` lets through.
+    /// The list of ``DownloadPolicy``.
     package var downloadHosts: [String]
 
-    /// Bytes of one encrypted payload.
+    /// The size limit of one encrypted payload.
     package var maximumDownloadBytes = 32 << 20
-    /// Bytes of one payload after `decodePayload`, and of one that is inflated on the way there.
+    /// The size limit of one payload after `decodePayload`, and of one inflated before it.
     package var maximumPayloadBytes = 32 << 20
-    /// Bytes of one attachment, in either direction; Apple takes 100 MB.
+    /// The size limit of one attachment, in either direction; Apple accepts 100 MB.
     package var maximumAttachmentBytes = 100 << 20
-    /// The header `msp-agent`: what Apple's log calls us, at most 64 characters of it.
+    /// The header `msp-agent`, our name in Apple's log; at most 64 characters are used.
     package var agent = "Balloon"
-    /// From the first byte sent to the last one received, for one request.
+    /// The time limit of one request, from the first byte sent to the last byte received.
     package var requestTimeout = Duration.seconds(30)
-    /// The same for an attachment, which must not stand still for longer than ``requestTimeout``.
+    /// The time limit of one attachment transfer; it also fails when no byte moves for ``requestTimeout``.
     package var transferTimeout = Duration.seconds(600)
-    /// Until a connection stands.
+    /// The time limit for opening a connection.
     package var connectTimeout = Duration.seconds(10)
-    /// When a request is sent again.
+    /// When a failed request is sent again.
     package var retries = RetryPolicy()
 
     /// Makes a configuration with the default limits.

@@ -1,13 +1,14 @@
-/// What Apple wrote beside a status: `404 Not Found : No device registrations for user`.
+/// Apple's text beside a status: `404 Not Found : No device registrations for user`.
 ///
-/// The first line of the answer's text, at most 200 bytes, printable; empty when there is none.
+/// The first line of the answer's body, at most 200 bytes, printable; empty when the body is empty.
 package struct GatewayReason: Sendable, Equatable, CustomStringConvertible {
     /// The text.
     package let description: String
 
     private static let maximumBytes = 200
 
-    /// Takes the first line of `body`; `hiding` is what must not show up in a log, should Apple repeat it.
+    /// Uses the first line of `body`; replaces the texts of `hiding`, in case Apple repeats a value that must
+    /// not be logged.
     init(_ body: [UInt8], hiding: [String] = []) {
         let line = body.prefix(1024).prefix { $0 != 0x0A && $0 != 0x0D }
         var text = String(decoding: line, as: UTF8.self)

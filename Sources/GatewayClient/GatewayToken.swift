@@ -2,9 +2,9 @@ import BalloonJSON
 import BalloonWire
 import Synchronization
 
-/// Mints the bearer token of our requests and uses it again for at most five minutes.
+/// Mints the bearer token of our requests and reuses it for at most five minutes.
 ///
-/// How old Apple lets a token be is not established; its samples mint one for each request.
+/// The maximum age that Apple accepts is not established; its samples mint a token for each request.
 final class GatewayToken: Sendable {
     private struct Minted {
         var token = ""
@@ -22,7 +22,7 @@ final class GatewayToken: Sendable {
         signer = TokenSigner(secret: secret)
     }
 
-    /// The token for a request at `now`, in seconds since 1970; a clock that was set back makes a new one.
+    /// The token for a request at `now`, in seconds since 1970; a new one when the clock was set back.
     func token(now: Int) -> String {
         minted.withLock { minted in
             if minted.mintedAt <= now, now - Self.lifetimeSeconds < minted.mintedAt { return minted.token }
@@ -31,7 +31,7 @@ final class GatewayToken: Sendable {
         }
     }
 
-    /// Forgets the present token, so that the next request has a new one.
+    /// Drops the current token, so that the next request mints a new one.
     func renew() { minted.withLock { $0 = Minted() } }
 
     private func claims(_ now: Int) -> [UInt8] {

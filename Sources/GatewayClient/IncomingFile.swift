@@ -5,7 +5,7 @@ import BalloonWire
 import Dispatch
 import Synchronization
 
-/// A file on its way from Apple into ``AttachmentFiles``, under a temporary name until it is whole.
+/// A download from Apple into ``AttachmentFiles``, under a temporary name until it is complete.
 final class IncomingFile: Sendable {
     private struct State: ~Copyable {
         var file: File?
@@ -26,10 +26,10 @@ final class IncomingFile: Sendable {
         temporary = try files.newPath()
     }
 
-    /// What the disk said when it did not take what came in the last attempt.
+    /// The disk error of the last attempt.
     var failure: SystemError? { state.withLock { $0.failure } }
 
-    /// Takes the encrypted file; each attempt begins it anew.
+    /// Receives the encrypted file; each attempt starts over.
     var sink: ContentSink {
         ContentSink { [self] in
             let cipher = try CipherStream(key)
@@ -42,10 +42,11 @@ final class IncomingFile: Sendable {
         }
     }
 
-    /// Syncs the file, gives it its name and tells what it is; throws when its length is not what was announced.
+    /// Syncs and renames the file, and returns its description; throws when its length differs from the
+    /// announced one.
     func finish(_ reference: StoredReference) async throws(GatewayError) -> DownloadedFile {
         do {
-            // Waiting for the disk must not hold a thread of the cooperative pool.
+            // A wait for the disk must not block a thread of the cooperative pool.
             return try await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
                     continuation.resume(returning: Result { try self.publish(reference) })
@@ -60,10 +61,10 @@ final class IncomingFile: Sendable {
         }
     }
 
-    /// Removes what there is.
+    /// Removes the partial file.
     func discard() {
         state.withLock { $0.file = nil }
-        // Nothing came, or it has its name already.
+        // Either no byte arrived, or the file has its final name already.
         try? Directory.remove(temporary)
     }
 
@@ -91,7 +92,7 @@ final class IncomingFile: Sendable {
     }
 
     private func publish(_ reference: StoredReference) throws -> DownloadedFile {
-        // An empty answer has never opened the sink.
+        // An empty answer never opened the sink.
         if state.withLock({ $0.file == nil }) { try begin() }
         let (sizeBytes, checksum, hash) = state.withLock {
             ($0.sizeBytes, $0.checksum.bytes, $0.hash.bytes)
@@ -108,14 +109,15 @@ final class IncomingFile: Sendable {
     }
 }
 
-/// A file that has arrived.
+/// A completed download.
 package struct DownloadedFile: Sendable, Equatable {
-    /// The SHA-256 of the content, by which ``AttachmentFiles`` has it.
+    /// The SHA-256 of the content, its key in ``AttachmentFiles``.
     package let sha256: String
     /// Its length.
     package let sizeBytes: Int
-    /// Whether the encrypted file has the checksum that the message names.
+    /// Whether the encrypted file has the checksum that the message states.
     ///
-    /// How Apple computes it is known from iMessage and assumed here, so that a difference is told and refuses nothing.
+    /// The algorithm is known from iMessage and only assumed here, so a difference is reported and not
+    /// refused.
     package let hasExpectedChecksum: Bool
 }

@@ -5,17 +5,18 @@ package import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// What is with Apple already, by its content, so that the same content is not sent again while Apple keeps it.
+/// Remembers contents that Apple stores, so that the same content is uploaded once.
 ///
-/// Apple keeps an upload for 30 days (Apple MSP API, "Receiving an Interactive Message"); it is used for 25. The oldest goes
-/// when there are too many. With a path it survives a restart: one line for each upload,
-/// `{"key":"…","at":1795253400,"value":{…}}`, of which the last with its key counts; without `value` it is forgotten.
+/// Apple stores an upload for 30 days (Apple MSP API, "Receiving an Interactive Message"); an entry is used
+/// for 25. Beyond the maximum count the oldest entry is removed. With a path the entries survive a restart.
+/// The file has one line for each upload, `{"key":"…","at":1795253400,"value":{…}}`; the last line of a key
+/// is valid, and a line without `value` removes the key.
 package final class KnownUploads: Sendable {
-    /// What an upload is known by: the SHA-256 of the business and the content.
+    /// The key of an upload: the SHA-256 of the business and the content.
     package struct Key: Hashable, Sendable {
         let text: String
 
-        /// The key of `content`, of a business and no other.
+        /// The key of `content` for this business.
         package init(_ content: some Collection<UInt8>, of business: BusinessID) {
             text = Hex.encode(SHA256.hash(Array(business.rawValue.utf8) + [0] + content))
         }
@@ -36,7 +37,7 @@ package final class KnownUploads: Sendable {
         var seen: Set<Key> = []
     }
 
-    /// The file, which only the queue writes.
+    /// The file; only the queue writes to it.
     private struct Output {
         var file: File?
         var lines = 0
@@ -51,14 +52,14 @@ package final class KnownUploads: Sendable {
     private let output = Mutex(Output())
     private let queue = DispatchQueue(label: "balloon.uploads")
 
-    /// Remembers `maximumCount` uploads, and those of `path`, as far as it can be read.
+    /// Holds at most `maximumCount` uploads; loads those of `path` that can be read.
     package init(path: String? = nil, maximumCount: Int = 1000) {
         self.path = path
         self.maximumCount = maximumCount
         guard let path, Directory.exists(path), let bytes = try? File(path, for: .reading).readAll() else {
             return
         }
-        // What cannot be read is uploaded anew.
+        // Content of an unreadable entry is uploaded again.
         state.withLock { state in
             for line in bytes.split(separator: UInt8(ascii: "\n")) {
                 guard let root = (try? JSONDocument(Array(line)))?.root, let key = root["key"]?.string,
@@ -69,7 +70,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// What Apple answered for this content; nil when it is not known, or too old at `now`.
+    /// Apple's answer for this content; nil when it is unknown, or too old at `now`.
     package func value(for key: Key, now: Int? = nil) -> [UInt8]? {
         let now = now ?? SystemClock.secondsSince1970()
         return state.withLock { state in
@@ -81,7 +82,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Remembers a JSON value for this content.
+    /// Records a JSON value for this content.
     package func remember(_ value: [UInt8], for key: Key, now: Int? = nil) {
         record(key, value, at: now ?? SystemClock.secondsSince1970())
     }
@@ -97,13 +98,13 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Waits until everything that was remembered so far stands in the file.
+    /// Waits until every recorded upload is in the file.
     package func flush() { queue.sync {} }
 
     private func record(_ key: Key, _ value: [UInt8]?, at: Int) {
         state.withLock { insert(key, value, at: at, into: &$0) }
         guard path != nil else { return }
-        // Nobody waits for it, and nothing is lost with it but an upload.
+        // No caller waits for this write; a lost line costs one repeated upload.
         queue.async { self.write(key, value, at: at) }
     }
 
@@ -116,10 +117,10 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Appends a line; now and then writes the file anew, without what does not count any more.
+    /// Appends a line; compacts the file from time to time.
     private func write(_ key: Key, _ value: [UInt8]?, at: Int) {
         output.withLock { output in
-            // A disk that refuses is told of by everything else that writes to it.
+            // Other writers report a disk failure.
             do throws(SystemError) {
                 guard let path else { return }
                 if output.file == nil || output.lines > 2 * maximumCount {

@@ -1,11 +1,12 @@
 import BalloonJSON
 import BalloonWire
 
-/// Reads a payload without Apple, when `decodePayload` refuses: what has been seen of its format, not what is documented.
+/// Decodes a payload without Apple after `decodePayload` refused; based on observed payloads, since the
+/// format is not documented.
 ///
-/// A property list that an archiver wrote has the message's URL, whose query has the members of `data`; those that are
-/// objects are JSON in Base64 (`?version=1.0&replyMessage=eyJ0…`). Returns `{"interactiveData": …}`; nil when
-/// `payload` is something else.
+/// An archived property list contains the message's URL. The query of that URL has the members of `data`;
+/// members that are objects are JSON in Base64 (`?version=1.0&replyMessage=eyJ0…`). Returns
+/// `{"interactiveData": …}`; nil when `payload` has another format.
 func readOffline(_ payload: [UInt8], bid: String) -> [UInt8]? {
     guard let list = BinaryPropertyList(payload), list.texts.contains("NSKeyedArchiver") else { return nil }
     for text in list.texts where text.hasPrefix("?") {
@@ -49,7 +50,7 @@ private func queryMembers(_ query: Substring) -> [QueryMember] {
     }
 }
 
-/// The object or list that `text` is in Base64, of either alphabet and with or without its padding.
+/// The object or list encoded in `text`: Base64 in either alphabet, with or without padding.
 private func structure(_ text: String) -> JSONDocument? {
     let standard = text.filter { $0 != "=" }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
     let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)
@@ -68,7 +69,7 @@ private func percentDecoded(_ text: Substring) -> String? {
             bytes.append(byte)
             continue
         }
-        // A stray percent sign makes it no query.
+        // A stray percent sign means that this is not a query.
         guard rest.count >= 2, let pair = try? Hex.decode(rest.prefix(2)) else { return nil }
         bytes += pair
         rest = rest.dropFirst(2)

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// How many repetitions all requests together may make: when much fails, each failure must not become several.
+/// A shared limit on retries: during an outage each failure must not multiply the requests.
 ///
-/// Each request that is made for the first time earns a fifth of a repetition, each repetition costs one, and at most 100
-/// are saved up. A request that gets none fails at once, and is tried again as its delivery's schedule says.
+/// Each first attempt earns a fifth of a retry, each retry costs one, and at most 100 are saved. A request
+/// without budget fails at once; the schedule of its delivery tries it again.
 final class RetryBudget: Sendable {
     private static let perRequest = 1
     private static let perRepetition = 5
@@ -11,13 +11,13 @@ final class RetryBudget: Sendable {
 
     private let saved = Atomic(maximum)
 
-    /// Notes a request that is made for the first time.
+    /// Credits one first attempt.
     func earn() {
-        // A race may lose one; it is a bound, no account.
+        // A race may lose one credit, which the limit tolerates.
         if saved.load(ordering: .relaxed) < Self.maximum { saved.add(Self.perRequest, ordering: .relaxed) }
     }
 
-    /// Takes one repetition, if there is one.
+    /// Spends one retry; false when none is left.
     func spend() -> Bool {
         let left = saved.subtract(Self.perRepetition, ordering: .relaxed).newValue
         if left >= 0 { return true }

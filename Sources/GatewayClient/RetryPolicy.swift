@@ -2,7 +2,7 @@ package import BalloonPOSIX
 
 /// How often a request is sent again, and how long is waited before each time.
 package struct RetryPolicy: Sendable, Equatable {
-    /// How often one request is sent at most.
+    /// The maximum number of attempts of one request.
     package var maximumAttempts = 4
     /// The waits of our own choice; half of each is left to chance.
     package var backoff = Backoff(from: .milliseconds(250), to: .seconds(8), jitter: 0.5...1)
@@ -12,7 +12,7 @@ package struct RetryPolicy: Sendable, Equatable {
     /// The defaults.
     package init() {}
 
-    /// The wait after attempt number `attempt` (from 1) has failed; nil when that was the last one.
+    /// The wait after the failure of attempt number `attempt` (from 1); nil after the last attempt.
     ///
     /// `random` is from 0 to 1. `retryAfter` is what the gateway asked for: it lengthens the wait and never shortens it.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, random: Double) -> Duration? {
@@ -23,8 +23,8 @@ package struct RetryPolicy: Sendable, Equatable {
 }
 
 extension Duration {
-    /// Reads `Retry-After`, a number of seconds or a date, at `now` in seconds since 1970 (RFC 9110 §10.2.3); a date that
-    /// has passed is no wait.
+    /// Parses `Retry-After`, a number of seconds or a date, at `now` in seconds since 1970 (RFC 9110
+    /// §10.2.3); a past date is a zero wait.
     init?(retryAfter field: String?, now: Int) {
         guard let field else { return nil }
         if (1...9).contains(field.utf8.count), let seconds = UInt32(field) {

@@ -1,23 +1,24 @@
 import BalloonTransport
 
-/// What one attempt to send a reply decides about the reply.
+/// The consequence of one attempt to send a reply.
 package enum SendDecision: Equatable, Sendable {
-    /// Apple has the message; it is never sent again.
+    /// Apple accepted the message; it is never sent again.
     case accepted(status: Int)
-    /// The message cannot be sent, now or later; without a status this side found it out.
+    /// The message can never be sent; without a status, this side found the reason.
     case refused(status: Int?, reason: String)
-    /// The credential, or the business, was refused and perhaps not the message; the other replies tell.
+    /// The credential or the business was refused, possibly not the message; the answers to other replies
+    /// decide.
     case credentialRefused(status: Int, reason: String)
-    /// The same message may be accepted later, not before `atLeast` where the gateway asked for it.
+    /// The same message may be accepted later, not before `atLeast`, where the gateway asked for that.
     ///
-    /// `isOutage`: it says something about the gateway, not only about this message.
+    /// `isOutage` tells whether the failure concerns the gateway and not only this message.
     case wait(reason: String, atLeast: Duration?, isOutage: Bool)
-    /// The server stops: the reply stays queued.
+    /// The server is stopping: the reply stays queued.
     case interrupted
 }
 
 extension SendDecision {
-    /// Decides by what the gateway client threw.
+    /// Maps an error of the gateway client to a decision.
     package init(_ error: GatewayError) {
         switch error {
         case .refused(let call, let status, let reason):
@@ -28,15 +29,15 @@ extension SendDecision {
             switch failure {
             case .hostUnresolved, .connectionFailed, .tlsFailed, .timedOut, .interrupted, .failed,
                 .certificateRefused, .schemeRefused, .addressRefused:
-                // A certificate is refused for a wrong clock too: nothing of it is the message's fault.
+                // A wrong clock also makes a certificate invalid: the message is not at fault.
                 self = .wait(reason: "\(error)", atLeast: nil, isOutage: !call.isFileTransfer)
             case .contentFailed: self = .wait(reason: "\(error)", atLeast: nil, isOutage: false)
-            // Apple may have taken the message: sending it again would show it twice, each time.
+            // Apple may have accepted the message: each further attempt could show it once more.
             case .requestInvalid, .responseTooLarge: self = .refused(status: nil, reason: "\(error)")
             case .cancelled: self = .interrupted
             }
-        // Only what is sent before the message, its files and its reference, is answered with content; the next
-        // attempt asks anew.
+        // Only the calls before the message itself, for files and references, have answers with content; the
+        // next attempt repeats them.
         case .answerMalformed, .downloadRefused, .lengthMismatch, .notKept, .deadlineExceeded:
             self = .wait(reason: "\(error)", atLeast: nil, isOutage: false)
         case .payloadTooLarge, .referenceMalformed: self = .refused(status: nil, reason: "\(error)")
@@ -44,18 +45,18 @@ extension SendDecision {
         }
     }
 
-    /// Decides by a status that is neither 2xx nor one of those that pass by themselves.
+    /// Maps a status that is neither 2xx nor transient to a decision.
     private static func answered(
         _ call: GatewayCall, _ status: Int, reason: String, description: String
     ) -> SendDecision {
         switch status {
-        // protocol.md 1.5: the gateway answers so for the credential. The host of an upload answers so for its address,
-        // which is asked for anew at the next attempt.
+        // protocol.md 1.5: the gateway uses this status for the credential. A file host uses it for the
+        // upload address, which the next attempt requests again.
         case 401, 403:
             call.isFileTransfer
                 ? .wait(reason: description, atLeast: nil, isOutage: false)
                 : .credentialRefused(status: status, reason: reason)
-        // Something other than the gateway answered: a proxy, or the wrong address.
+        // The answer is not the gateway's: it comes from a proxy, or the address is wrong.
         case ..<400, 407: .wait(reason: description, atLeast: nil, isOutage: !call.isFileTransfer)
         default: .refused(status: status, reason: reason)
         }
@@ -63,7 +64,7 @@ extension SendDecision {
 }
 
 extension GatewayCall {
-    /// Whether a host of Apple's file storage is asked, and not the gateway itself.
+    /// Whether the call goes to one of Apple's file hosts instead of the gateway.
     fileprivate var isFileTransfer: Bool {
         switch self {
         case .upload, .download: true

@@ -1,12 +1,12 @@
-/// What the headers of a message say beyond who writes to whom.
+/// The headers of a message besides its sender and receiver.
 package struct SendOptions: Sendable, Equatable {
-    /// `auto-reply: true`: a program wrote it, not a person.
+    /// `auto-reply: true`: a program wrote the message, not a person.
     package var isAutomatic = true
-    /// `message-type: notification`: an invitation.
+    /// `message-type: notification`: the message is an invitation.
     package var isNotification = false
     /// `include-data-ref: true`: Apple answers an interactive message with a reference to its content.
     package var wantsReference = false
 
-    /// A reply of a program.
+    /// The options of a reply that a program wrote.
     package init() {}
 }

@@ -1,21 +1,22 @@
 import BalloonJSON
 import BusinessMessages
 
-/// The content of an interactive message that may be sent by reference, because anybody may be sent the same.
+/// The content of an interactive message that may be sent by reference because it is the same for every
+/// customer.
 struct SharedContent: Sendable {
-    /// One JSON object, as it stands in the message.
+    /// One JSON object, exactly as in the message.
     let interactiveData: [UInt8]
     let bid: String
-    /// The title of the bubble, which a reference carries beside the content.
+    /// The title of the bubble, which the message repeats beside the reference.
     let title: String?
     private let message: JSONValue
 
-    /// Payments and sign-ins are for one customer and once; they have one of these in `data`.
+    /// Payments and sign-ins are for one customer and one time; `data` has one of these members then.
     private static let personal = ["payment", "authenticate", "notification"]
 
-    /// Nil for a message that has no such content.
+    /// Nil for a message without such content.
     init?(_ body: [UInt8]) {
-        // Whoever wrote the message wrote JSON.
+        // Balloon encoded the message, so it is valid JSON.
         guard let message = (try? JSONDocument(body))?.root, message["type"]?.string == "interactive",
             let data = message["interactiveData"], data.kind == .object, message["interactiveDataRef"] == nil,
             !Self.personal.contains(where: { data["data"]?[$0] != nil })
@@ -26,7 +27,7 @@ struct SharedContent: Sendable {
         title = (data["data"]?["receivedMessage"] ?? data["receivedMessage"])?["title"]?.string
     }
 
-    /// The message with a reference in the place of its content.
+    /// The message with a reference instead of its content.
     func message(referringTo reference: [UInt8]) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 1024) { writer in
             for (name, value) in message.members where name != "interactiveData" {

@@ -2,7 +2,7 @@ import BalloonJSON
 package import BalloonWire
 package import BusinessMessages
 
-/// What names a file at Apple's: the part that attachments and payload references have in common.
+/// The reference to a file that Apple stores: the common fields of attachments and payload references.
 package struct StoredReference: Sendable, Equatable {
     /// The value of the header `MMCS-Url`.
     package let url: String
@@ -10,12 +10,12 @@ package struct StoredReference: Sendable, Equatable {
     package let owner: String
     /// The value of the header `MMCS-Signature`: the checksum in Base64.
     package let signature: String
-    /// The key as Balloon reads it.
+    /// The parsed key.
     package let key: AttachmentKey
-    /// The length of the encrypted file, where the message says it.
+    /// The length of the encrypted file, if the message states it.
     package let sizeBytes: Int?
 
-    /// Takes an attachment's fields; throws ``GatewayError/referenceMalformed(field:)``.
+    /// Reads the fields of an attachment; throws ``GatewayError/referenceMalformed(field:)``.
     package init(_ attachment: Attachment) throws(GatewayError) {
         try self.init(
             url: attachment.url, owner: attachment.owner, key: attachment.key,
@@ -41,13 +41,15 @@ package struct StoredReference: Sendable, Equatable {
         self.sizeBytes = sizeBytes
     }
 
-    /// The header's value is Base64; in Apple's own sample the two fields differ, and that one is the current name.
+    /// The header's value is Base64.
+    ///
+    /// In Apple's own sample the two fields differ; the Base64 field has the current name.
     private static func signature(_ hex: String?, _ base64: String?) -> String? {
-        // Text that is no hexadecimal is as good as none.
+        // Invalid hexadecimal text is treated as absent.
         base64 ?? hex.flatMap { try? Hex.decode($0) }.map { Base64.encode($0) }
     }
 
-    /// What can be a header's value.
+    /// Checks that the value may be sent as a header.
     private static func field(_ name: String, _ value: String?) throws(GatewayError) -> String {
         guard let value, !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw .referenceMalformed(field: name)

@@ -1,12 +1,13 @@
-/// The parts of an absolute URL that decide where a request goes, read more strictly than RFC 3986 asks.
+/// The parts of an absolute URL that decide the destination of a request, parsed more strictly than RFC 3986
+/// requires.
 ///
-/// libcurl and we must not read one address in two ways, so whatever is unusual is refused.
+/// libcurl and this parser must agree about every address, so unusual spellings are refused.
 struct URLParts {
-    /// In lower case.
+    /// The scheme in lower case.
     let scheme: String
-    /// As it is spelled; an IPv6 address with its brackets.
+    /// The host as spelled; an IPv6 address includes its brackets.
     let host: Substring
-    /// From 1; nil when there is none.
+    /// The port, at least 1; nil when the URL has none.
     let port: UInt16?
     /// Path and query; begins with `/`.
     let rest: String
@@ -43,7 +44,8 @@ struct URLParts {
     }
 }
 
-/// Printable ASCII without what readers of URLs disagree about: backslash, fragment, quotes, brackets, spaces.
+/// Printable ASCII without the characters that URL parsers treat differently: backslash, fragment, quotes,
+/// brackets, spaces.
 private func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x21...0x7E:

@@ -1,9 +1,9 @@
 package import BalloonWire
 package import BusinessMessages
 
-/// A file that Apple keeps encrypted for 30 days, and all that is needed to refer to it.
+/// A file that Apple stores encrypted for 30 days, with the values that a reference to it needs.
 package struct UploadedFile: Sendable, Equatable {
-    /// The length of the encrypted file, which is that of the file.
+    /// The length of the encrypted file, which equals the length of the original.
     package let sizeBytes: Int
     /// The checksum that Apple computed, in Base64.
     package let signatureBase64: String
@@ -11,10 +11,10 @@ package struct UploadedFile: Sendable, Equatable {
     package let url: String
     /// The `mmcs-owner` of `preUpload`.
     package let owner: String
-    /// The key of this file and no other.
+    /// The key, used for this file only.
     package let key: AttachmentKey
 
-    /// The file as part of a text.
+    /// The file as an attachment of a text.
     package func attachment(name: String, mimeType: String) -> OutboundAttachment {
         OutboundAttachment(
             name: name, mimeType: mimeType, sizeBytes: sizeBytes, signatureBase64: signatureBase64, url: url,

@@ -1,8 +1,8 @@
-/// What is wrong with a binding; always the operator's to correct.
+/// A problem in a handler binding, for the operator to correct.
 package enum BindingError: Error, Hashable, Sendable {
-    /// `exec` is not a list of texts with a program in front.
+    /// `exec` is not a list of texts that begins with a program.
     case commandExpected
-    /// The process has no descriptors left to watch children with: raise its limit.
+    /// The process has no descriptors left to watch children: raise its limit.
     case descriptorsExhausted
     /// `environment` is not an object of texts.
     case environmentExpected
@@ -12,16 +12,16 @@ package enum BindingError: Error, Hashable, Sendable {
     case addressExpected
     /// `secret` is not `{"env": NAME}`, `{"file": PATH}`, or a list of at most two of them.
     case secretExpected
-    /// The secret is not there, or is not Base64 of 24 to 64 bytes, with or without `whsec_` before it.
+    /// The secret is missing, or is not Base64 of 24 to 64 bytes, with or without the prefix `whsec_`.
     case secretUnusable
 }
 
 extension BindingError: CustomStringConvertible {
-    /// A phrase for the operator.
+    /// The problem as a phrase for the operator.
     package var description: String {
         switch self {
         case .commandExpected: "\"exec\" must be a list of texts, the program first"
-        case .descriptorsExhausted: "the process has no descriptors left"
+        case .descriptorsExhausted: "the server has no file descriptors left"
         case .environmentExpected: "\"environment\" must be an object of texts"
         case .eventsExpected: "\"events\" must be a list of kinds"
         case .addressExpected: "\"http\" needs \"url\": \"https://…\", or http://… or unix:PATH"

@@ -2,21 +2,21 @@ package import BalloonPOSIX
 import HandlerKit
 package import HandlerProtocol
 
-/// Why a handler outside the process gave no outcome; the event is tried again.
+/// The reason why a handler outside the process returned no outcome; the event is tried again.
 package enum BridgeError: Error, Hashable, Sendable {
-    /// The handler is not running; it is being restarted, or an operator must look.
+    /// The handler is not running: it is restarting, or an operator must restart it.
     case notRunning
     /// The process ended before it answered.
     case ended
-    /// The process does not read its standard input, and too much waits for it.
+    /// The process does not read its standard input, and its input buffer is full.
     case notReading
-    /// No answer came within the time that the call has.
+    /// The call was not answered within its time limit.
     case timedOut
     /// The service did not answer the event within its deadline.
     case overran
-    /// The call was given up by whoever waited for it.
+    /// The caller cancelled the call.
     case cancelled
-    /// The handler answered with this error.
+    /// The handler answered with an error.
     case refused(RPCFailure)
     /// The handler broke the protocol.
     case invalid(HandlerProtocolError)
@@ -24,16 +24,16 @@ package enum BridgeError: Error, Hashable, Sendable {
     case noScratchFile(SystemError)
     /// The service answered with this status.
     case status(Int)
-    /// The service could not be reached, or its answer was not whole.
+    /// The service was unreachable, or its answer incomplete.
     case transport
-    /// The service's answer has more than so many bytes: its author makes it smaller.
+    /// The service's answer exceeds this size limit.
     case answerTooLarge(maximumBytes: Int)
     /// The service's answer is not JSON.
     case notJSON
 }
 
 extension BridgeError: LoggableError {
-    /// What happened; nothing in it comes from the handler, which may quote a customer.
+    /// The failure in words; contains no text of the handler, which may quote a customer.
     package var reason: String {
         switch self {
         case .notRunning: "the handler is not running"
@@ -41,7 +41,7 @@ extension BridgeError: LoggableError {
         case .notReading: "the handler does not read its standard input"
         case .timedOut: "the handler did not answer in time"
         case .overran: "the handler overran its deadline"
-        case .cancelled: "the call was given up"
+        case .cancelled: "the call was cancelled"
         case .refused(let failure): "the handler answered with error \(failure.code)"
         case .invalid(let error): "the handler's answer is invalid: \(error)"
         case .noScratchFile(let error): "the event's file could not be written: \(error)"

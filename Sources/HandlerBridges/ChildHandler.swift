@@ -5,20 +5,20 @@ import HandlerProtocol
 import Logging
 import Synchronization
 
-/// A handler that is a program, kept running as a child process.
+/// A handler that runs as a long-lived child process.
 package final class ChildHandler: EventHandler, LifecycleHandler {
     private struct State {
         var health = HandlerHealth.stopped
         var introduction: Introduction?
         var session: ChildSession?
         var supervisor: Task<Void, Never>?
-        /// Cuts a pause short.
+        /// The current restart pause; cancel it to restart at once.
         var pause: Task<Void, Never>?
         var restarts = 0
-        /// The noise of the lives that are over.
+        /// The number of noise lines of previous processes.
         var noiseLines = 0
         var isStopping = false
-        /// Its process was ended so that another begins.
+        /// Whether the process was ended for a restart.
         var isRestarting = false
         var host: HandlerHost?
         /// Nil while it is ready.
@@ -47,24 +47,24 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         self.logger = logger
     }
 
-    /// What it named; everything as long as it has never named anything.
+    /// The subscriptions of the process; all of them before its first introduction.
     package var subscriptions: Set<Subscription> {
         state.withLock { $0.introduction?.events } ?? Set(Subscription.all)
     }
 
-    /// What it named.
+    /// The limit of concurrent events that the process reported; nil before it did.
     package var maximumInFlight: Int? { state.withLock { $0.introduction?.maximumInFlight } }
 
-    /// How it is.
+    /// The lifecycle state.
     package var health: HandlerHealth { state.withLock { $0.health } }
 
-    /// How often it was started again.
+    /// The number of restarts.
     package var restarts: Int { state.withLock { $0.restarts } }
 
-    /// Since when it is not ready.
+    /// The time since when the process is not ready.
     package var downSince: ContinuousClock.Instant? { state.withLock { $0.downSince } }
 
-    /// How it is, with its process's id while there is one.
+    /// The status, with the process id while a process runs.
     package var report: HandlerReport {
         get async {
             let state = self.state.withLock { $0 }
@@ -75,13 +75,13 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         }
     }
 
-    /// Waits until the process has answered the handshake.
+    /// Waits until the process has completed the handshake.
     package func waitUntilReady() async -> Bool { await gate.wait() }
 
-    /// Lets no event in any more.
+    /// Refuses all further events.
     package func stopWaiting() { gate.closeForGood() }
 
-    /// Starts the process, and starts it again whenever it ends; waits for neither.
+    /// Starts the process and restarts it whenever it ends; returns at once.
     package func provision(_ host: HandlerHost) async {
         state.withLock { state in
             guard state.supervisor == nil else { return }
@@ -90,8 +90,8 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         }
     }
 
-    /// Ends the process: its input closes, then SIGTERM, then SIGKILL, each after its time; SIGKILL at once when the task
-    /// is cancelled.
+    /// Ends the process: closes its input, then sends SIGTERM, then SIGKILL, each after its grace period;
+    /// sends SIGKILL at once when the task is cancelled.
     package func shutdown() async {
         gate.closeForGood()
         let (session, supervisor, pause) = state.withLock { state in
@@ -103,12 +103,12 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
             await session?.stop()
             await supervisor?.value
         } onCancel: {
-            // Nobody waits for it: the process has no say in its end.
+            // Its result is not awaited: the process cannot prevent its end.
             Task { await session?.kill() }
         }
     }
 
-    /// Ends the process and starts it at once, even when the breaker is open.
+    /// Ends the process and restarts it at once, even when the breaker is open.
     package func restart() async {
         let (session, pause) = state.withLock { state in
             if state.session != nil { state.isRestarting = true }
@@ -118,10 +118,11 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         await session?.stop()
     }
 
-    /// Asks the process.
+    /// Sends the event to the process and returns its outcome.
     package func handle(_ context: Context) async throws -> Outcome {
         guard let session = state.withLock({ $0.session }) else { throw BridgeError.notRunning }
-        // Here, where somebody may wait for the disk; and nobody is asked behind a history that cannot be read.
+        // Read the history here, where the thread may wait for the disk. When it is unreadable, fail before
+        // the handler is called.
         _ = try context.conversation.read()
         let message = context.event.message.text
         let file =
@@ -164,7 +165,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
 
     private func outcome(_ failure: RPCFailure) throws(BridgeError) -> Outcome {
         switch failure.code {
-        case RPCFailure.Code.permanent: .reject(reason: "the handler refused it")
+        case RPCFailure.Code.permanent: .reject(reason: "the handler refused the event")
         case RPCFailure.Code.busy: .retry(after: failure.retryAfter ?? .seconds(1))
         default: throw .refused(failure)
         }
@@ -191,10 +192,10 @@ extension ChildHandler {
             case .restart(let pause): await wait(pause, as: .restarting)
             case .giveRest(let rest):
                 logger.error(
-                    "handler does not stay up; its events wait",
+                    "handler ends too often; restarts suspended and its events paused",
                     metadata: [
                         "rest_ms": "\(rest.milliseconds)", "program": "\(program.command.first ?? "")",
-                        "hint": "balloon handlers restart \(request.slug) ends the rest",
+                        "hint": "run `balloon handlers restart \(request.slug)` to restart it now",
                     ])
                 await wait(rest, as: .open)
                 restarts.reset()
@@ -206,7 +207,7 @@ extension ChildHandler {
         }
     }
 
-    /// One life of the process, from its start to its end.
+    /// Runs one process, from its start to its end.
     private func live() async {
         let session = ChildSession(
             label: "balloon.child.\(request.slug)", loop: loop, timings: timings,
@@ -245,7 +246,7 @@ extension ChildHandler {
         gate.close()
         let noise = await session.noiseCount
         let isWanted = state.withLock { state in
-            // From here on its noise is part of the sum.
+            // From here on the total includes the noise of this process.
             state.session = nil
             state.noiseLines += noise
             if state.downSince == nil { state.downSince = .now }
@@ -271,11 +272,12 @@ extension ChildHandler {
         } catch {
             let reason = (error as? BridgeError)?.reason ?? "\(error)"
             var metadata: Logger.Metadata = ["reason": "\(reason)"]
-            // It knows of no customer yet, and most often says what is wrong with its configuration.
+            // Before the handshake the process knows no customer, and its output usually names a
+            // configuration problem.
             if case BridgeError.refused(let failure) = error {
                 metadata["says"] = "\(failure.message.prefix(500))"
             }
-            logger.error("handler did not introduce itself", metadata: metadata)
+            logger.error("handler did not complete the handshake", metadata: metadata)
             return nil
         }
     }
@@ -284,7 +286,7 @@ extension ChildHandler {
         let pause = state.withLock { state -> Task<Void, Never>? in
             guard !state.isStopping else { return nil }
             state.health = health
-            // Cancelled to cut the pause short.
+            // A cancellation ends the pause early.
             let pause = Task { _ = try? await Task.sleep(for: time) }
             state.pause = pause
             return pause

@@ -5,17 +5,17 @@ package import HandlerKit
 import HandlerProtocol
 package import Logging
 
-/// One life of a child process: its start, what is said to it and by it, its end.
+/// One child process from start to end, with its calls and messages.
 package actor ChildSession {
     /// The answer to a call, or why there is none.
     package typealias Answer = Result<JSONValue, BridgeError>
 
-    /// More noise than this before the handshake, and it is no handler.
+    /// The maximum number of noise lines before the handshake; a program that writes more is not a handler.
     private static let maximumNoiseBeforeHandshake = 50
-    /// How long a child that floods us is not listened to.
+    /// How long reading from a flooding child is paused.
     private static let patienceForEnd = Duration.seconds(5)
     private static let floodPause = Duration.milliseconds(100)
-    /// What may wait for a child that does not read.
+    /// The limit of unread input bytes.
     private static let maximumPendingBytes = 8 << 20
 
     nonisolated let executor: QueueExecutor
@@ -33,9 +33,9 @@ package actor ChildSession {
     private var errors: PipeReader?
     private var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
     private var relay: StandardErrorRelay
-    /// What takes the messages that answer no event.
+    /// The host that accepts messages without an event.
     private let host: HandlerHost?
-    /// Where its process is written down, if it is.
+    /// The file that records the process id, if any.
     private let orphan: OrphanProcessFile?
     private var repliesInFlight = 0
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
@@ -45,11 +45,11 @@ package actor ChildSession {
     private var isChecking = false
     private var heard = 0
     private(set) var noiseCount = 0
-    /// The beginning of the first line that was no message; it may hold a customer's words, so it goes into no log.
+    /// The beginning of the first noise line; it is not logged, because it may contain customer text.
     package private(set) var firstNoise: String?
-    /// How many answers had an id that nobody waited for.
+    /// The number of answers whose id matched no open call.
     package private(set) var strayAnswerCount = 0
-    /// Lines that are no awaited answer, whatever else they are.
+    /// Counts all lines that are not awaited answers.
     private var unaskedRate = FloodGauge()
     private var isFlooding = false
     /// Nothing of a child that is killed for its noise counts any more.
@@ -58,7 +58,7 @@ package actor ChildSession {
     private var exit: SpawnedProcess.Exit?
     private var exitWaiters: [CheckedContinuation<SpawnedProcess.Exit, Never>] = []
 
-    /// How many messages that answer no event may wait for the disk.
+    /// The maximum number of messages without an event that may wait for the disk.
     private static let maximumReplies = 256
 
     /// Prepares one life; ``start(_:)`` begins it and writes the process down in `scratchDirectory`, if there is one.
@@ -78,12 +78,12 @@ package actor ChildSession {
     /// The process's id, while it runs.
     var processID: Int32? { exit == nil ? process?.id : nil }
 
-    /// Starts the process, once; false when it was stopped before.
+    /// Starts the process once; returns false when the session was stopped before.
     package func start(_ program: SpawnedProcess.Program) throws(SystemError) -> Bool {
         guard !isStopped else { return false }
         let queue = executor.queue
         if let orphan, orphan.end(grace: timings.grace, queue: queue) {
-            logger.warning("handler's process of an earlier server was still there, it is ended")
+            logger.warning("handler process of an earlier server still running; ending it")
         }
         let (process, streams) = try SpawnedProcess.start(program, queue: queue, loop: loop) { exit in
             self.assumeIsolated { $0.ended(exit) }
@@ -93,7 +93,7 @@ package actor ChildSession {
         input = PipeWriter(
             owning: streams.input, queue: queue, loop: loop, maximumPendingBytes: Self.maximumPendingBytes)
         do throws(SystemError) {
-            // Both own their descriptor from here on, also when they cannot wait for it.
+            // The pipes own their descriptors from here on, also when watching them fails.
             let (output, errors) = (
                 PipeReader.Source(owning: streams.output), PipeReader.Source(owning: streams.error)
             )
@@ -104,14 +104,14 @@ package actor ChildSession {
                 self.assumeIsolated { $0.takeLog(bytes) }
             }
         } catch {
-            // One that cannot be heard must not go on by itself; its end is still noticed.
+            // A process whose output cannot be read must not continue; its end is still detected.
             process.signalGroup(TerminationSignal.final)
             throw error
         }
         return true
     }
 
-    /// Makes a call and waits for its answer, at most for `time`, and no longer than the task lives.
+    /// Makes a call and waits for its answer, at most `time`; cancelling the task ends the wait.
     package func call(within time: Duration?, _ write: (_ id: Int) -> [UInt8]) async -> Answer {
         let id = nextID
         nextID += 1
@@ -119,11 +119,11 @@ package actor ChildSession {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 guard exit == nil, let input else { return continuation.resume(returning: .failure(.ended)) }
-                // Whoever gave up before now was not found in `pending`.
+                // A cancellation before this point found no entry in `pending`.
                 guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
                 pending[id] = continuation
                 watch()
-                // One that has ended reads nothing either, and its end is on its way.
+                // An ended process reads nothing either; its exit event follows.
                 guard input.write(line) else {
                     return expire(id, after: Self.patienceForEnd, as: .notReading)
                 }
@@ -134,21 +134,21 @@ package actor ChildSession {
         }
     }
 
-    /// Makes a call that is not answered.
+    /// Sends a notification.
     package func notify(_ line: [UInt8]) { _ = input?.write(line) }
 
-    /// Whether the child has read everything that was written to it, or cannot any more.
+    /// Whether the child has read all of its input, or no longer can.
     package var hasReadAll: Bool { input?.isDrained ?? true }
 
-    /// From here on noise does not matter.
+    /// Marks the handshake as complete; noise is tolerated from here on.
     package func introduced() { isIntroduced = true }
 
-    /// Kills the process and all that it started, unless it shows a sign of life in the time that it has for that.
+    /// Kills the process and all that it started, unless it sends any line within the time limit.
     func checkForLife() {
         guard !isChecking, exit == nil else { return }
         isChecking = true
         let before = heard
-        // Any line counts as a sign, so nobody waits for this answer in particular.
+        // Any line counts as a sign of life, so this answer is not awaited.
         notify(RPCLine.request(id: nextID, method: Method.ping))
         nextID += 1
         executor.queue.asyncAfter(deadline: .now() + timings.signOfLife.dispatchInterval) {
@@ -156,7 +156,7 @@ package actor ChildSession {
         }
     }
 
-    /// Asks for a sign of life whenever something is in flight and nothing was heard for a while.
+    /// Sends a ping whenever a call is in flight and the child was silent for a while.
     private func watch() {
         guard !isWatched else { return }
         isWatched = true
@@ -176,27 +176,27 @@ package actor ChildSession {
     private func endCheck(_ before: Int) {
         isChecking = false
         guard heard == before, exit == nil else { return }
-        logger.warning("handler hangs, it is killed")
+        logger.warning("handler hangs; killing it")
         process?.signalGroup(TerminationSignal.final)
     }
 
     /// Waits for the process's end.
     package func waitForExit() async -> SpawnedProcess.Exit {
         await withCheckedContinuation { continuation in
-            // Asked here, not before: an await lies between, and the process may end in it.
+            // Check again after the await: the process may have ended meanwhile.
             if let exit { return continuation.resume(returning: exit) }
             exitWaiters.append(continuation)
         }
     }
 
-    /// Ends the process: a last call and the end of its input, then SIGTERM, then SIGKILL.
+    /// Ends the process: sends a last call and closes its input, then sends SIGTERM, then SIGKILL.
     package func stop() async {
         isStopped = true
-        // One that never started has no end to wait for.
+        // A process that never started has no exit to wait for.
         guard exit == nil, process != nil else { return }
         notify(RPCLine.request(id: nextID, method: Method.shutdown))
         nextID += 1
-        // The end of its input is the signal that every program understands.
+        // Every program understands the end of its input.
         input?.close()
         let queue = executor.queue
         queue.asyncAfter(deadline: .now() + timings.grace.dispatchInterval) {
@@ -208,7 +208,7 @@ package actor ChildSession {
         _ = await waitForExit()
     }
 
-    /// Ends the process and all that it started at once.
+    /// Kills the process and all that it started at once.
     package func kill() async {
         signal(TerminationSignal.final)
         if process != nil { _ = await waitForExit() }
@@ -240,13 +240,13 @@ package actor ChildSession {
                 if !take(line: line), unaskedRate.add() { slowDown() }
             case .tooLong:
                 logger.warning(
-                    "handler wrote a line that is too long, it is dropped",
+                    "handler wrote a line that is too long; dropping it",
                     metadata: ["maximum_bytes": "\(ProtocolVersion.maximumLineBytes)"])
             }
         }
     }
 
-    /// Takes a line; whether it is an answer that somebody waited for.
+    /// Handles a line; returns whether it was an awaited answer.
     private func take(line: [UInt8]) -> Bool {
         switch RPCMessage(line: line) {
         case .result(let id, let result): return answer(id, .success(result))
@@ -255,21 +255,21 @@ package actor ChildSession {
         case .notification: break
         case .request(let id, Method.reply, let params): reply(id, params)
         case .request(let id, _, _):
-            refuse(id, RPCFailure(code: RPCFailure.Code.unknownMethod, message: "there is no such method"))
+            refuse(id, RPCFailure(code: RPCFailure.Code.unknownMethod, message: "unknown method"))
         case nil: noise(line)
         }
         return false
     }
 
-    /// Whoever reads all of a flood as fast as it comes does nothing else.
+    /// Pauses reading: a server that reads a flood at full speed has no time for anything else.
     private func slowDown() {
         output?.pause(for: Self.floodPause)
         guard !isFlooding else { return }
         isFlooding = true
-        logger.warning("handler floods standard output, it is read slowly")
+        logger.warning("handler floods standard output; reading it slowly")
     }
 
-    /// Takes a message that answers no event; the handler is answered when it is on disk.
+    /// Accepts a message without an event; the handler gets its answer when the message is on disk.
     private func reply(_ id: JSONValue, _ params: JSONValue) {
         let call: ReplyCall
         do throws(HandlerProtocolError) { call = try ReplyCall(params) } catch {
@@ -302,8 +302,8 @@ package actor ChildSession {
     private func answer(_ id: Int, _ answer: Answer) -> Bool {
         guard pending[id] != nil else {
             strayAnswerCount += 1
-            // Answers to events that were given up, and second answers, are not worth a warning each.
-            logger.debug("handler answered what nobody asked")
+            // Answers to cancelled events and second answers are too common for a warning.
+            logger.debug("handler answered an unknown call")
             return false
         }
         settle(id, answer)
@@ -321,7 +321,7 @@ package actor ChildSession {
         if noiseCount == 1 {
             let beginning = String(decoding: line.prefix(200), as: UTF8.self)
             firstNoise = beginning
-            // Nothing of a customer is known to it before the handshake, so the line may be quoted.
+            // Before the handshake the process knows no customer, so the line may be quoted.
             let quoted = isIntroduced ? "" : beginning
             logger.warning("handler writes noise to standard output", metadata: ["line": "\(quoted)"])
         }
@@ -334,7 +334,7 @@ package actor ChildSession {
 
     private func ended(_ exit: SpawnedProcess.Exit) {
         orphan?.remove()
-        // What it wrote before it ended counts.
+        // Output from before the exit is still processed.
         output?.finish()
         errors?.finish()
         input?.close()

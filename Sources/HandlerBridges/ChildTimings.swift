@@ -1,14 +1,14 @@
-/// How long a child process is given.
+/// The time limits of a child process.
 package struct ChildTimings: Sendable {
-    /// To answer `initialize`.
+    /// The limit for the answer to `initialize`.
     package var handshake = Duration.seconds(10)
-    /// To say nothing while something is in flight, before it is asked for a sign of life.
+    /// The silence, with a call in flight, after which a ping is sent.
     package var silence = Duration.seconds(30)
-    /// To show any sign of life after an event that it did not answer in time.
+    /// The limit for a sign of life after an event that was not answered in time.
     package var signOfLife = Duration.seconds(10)
-    /// To end by itself, and again to end after SIGTERM.
+    /// The limit for ending by itself, and again for ending after SIGTERM.
     package var grace = Duration.seconds(5)
-    /// When it is started again.
+    /// The schedule of restarts.
     package var restarts = RestartPolicy()
 
     /// The defaults.

@@ -2,22 +2,23 @@ package import BalloonJSON
 package import BalloonPOSIX
 package import HandlerKit
 
-/// Makes handlers that are programs: `"handler": {"exec": ["./bot.py"], "environment": {"TZ": "UTC"}, "config": {}}`.
+/// Creates handlers that are programs: `"handler": {"exec": ["./bot.py"], "environment": {"TZ": "UTC"},
+/// "config": {}}`.
 ///
 /// The program runs in the folder of the business's file. Its environment has the variables of ``inherited``, those
 /// of `environment`, and `BALLOON_HANDLER_PROTOCOL`, `BALLOON_HANDLER_COOKIE` and `BALLOON_BUSINESS`.
 package struct ExecBinder: HandlerBinder {
-    /// What a child sees of our own environment; secrets are not among it.
+    /// The variables of the server's environment that a child inherits; none of them is a secret.
     package static let inherited = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"]
 
     /// The key in the binding.
     package let name = "exec"
     private let timings: ChildTimings
     private let environment: [String: String]
-    /// Nil when there were no descriptors left; then no handler can be made.
+    /// Nil when no descriptors were left; then no handler can be created.
     private let loop: DescriptorLoop?
 
-    /// Makes a binder whose children inherit from `environment`.
+    /// Creates a binder whose children inherit from `environment`.
     package init(
         timings: ChildTimings = ChildTimings(),
         environment: [String: String] = ProcessEnvironment.variables()
@@ -27,14 +28,16 @@ package struct ExecBinder: HandlerBinder {
         self.environment = environment
     }
 
-    /// Makes a handler; whether the program is there is found out when it is started.
+    /// Creates a handler; a missing program is detected when it is started.
     package func make(_ request: HandlerBindingRequest) throws -> any Handler {
         try child(request)
     }
 
-    /// The program that a binding names, why it cannot be started, and what to do; nil when nothing speaks against it.
+    /// The program of a binding, the reason why it cannot be started, and a hint; nil when no problem was
+    /// found.
     ///
-    /// A server starts nevertheless: the program may come later, and other businesses do not wait for it.
+    /// A server starts nevertheless: the program may be installed later, and other businesses are not
+    /// affected.
     package static func obstacle(
         of binding: JSONValue, in directory: String
     ) -> (program: String, error: SystemError, advice: String)? {
@@ -43,7 +46,7 @@ package struct ExecBinder: HandlerBinder {
         return program.obstacle.map { (command[0], $0, program.advice(about: $0)) }
     }
 
-    /// Makes a handler.
+    /// Creates a child handler.
     package func child(_ request: HandlerBindingRequest) throws(BindingError) -> ChildHandler {
         guard let loop else { throw .descriptorsExhausted }
         let command = try Self.command(request.binding)
@@ -56,10 +59,10 @@ package struct ExecBinder: HandlerBinder {
 
     private static let cookieName = "BALLOON_HANDLER_COOKIE"
     private static let cookieValue = "balloon-handler"
-    /// What stands in the environment of a child and of all that it starts.
+    /// A variable in the environment of a child and of all processes that it starts.
     static var cookie: String { "\(cookieName)=\(cookieValue)" }
 
-    /// What a business's child sees: what it may inherit, what its binding adds, and who it is.
+    /// The environment of a child: inherited variables, those of its binding, and its business.
     package static func environment(
         for slug: String, from inherited: [String: String] = ProcessEnvironment.variables(),
         adding variables: [(String, String)] = []

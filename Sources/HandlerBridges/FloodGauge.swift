@@ -1,16 +1,16 @@
-/// Tells when lines come faster than anybody reads them.
+/// Detects a line rate that is too high to process.
 struct FloodGauge {
     private static let maximumPerSecond = 2000
     private var second: ContinuousClock.Instant
     private var count = 0
 
-    /// Begins to count.
+    /// Starts counting.
     init(at now: ContinuousClock.Instant = .now) { second = now }
 
-    /// Counts a line; whether there were too many within a second.
+    /// Counts a line; returns whether the limit for one second is exceeded.
     mutating func add(at clock: @autoclosure () -> ContinuousClock.Instant = .now) -> Bool {
         count += 1
-        // The clock is asked once for so many, not for each.
+        // Read the clock once per batch, not for each line.
         guard count % 128 == 0 else { return false }
         let now = clock()
         if now - second >= .seconds(1) {

@@ -4,21 +4,22 @@ import BalloonTransport
 import BalloonWire
 package import HandlerKit
 
-/// Makes handlers that are services: `"handler": {"http": {"url": "https://…", "secret": {"env": "NAME"}}}`.
+/// Creates handlers that are services: `"handler": {"http": {"url": "https://…", "secret": {"env":
+/// "NAME"}}}`.
 ///
-/// `secret` may be a list of two, of which the first is the new one. `events` may be a list of kinds, and `replyFailed`;
+/// `secret` may be a list of two secrets, the new one first. `events` may be a list of kinds and `replyFailed`;
 /// without it every kind is sent.
 package struct HTTPBinder: HandlerBinder {
     /// The key in the binding.
     package let name = "http"
     private let environment: [String: String]
 
-    /// Makes a binder that finds secrets in `environment`.
+    /// Creates a binder that looks up secrets in `environment`.
     package init(environment: [String: String] = ProcessEnvironment.variables()) {
         self.environment = environment
     }
 
-    /// Makes a handler; the service is not called.
+    /// Creates a handler; does not call the service.
     package func make(_ request: HandlerBindingRequest) throws -> any Handler {
         guard let http = request.binding["http"],
             let address = http["url"]?.string.flatMap({ ServiceAddress($0, from: request.directory) })
@@ -28,9 +29,9 @@ package struct HTTPBinder: HandlerBinder {
             subscriptions: try subscriptions(http["events"]), transport: try CurlTransport())
     }
 
-    /// The secrets: who replaces one in its file reloads, and both are used from then on.
+    /// The values of the secrets, so that a reload after a change of a secret file recreates the handler.
     package func ingredients(of request: HandlerBindingRequest) -> [UInt8] {
-        // What is wrong with them is said when the handler is made.
+        // Errors are reported when the handler is created.
         let secrets = try? secrets(request.binding["http"]?["secret"], request.directory)
         return (secrets ?? []).flatMap { SHA256.hash($0.bytes) }
     }
@@ -63,7 +64,7 @@ package struct HTTPBinder: HandlerBinder {
             throw BindingError.secretExpected
         }
         let trimmed = text?.split(whereSeparator: \.isWhitespace).first.map(String.init)
-        // Why it cannot be read does not matter, and the reason must not quote it.
+        // The cause of a read failure is omitted, because its text could quote the secret.
         guard let trimmed, let secret = try? Secret(webhook: trimmed) else {
             throw BindingError.secretUnusable
         }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// The latest lines that a handler logged, over all of its lives.
+/// The latest log lines of a handler, over all of its processes.
 package final class LogTail: Sendable {
     private static let maximumLines = 200
     private let kept = Mutex<[String]>([])
 
-    /// Starts empty.
+    /// Creates an empty tail.
     package init() {}
 
     var lines: [String] { kept.withLock { $0 } }
 
-    /// The lines since the last call, which are forgotten.
+    /// Returns and removes the lines since the last call.
     package func drain() -> [String] {
         kept.withLock { lines in
             defer { lines = [] }
@@ -20,7 +20,7 @@ package final class LogTail: Sendable {
 
     func append(_ line: String) {
         kept.withLock { lines in
-            // A tenth at a time, so that a flood does not move the others for each line.
+            // Remove a tenth at once, so that a flood does not move all lines for each new one.
             if lines.count >= Self.maximumLines { lines.removeFirst(Self.maximumLines / 10) }
             lines.append(line)
         }

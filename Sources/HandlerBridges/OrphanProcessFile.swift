@@ -1,7 +1,8 @@
 import BalloonPOSIX
 import Dispatch
 
-/// The file that names a handler's process, so that one which outlives a killed server is ended by the next.
+/// The file with a handler's process id: after a server was killed, the next server ends the surviving
+/// process.
 ///
 /// `DIRECTORY/process`: one ``ProcessRecord``. Most programs end by themselves when their standard input does.
 struct OrphanProcessFile {
@@ -9,12 +10,12 @@ struct OrphanProcessFile {
 
     private var path: String { directory + "/process" }
 
-    /// Ends the process that the file names and what it started, if any of them still runs: SIGTERM to its group, and
-    /// SIGKILL after `grace`.
+    /// Ends the recorded process and all that it started, if any of them still runs: SIGTERM to its group,
+    /// and SIGKILL after `grace`.
     ///
-    /// Does not wait; whether there was one.
+    /// Returns at once; tells whether a process was found.
     func end(grace: Duration, queue: DispatchQueue) -> Bool {
-        // No file is the rule, and one that cannot be read names nobody.
+        // A missing file is normal, and an unreadable one names no process.
         guard let bytes = try? Descriptor.open(reading: path).readToEnd(maximumBytes: 4096),
             let record = ProcessRecord(String(decoding: bytes, as: UTF8.self)),
             record.signalGroup(TerminationSignal.polite, startedWith: ExecBinder.cookie)
@@ -25,18 +26,19 @@ struct OrphanProcessFile {
         return true
     }
 
-    /// Writes down that `process` runs.
+    /// Records that `process` runs.
     func record(_ process: Int32) {
         guard let record = ProcessRecord(of: process) else { return }
-        // Not synced: after a power cut there are no processes. A full disk must not keep a handler from starting.
+        // Not synced: no process survives a power failure. A full disk must not prevent the start of a
+        // handler.
         _ = try? Directory.make(directory)
         try? Directory.remove(path)
         try? File(path, for: .creating).append(Array((record.text + "\n").utf8))
     }
 
-    /// Forgets it: it has ended.
+    /// Removes the record: the process has ended.
     func remove() {
-        // What stays names a process that no longer is one.
+        // A file that remains names an ended process, which is harmless.
         try? Directory.remove(path)
     }
 }

@@ -2,11 +2,11 @@ import BalloonPOSIX
 
 /// When a process that ended is started again: pure, so that a test needs no clock.
 package struct RestartPolicy: Sendable {
-    /// What to do after an end.
+    /// The next step after an exit.
     package enum Decision: Hashable, Sendable {
-        /// Start it again after this pause.
+        /// Restart after this pause.
         case restart(after: Duration)
-        /// It does not stay up: leave it alone for this long.
+        /// The process ends too often: suspend restarts for this long.
         case giveRest(Duration)
     }
 
@@ -14,9 +14,9 @@ package struct RestartPolicy: Sendable {
     var backoff = Backoff(from: .milliseconds(500), to: .seconds(30), jitter: 0.8...1.2)
     /// Who ran for so long begins anew.
     var healthyAfter = Duration.seconds(60)
-    /// More ends than this within ``window`` open the breaker.
+    /// More exits than this within ``window`` open the breaker.
     var maximumEnds = 5
-    /// The time in which ends are counted.
+    /// The period in which exits are counted.
     var window = Duration.seconds(60)
     /// How long the breaker stays open.
     var rest = Duration.seconds(300)
@@ -25,7 +25,7 @@ package struct RestartPolicy: Sendable {
 
     package init() {}
 
-    /// Decides about an end at `now` of a process that ran for `ran`; `random` is between 0 and 1.
+    /// Decides after an exit at `now` of a process that ran for `ran`; `random` is between 0 and 1.
     package mutating func decide(
         at now: ContinuousClock.Instant, ran: Duration, random: Double
     ) -> Decision {
@@ -39,7 +39,7 @@ package struct RestartPolicy: Sendable {
         return .restart(after: backoff.fail(random: random))
     }
 
-    /// Forgets every end.
+    /// Clears the recorded exits.
     package mutating func reset() {
         ends = []
         backoff.reset()

@@ -5,7 +5,7 @@ package struct ScratchFile {
     /// Where it is.
     package let path: String
 
-    /// Writes `bytes`, readable by this user alone.
+    /// Writes `bytes`, readable by this user only.
     package static func write(_ bytes: ArraySlice<UInt8>, in directory: String, name: String)
         throws(SystemError)
         -> ScratchFile
@@ -18,7 +18,7 @@ package struct ScratchFile {
 
     /// Removes it.
     package func remove() {
-        // It is in a folder that nobody else reads; a rest of it is overwritten by the next attempt.
+        // The folder is private, and the next attempt overwrites a leftover file.
         try? Directory.remove(path)
     }
 }

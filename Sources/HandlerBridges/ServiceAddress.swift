@@ -1,13 +1,13 @@
-/// Where a service is: `https://HOST/PATH`, `http://HOST/PATH`, or `unix:SOCKET:/PATH`.
+/// The address of a service: `https://HOST/PATH`, `http://HOST/PATH`, or `unix:SOCKET:/PATH`.
 ///
-/// A socket's path and the request's are parted by the first `:/`; without one the request's path is `/`.
+/// The first `:/` separates a socket's path from the request's path; without one the request's path is `/`.
 struct ServiceAddress: Hashable, Sendable {
-    /// What is asked for; over a socket its host is `localhost`.
+    /// The requested URL; for a socket its host is `localhost`.
     let url: String
     /// The socket's path; nil for TCP.
     let socket: String?
 
-    /// Nil when it is none of these; a socket's path is relative to `directory`.
+    /// Nil when the text has none of these forms; a socket's path is relative to `directory`.
     init?(_ text: String, from directory: String = "") {
         guard text.hasPrefix("unix:") else {
             guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
@@ -22,7 +22,7 @@ struct ServiceAddress: Hashable, Sendable {
         }
         let path = split.map { String(decoding: bytes[..<$0], as: UTF8.self) } ?? String(rest)
         let request = split.map { String(decoding: bytes[($0 + 1)...], as: UTF8.self) } ?? "/"
-        // What `sun_path` holds (unix(7)).
+        // The size limit of `sun_path` (unix(7)).
         guard (1...107).contains(path.utf8.count), !request.utf8.contains(where: { $0 <= 0x20 }) else {
             return nil
         }

@@ -6,15 +6,15 @@ import HandlerKit
 import HandlerProtocol
 import Synchronization
 
-/// A handler that is a service: every event is posted to it, signed, and its answer decides.
+/// A handler that is a service: every event is posted to it, signed, and its answer is the outcome.
 final class ServiceHandler: EventHandler {
     private struct State {
-        /// When the first of the calls that failed since the last answer began.
+        /// When the first failed call since the last answer began.
         var downSince: ContinuousClock.Instant?
         var failures = 0
     }
 
-    /// So many failures in a row, and the service counts as down.
+    /// The number of consecutive failures after which the service counts as down.
     private static let maximumFailures = 3
 
     private let address: ServiceAddress
@@ -35,7 +35,7 @@ final class ServiceHandler: EventHandler {
 
     var maximumInFlight: Int? { nil }
 
-    /// A service that is down is found out by calling it.
+    /// Always ready: only a call finds out whether the service is down.
     func waitUntilReady() async -> Bool { !Task.isCancelled }
 
     func stopWaiting() {}
@@ -49,11 +49,11 @@ final class ServiceHandler: EventHandler {
         return HandlerReport(health: isDown ? .open : failures == 0 ? .ready : .restarting)
     }
 
-    /// Forgets the failures; there is nothing to start.
+    /// Resets the failure count; a service has nothing to restart.
     func restart() { state.withLock { $0 = State() } }
 
     func handle(_ context: Context) async throws -> Outcome {
-        // As for a process: nobody is asked behind a history that cannot be read.
+        // As for a process: when the history is unreadable, fail before the service is called.
         _ = try context.conversation.read()
         let begun = ContinuousClock.now
         let request = request(context)
@@ -87,7 +87,7 @@ final class ServiceHandler: EventHandler {
         }
     }
 
-    /// Standard Webhooks: the signature is over the exact bytes of the body.
+    /// Signs the exact bytes of the body, as Standard Webhooks specifies.
     func request(_ context: Context, now: Int = SystemClock.secondsSince1970()) -> TransportRequest {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
         let id = context.deliveryID.rawValue
@@ -103,7 +103,7 @@ final class ServiceHandler: EventHandler {
         return request
     }
 
-    /// What an answer means; only what may go better later is tried again.
+    /// Maps an answer to an outcome; only failures that may pass are retried.
     func outcome(
         _ response: TransportResponse, changing state: ConversationState = ConversationState()
     ) throws(BridgeError) -> Outcome {
@@ -116,7 +116,7 @@ final class ServiceHandler: EventHandler {
                 throw .invalid(error)
             }
         case 300..<400, 408, 425, 429, 500...:
-            // RFC 9110 §10.2.3; a date is not worth a clock that may be off.
+            // RFC 9110 §10.2.3; the date form is ignored, because clocks may differ.
             if let seconds = response.header("Retry-After").flatMap({ Int($0) }), seconds >= 0 {
                 return .retry(after: .seconds(seconds))
             }

@@ -1,7 +1,7 @@
 import HandlerProtocol
 import Logging
 
-/// Brings a child's standard error into the log, within bounds, and keeps its latest lines.
+/// Copies a child's standard error to the log, with a rate limit, and keeps its latest lines.
 struct StandardErrorRelay {
     private static let maximumLineBytes = 4 << 10
     private static let maximumLinesPerSecond = 100
@@ -19,7 +19,7 @@ struct StandardErrorRelay {
         self.tail = tail
     }
 
-    /// Takes what was read; whether it is a flood.
+    /// Handles bytes of standard error; returns whether they arrive as a flood.
     @discardableResult
     mutating func take(_ bytes: [UInt8]) -> Bool {
         var isFlood = false
@@ -44,7 +44,8 @@ struct StandardErrorRelay {
         let now = ContinuousClock.now
         if now - second >= .seconds(1) {
             if dropped > 0 {
-                logger.warning("handler says too much", metadata: ["dropped_lines": "\(dropped)"])
+                logger.warning(
+                    "handler logs too much; dropping lines", metadata: ["dropped_lines": "\(dropped)"])
             }
             (second, linesThisSecond, dropped) = (now, 0, 0)
         }
@@ -53,7 +54,7 @@ struct StandardErrorRelay {
         return linesThisSecond <= Self.maximumLinesPerSecond
     }
 
-    /// The level that a line begins with, as in `[warn] the shop is closed`; info without one.
+    /// The level at the beginning of a line, as in `[warn] the shop is closed`; info when there is none.
     static func level(of line: String) -> Logger.Level {
         guard line.hasPrefix("["), let end = line.firstIndex(of: "]") else { return .info }
         let word = line[line.index(after: line.startIndex)..<end].lowercased()

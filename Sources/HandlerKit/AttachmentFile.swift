@@ -1,9 +1,11 @@
-/// One file of the event's message, as the server has it.
+/// One file of the event's message, as the server stored it.
 ///
-/// Its name and media type stand in the message; both are the device's claims, never a path and no reason to trust it.
+/// The message holds its name and media type. Both are claims of the device: never use them as a path, and do
+/// not trust them.
 public enum AttachmentFile: Hashable, Sendable {
-    /// Its content is at `path`, to be read and not to be changed; the hash has 64 lower-case hexadecimal digits.
+    /// The content is at `path`, which the handler may read but must not change; the hash has 64 lower-case
+    /// hexadecimal digits.
     case stored(path: String, sizeBytes: Int, sha256: String)
-    /// It could not be had; the reason is for the log.
+    /// The file could not be downloaded; the reason is for the log.
     case missing(reason: String)
 }

@@ -1,6 +1,6 @@
 public import BusinessMessages
 
-/// A handler that is made from what its business's file says in `"config"`.
+/// A handler that is created from the `"config"` object in its business's file.
 ///
 /// ```swift
 /// struct Bakery: TextHandler, ConfigurableHandler {
@@ -12,28 +12,29 @@ public import BusinessMessages
 /// await Server.run(configurationFile: "config/server.json", handlers: [HandlerMaker<Bakery>("bakery")])
 /// ```
 public protocol ConfigurableHandler: Handler {
-    /// What the object `config` is decoded to; of a business that has none, the empty object.
+    /// The type that `config` is decoded to; the empty object stands for a missing `config`.
     associatedtype Configuration: Decodable
 
-    /// Makes a handler; throws what is wrong with the configuration.
+    /// Creates a handler; throws when the configuration is wrong.
     init(configuration: Configuration) throws
 }
 
-/// Makes handlers of one type from their businesses' configuration.
+/// Creates handlers of one type from the configurations of their businesses.
 public struct HandlerMaker<Made: ConfigurableHandler>: HandlerFactory {
-    /// What configurations call it.
+    /// The handler's name in configurations.
     public let name: String
 
-    /// Makes a maker that configurations call `name`.
+    /// Creates a factory with this name in configurations.
     public init(_ name: String, of type: Made.Type = Made.self) { self.name = name }
 
-    /// Decodes the configuration and makes a handler; throws a ``HandlerConfigurationError``, or what the handler throws.
+    /// Decodes the configuration and creates a handler; throws a ``HandlerConfigurationError``, or the error
+    /// of the handler.
     public func make(configuration: JSONValue?) throws -> any Handler {
         try Made(configuration: try HandlerConfiguration.decode(Made.Configuration.self, from: configuration))
     }
 }
 
-/// The form of a handler's own configuration.
+/// Decodes a handler's own configuration.
 public enum HandlerConfiguration {
     /// Decodes an object, or the empty one when there is none; throws a ``HandlerConfigurationError``.
     public static func decode<Value: Decodable>(_ type: Value.Type, from configuration: JSONValue?) throws
@@ -48,11 +49,11 @@ public enum HandlerConfiguration {
     }
 }
 
-/// What is wrong with a handler's own configuration; the operator corrects it.
+/// A problem in a handler's own configuration, for the operator to correct.
 public struct HandlerConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where, as a JSON pointer (RFC 6901); empty for the whole.
+    /// The place, as a JSON pointer (RFC 6901); empty for the whole configuration.
     public let pointer: String
-    /// What.
+    /// The problem.
     public let reason: String
 
     /// `/greeting: is missing`.
@@ -71,7 +72,7 @@ public struct HandlerConfigurationError: Error, Hashable, Sendable, CustomString
         self.reason = reason
     }
 
-    /// What a person who writes JSON calls it.
+    /// The type's name in JSON terms.
     private static func name(of type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a text"

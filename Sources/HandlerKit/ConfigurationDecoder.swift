@@ -1,6 +1,6 @@
 internal import BusinessMessages
 
-/// Gives a JSON value to whatever is `Decodable`.
+/// Decodes a JSON value to any `Decodable` type.
 struct ConfigurationDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]

@@ -1,7 +1,7 @@
 public import BusinessMessages
 
 extension Context {
-    /// Whether the customer's device can show `reply`; texts and links every device can.
+    /// Whether the customer's device can show `reply`; every device shows texts and links.
     public func canShow(_ reply: Reply) -> Bool {
         do {
             try reply.require(capabilities)
@@ -11,14 +11,14 @@ extension Context {
         }
     }
 
-    /// The event is done; `reply` is sent where the customer's device can show it, else the same in words.
+    /// Handles the event with `reply`, or with a text when the customer's device cannot show `reply`.
     ///
-    /// Without `words` they are the message's own headline and a line for each choice.
+    /// Without `words` the text is the message's own headline with a line for each choice.
     public func reply(_ reply: Reply, orText words: String? = nil) -> Outcome {
         .handled([showable(reply, words)])
     }
 
-    /// `reply` where the customer's device can show it, else the same in words.
+    /// Returns `reply`, or a text when the customer's device cannot show it.
     public func showable(_ reply: Reply, orText words: String? = nil) -> Reply { showable(reply, words) }
 
     private func showable(_ reply: Reply, _ words: String?) -> Reply {
@@ -27,7 +27,8 @@ extension Context {
             return reply
         } catch {
             let text = words ?? error.fallback
-            // A message that says nothing has no words; Apple's refusal of it is then told by its rule.
+            // A message without any text has no replacement; Apple's refusal of the message then names the
+            // broken rule.
             return text.isEmpty ? reply : .text(text)
         }
     }

@@ -1,29 +1,31 @@
 public import BusinessMessages
 public import Logging
 
-/// What a handler may know about an event besides its content.
+/// The information about an event besides its content.
 public struct Context: Sendable {
     /// The event, with its raw message.
     public let event: InboundEvent
-    /// The reply that failed, when the event tells of that; nil for what a customer sent.
+    /// The failed reply, when the event reports one; nil for a customer's message.
     public let replyFailure: ReplyFailure?
-    /// What was said before; the event itself is the last entry, if the server recorded it already.
+    /// The conversation so far; the event itself is the last entry, if the server recorded it already.
     public let conversation: Conversation
-    /// What the handler remembers of the conversation, to read and to change.
+    /// The handler's state of the conversation, readable and writable.
     public let state: ConversationState
-    /// The files that came with the message, in the order of its attachments.
+    /// The files of the message, in the order of its attachments.
     public let files: [AttachmentFile]
-    /// The delivery's identity; the same on every attempt, so a key for work that must be done once.
+    /// The delivery's identity; it is the same on every attempt, so it serves as a key for work that must be
+    /// done once.
     public let deliveryID: DeliveryID
     /// Which attempt this is, from 1.
     public let attempt: Int
-    /// Whether an earlier event of the conversation failed so often that it waits outside the order, and may come later.
+    /// Whether an earlier event of the conversation was set aside after many failures and may be delivered
+    /// later.
     public let isAfterGap: Bool
-    /// When the answer is dropped and the handler's task cancelled.
+    /// The time after which the answer is dropped and the handler's task cancelled.
     public let deadline: ContinuousClock.Instant
     private let handlerLogger: Logger
 
-    /// Makes a context; a server does, and a handler's tests.
+    /// Creates a context, in a server or in a handler's tests.
     public init(
         event: InboundEvent,
         replyFailure: ReplyFailure? = nil,
@@ -48,25 +50,25 @@ public struct Context: Sendable {
         handlerLogger = logger
     }
 
-    /// What a handler must be subscribed to for the event.
+    /// The subscription that a handler needs for the event.
     public var subscription: Subscription { replyFailure == nil ? .kind(event.kind) : .replyFailed }
-    /// A logger that names the delivery, and the business if it is a server's; no customer text belongs in it.
+    /// A logger that names the delivery and, inside a server, the business; never log customer text.
     public var logger: Logger {
         var logger = handlerLogger
         logger[metadataKey: "delivery"] = "\(deliveryID.rawValue)"
         return logger
     }
 
-    /// The business that was addressed.
+    /// The business that received the event.
     public var business: BusinessID { event.business }
     /// The customer.
     public var customer: CustomerID { event.customer }
-    /// What the customer's device can show; nothing else may be sent.
+    /// The kinds of content that the customer's device can show; send no others.
     public var capabilities: Capabilities { event.attributes.capabilities }
     /// The customer's language and region, `en_US` or `en_us`.
     public var locale: String? { event.attributes.locale }
-    /// The purpose that the conversation's link named; comes with its first message.
+    /// The purpose named by the link that opened the conversation; present in its first message.
     public var intent: String? { event.attributes.intent }
-    /// The department that the conversation's link named; comes with its first message.
+    /// The department named by the link that opened the conversation; present in its first message.
     public var group: String? { event.attributes.group }
 }

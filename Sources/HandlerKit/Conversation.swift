@@ -1,24 +1,24 @@
 public import BusinessMessages
 internal import Synchronization
 
-/// What a business and a customer said to each other so far, the oldest first.
+/// The messages of a business and a customer so far, the oldest first.
 ///
-/// The server gives the latest entries only; the first entry's ``Entry/seq`` tells how many are left out.
+/// The server provides the latest entries only; ``Entry/seq`` of the first entry tells how many are omitted.
 public struct Conversation: Sendable {
     /// One message.
     public struct Entry: Sendable {
-        /// Its place in the whole conversation: 1, 2, 3, without gaps; nil for a reply that is queued.
+        /// Its number in the whole conversation: 1, 2, 3, without gaps; nil for a reply that is queued.
         public let seq: Int?
         /// When it was recorded, or decided while it is queued, in UTC: `2026-07-10T17:00:00.000Z` (RFC 3339).
         public let at: String
-        /// Who said it.
+        /// The sender: the customer or the business.
         public let direction: Direction
         /// Its kind.
         public let kind: Kind
         /// Its identity.
         public let id: MessageID
-        /// What became of what the business said: `queued`, `accepted`, `refused`, `expired`, or `dropped`; nil for what the
-        /// customer said.
+        /// The state of a business's message: `queued`, `accepted`, `refused`, `expired`, or `dropped`; nil for a
+        /// customer's message.
         public let outcome: String?
         /// Its JSON.
         public let message: JSONValue
@@ -43,7 +43,7 @@ public struct Conversation: Sendable {
         case reading(Reading)
     }
 
-    /// What is read once, by whoever asks first.
+    /// Entries that are read once, at the first access.
     private final class Reading: Sendable {
         private let read: @Sendable () throws -> [Entry]
         private let result = Mutex<Result<[Entry], any Error>?>(nil)
@@ -67,18 +67,18 @@ public struct Conversation: Sendable {
     /// Makes a conversation.
     public init(entries: [Entry] = []) { source = .entries(entries) }
 
-    /// Makes a conversation that is read when somebody asks for its entries; `read` is called once, and may wait for the
-    /// disk.
+    /// Creates a conversation that reads its entries at the first access; `read` is called once, and may wait
+    /// for the disk.
     package init(reading read: @escaping @Sendable () throws -> [Entry]) { source = .reading(Reading(read)) }
 
-    /// The latest messages, the oldest first, and behind them the replies that are queued; none when they cannot be read.
+    /// The latest messages, the oldest first, and behind them the replies that are queued; empty when they cannot be read.
     ///
-    /// A server reads them from its disk when they are first asked for, on the caller's thread: an event costs nothing for a
-    /// history that nobody looks at. What a handler answers after it was shown none because they cannot be read is dropped,
-    /// and the event comes again; one that must not act on that asks ``read()``.
+    /// A server reads them from its disk at the first access, on the caller's thread; an event whose handler
+    /// does not use them costs no read. When the read fails, the handler's answer is dropped and the event is
+    /// delivered again. A handler that must not act on an empty history calls ``read()``.
     public var entries: [Entry] { (try? read()) ?? [] }
 
-    /// The same as ``entries``; throws when they cannot be read, for a handler to throw on.
+    /// Returns the same as ``entries``; throws when they cannot be read.
     public func read() throws -> [Entry] {
         switch source {
         case .entries(let entries): entries
@@ -86,7 +86,7 @@ public struct Conversation: Sendable {
         }
     }
 
-    /// Why the entries could not be read, once somebody asked for them.
+    /// The error of the read; nil before the first access and after a successful one.
     package var failure: (any Error)? {
         guard case .reading(let reading) = source, case .failure(let error)? = reading.known else {
             return nil

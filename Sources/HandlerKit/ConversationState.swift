@@ -1,16 +1,16 @@
 public import BusinessMessages
 internal import Synchronization
 
-/// What a handler remembers of one conversation: a JSON object of at most 32 KiB.
+/// The handler's own state of one conversation: a JSON object of at most 32 KiB.
 ///
 /// ```swift
 /// context.state["step"] = "colour"
 /// ```
-/// What is changed before the handler returns is kept together with its ``Outcome``: on disk before the first reply is
-/// sent, and not at all when the event is to come again. The next event of the conversation sees it, also after a
-/// restart.
+/// Changes made before the handler returns are stored together with its ``Outcome``, on disk before the first
+/// reply is sent. They are discarded when the event will be delivered again. The next event of the
+/// conversation sees them, also after a restart.
 public final class ConversationState: Sendable {
-    /// The most bytes of JSON that are kept.
+    /// The size limit of the JSON.
     public static let maximumBytes = 32 << 10
 
     private struct Members {
@@ -20,12 +20,14 @@ public final class ConversationState: Sendable {
 
     private let members: Mutex<Members>
 
-    /// Makes a state that remembers the members of `object`, or nothing.
+    /// Creates a state with the members of `object`, or an empty one.
     public init(_ object: JSONValue? = nil) {
         members = Mutex(Members(json: object.map(Self.members) ?? []))
     }
 
-    /// A member that is a text; nil when there is none, and nil to forget it.
+    /// A member that is a text; nil when it is absent.
+    ///
+    /// Assign nil to remove it.
     public subscript(name: String) -> String? {
         get {
             members.withLock { $0.json.last { $0.name == name }?.text }
@@ -45,26 +47,26 @@ public final class ConversationState: Sendable {
         }
     }
 
-    /// The whole object, as JSON; nil when nothing is remembered.
+    /// The whole object, as JSON; nil when it is empty.
     public var json: JSONValue? {
         let text = members.withLock { $0.json.isEmpty ? nil : Self.text($0.json) }
-        // What a writer wrote is JSON.
+        // A JSON writer produced these bytes.
         return text.flatMap { try? JSONDocument($0) }?.root
     }
 
-    /// Whether nothing is remembered.
+    /// Whether the object is empty.
     public var isEmpty: Bool { members.withLock { $0.json.isEmpty } }
 
-    /// Remembers the members of `object` and nothing else.
+    /// Replaces all members with those of `object`.
     public func replace(with object: JSONValue) {
         let json = Self.members(object)
         members.withLock { $0 = Members(json: json, isChanged: true) }
     }
 
-    /// Forgets everything.
+    /// Removes all members.
     public func clear() { members.withLock { $0 = Members(isChanged: true) } }
 
-    /// The object as JSON when it was changed, `null` when nothing is left of it; nil when it was not changed.
+    /// The changed object as JSON, `null` when it is now empty; nil when it was not changed.
     package var change: [UInt8]? {
         members.withLock { members in
             guard members.isChanged else { return nil }

@@ -1,48 +1,50 @@
-/// A handler that takes events of every kind through one method: one that stands for code elsewhere.
+/// A handler that receives events of every kind through one method; it represents code outside the process.
 ///
-/// Code of one's own conforms to the protocol of each kind instead; a type that does both is only asked here.
+/// Handlers in the process conform to the protocol of each kind instead. For a type that conforms to both,
+/// only this protocol is used.
 public protocol EventHandler: Handler {
-    /// What it wants to be told of now; it may learn that, and change it, while it runs.
+    /// The current subscriptions, which may change while the handler runs.
     var subscriptions: Set<Subscription> { get }
 
-    /// How many events it takes at once; nil for as many as the server likes.
+    /// The maximum number of concurrent events; nil leaves the limit to the server.
     var maximumInFlight: Int? { get }
 
-    /// Waits until it can take an event; false when it never will again, or the task is cancelled.
+    /// Waits until the handler can receive an event; returns false when it never will again, or when the task
+    /// is cancelled.
     ///
-    /// Events wait meanwhile, in order, and no attempt is counted.
+    /// Meanwhile events wait in order, and no attempt is counted.
     func waitUntilReady() async -> Bool
 
-    /// Makes ``waitUntilReady()`` answer false from now on, because the server stops.
+    /// Makes ``waitUntilReady()`` return false from now on, because the server is stopping.
     func stopWaiting()
 
     /// Answers an event.
     func handle(_ context: Context) async throws -> Outcome
 
-    /// Since when it takes no events, or answers none; nil while it does.
+    /// The time since when the handler receives or answers no events; nil while it works.
     var downSince: ContinuousClock.Instant? { get }
 
-    /// How it is, for an operator.
+    /// The handler's status, for an operator.
     var report: HandlerReport { get async }
 
-    /// Begins anew, for an operator; what it has under way comes again.
+    /// Restarts the handler on behalf of an operator; events in flight are delivered again.
     func restart() async
 }
 
-/// How a handler that stands for code elsewhere is.
+/// The status of a handler outside the process.
 public struct HandlerReport: Sendable {
-    /// How it is.
+    /// The state of its lifecycle.
     public let health: HandlerHealth
-    /// How often it was started again.
+    /// The number of restarts.
     public let restarts: Int
     /// Its process, if it has one.
     public let processID: Int32?
-    /// How many lines of its standard output were no messages, over all of its lives.
+    /// The number of lines on its standard output that were not protocol messages, in all of its processes.
     public let noiseLines: Int
-    /// The latest lines that it logged, the oldest first.
+    /// The latest log lines, the oldest first.
     public let log: [String]
 
-    /// Takes everything.
+    /// Creates a report.
     public init(
         health: HandlerHealth, restarts: Int = 0, processID: Int32? = nil, noiseLines: Int = 0,
         log: [String] = []
@@ -55,8 +57,8 @@ public struct HandlerReport: Sendable {
     }
 }
 
-/// An error whose reason may stand in a log: it holds no word of a customer's.
+/// An error whose reason may be logged, because it contains no customer text.
 public protocol LoggableError: Error {
-    /// What happened, as a phrase.
+    /// The failure, as a phrase.
     var reason: String { get }
 }

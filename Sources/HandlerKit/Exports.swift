@@ -1,2 +1,2 @@
-// A handler's file needs one import.
+// A handler imports this module only.
 @_exported public import BusinessMessages

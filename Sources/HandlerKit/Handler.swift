@@ -2,15 +2,15 @@ public import BusinessMessages
 
 /// The code of a business that answers its customers.
 ///
-/// It conforms to the protocol of each kind that it wants to see; conforming is subscribing. A method is
-/// called after the event is on disk, never twice at once for one conversation, and again when it throws. It
-/// says what happens next only by its ``Outcome``; it should return before ``Context/deadline``, after which
-/// its answer is dropped.
+/// A handler subscribes to a kind by conforming to the kind's protocol. Its method is called after the event
+/// is on disk, and again when it throws. Calls for one conversation never overlap. The handler controls the
+/// next step only through its ``Outcome``. It should return before ``Context/deadline``; a later answer is
+/// dropped.
 public protocol Handler: Sendable {}
 
 /// A handler of texts, with or without attachments.
 public protocol TextHandler: Handler {
-    /// Answers a text; its `tapback` tells reactions from words.
+    /// Answers a text; its `tapback` distinguishes reactions from texts.
     func text(_ text: Text, _ context: Context) async throws -> Outcome
 }
 
@@ -34,7 +34,7 @@ public protocol TimePickerHandler: Handler {
 
 /// A handler of forms.
 public protocol FormHandler: Handler {
-    /// Answers a form; when it is private its answers belong in no log.
+    /// Answers a form; the answers of a private form must not be logged.
     func form(_ form: Form, _ context: Context) async throws -> Outcome
 }
 
@@ -64,19 +64,19 @@ public protocol InvitationHandler: Handler {
 
 /// A handler of customers who begin to write.
 public protocol TypingStartHandler: Handler {
-    /// Takes note; answering before there is a message is impolite.
+    /// Records the event; a reply before the first message is impolite.
     func typingStart(_ typingStart: TypingStart, _ context: Context) async throws -> Outcome
 }
 
 /// A handler of customers who stop writing.
 public protocol TypingEndHandler: Handler {
-    /// Takes note; answering before there is a message is impolite.
+    /// Records the event; a reply before the first message is impolite.
     func typingEnd(_ typingEnd: TypingEnd, _ context: Context) async throws -> Outcome
 }
 
 /// A handler of closed conversations and declined invitations.
 public protocol CloseHandler: Handler {
-    /// Takes note; Apple's policy forbids replies until the customer writes again.
+    /// Records the event; Apple's policy forbids replies until the customer writes again.
     func close(_ close: Close, _ context: Context) async throws -> Outcome
 }
 
@@ -88,8 +88,8 @@ public protocol ReplyFailedHandler: Handler {
     func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome
 }
 
-/// A handler of messages that are not known yet.
+/// A handler of messages whose kind is unknown.
 public protocol UnrecognizedHandler: Handler {
-    /// Answers a message whose JSON is ``Context/event``'s `message`.
+    /// Answers a message of unknown kind; its JSON is the `message` of ``Context/event``.
     func unrecognized(_ unrecognized: Unrecognized, _ context: Context) async throws -> Outcome
 }

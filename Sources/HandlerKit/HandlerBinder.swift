@@ -1,31 +1,33 @@
 public import BusinessMessages
 public import Logging
 
-/// What makes handlers for one way of binding them: `"handler": {"exec": …}` is made by the binder named `exec`.
+/// A factory for one kind of binding: the binder named `exec` creates the handlers of `"handler": {"exec":
+/// …}`.
 public protocol HandlerBinder: HandlerFactory {
-    /// Makes a handler; throws what is wrong with the binding, and does nothing that lasts before it is started.
+    /// Creates a handler without lasting side effects, which begin when it is started; throws when the
+    /// binding is wrong.
     func make(_ binding: HandlerBindingRequest) throws -> any Handler
 
-    /// What a handler is made from besides the binding itself, such as a secret's file: when it changes, so does the
-    /// handler. Never kept or shown.
+    /// Values besides the binding that the handler depends on, such as the content of a secret file. When
+    /// they change, the handler is recreated. They are never stored or shown.
     func ingredients(of binding: HandlerBindingRequest) -> [UInt8]
 }
 
 extension HandlerBinder {
-    /// Nothing but the binding.
+    /// Returns no further values.
     public func ingredients(of binding: HandlerBindingRequest) -> [UInt8] { [] }
 
-    /// A binder cannot be named by `builtin`.
+    /// Always throws: a binder cannot be named by `builtin`.
     public func make(configuration: JSONValue?) throws -> any Handler { throw HandlerBinderError.notBuiltin }
 }
 
-/// Why a binder made nothing.
+/// The reason why a binder created no handler.
 public enum HandlerBinderError: Error, Equatable {
-    /// It was asked as if it were a handler: the configuration names it with its own key instead of `builtin`.
+    /// The configuration names the binder with `builtin` instead of its own key.
     case notBuiltin
 }
 
-/// All that a binder is told about one business.
+/// The input of a binder for one business.
 public struct HandlerBindingRequest: Sendable {
     /// The whole object `handler` of the business's file.
     public let binding: JSONValue
@@ -35,16 +37,16 @@ public struct HandlerBindingRequest: Sendable {
     public let slug: String
     /// The folder of the business's file, to which paths in it are relative.
     public let directory: String
-    /// A folder of the handler's own for files that do not last; it need not be there yet.
+    /// A folder for temporary files of the handler; it may not exist yet.
     public let scratchDirectory: String
-    /// How long one event may take.
+    /// The time limit of one event.
     public let deadline: Duration
-    /// How many events may be under way at once.
+    /// The maximum number of concurrent events.
     public let maximumInFlight: Int
     /// A logger that names the business.
     public let logger: Logger
 
-    /// Takes everything.
+    /// Creates a request.
     public init(
         binding: JSONValue, business: BusinessID, slug: String, directory: String, scratchDirectory: String,
         deadline: Duration, maximumInFlight: Int, logger: Logger

@@ -1,13 +1,13 @@
 public import BusinessMessages
 
-/// What makes a handler for each business that names it: `"handler": {"builtin": "demo"}`.
+/// Creates a handler for each business that names it: `"handler": {"builtin": "demo"}`.
 public protocol HandlerFactory: Sendable {
-    /// What configurations call it.
+    /// The handler's name in configurations.
     var name: String { get }
 
-    /// Makes a handler from the business's own configuration; throws what is wrong with it.
+    /// Creates a handler from the business's own configuration; throws when the configuration is wrong.
     ///
-    /// Called once for each business when the server starts, and when a configuration is checked; it should
-    /// not wait for anything.
+    /// Called once for each business when the server starts, and when a configuration is checked. It should
+    /// not block.
     func make(configuration: JSONValue?) throws -> any Handler
 }

@@ -1,13 +1,13 @@
-/// How a handler outside the process is.
+/// The lifecycle state of a handler outside the process.
 public enum HandlerHealth: String, Sendable, CaseIterable {
-    /// It was started and has not introduced itself yet.
+    /// Started, but the handshake is not complete.
     case starting
-    /// It takes events.
+    /// Receiving events.
     case ready
-    /// It ended, and is started again after a pause.
+    /// Ended; the next start follows after a pause.
     case restarting
-    /// It ended too often; it is left alone for a while, or until an operator restarts it.
+    /// Ended too often: restarts are suspended for a while, or until an operator restarts the handler.
     case open
-    /// It is not to run.
+    /// Stopped for good.
     case stopped
 }

@@ -1,17 +1,17 @@
-/// Why a message that answers no event was not taken.
+/// The reason why a message that answers no event was refused.
 public enum HandlerHostError: Error, Hashable, Sendable {
-    /// The key has no byte or more than 200; the handler corrects it.
+    /// The key is empty or longer than 200 bytes; correct the handler.
     case unusableKey
-    /// The customer's identifier has no byte or more than 512; the handler corrects it.
+    /// The customer's identifier is empty or longer than 512 bytes; correct the handler.
     case unusableCustomer
-    /// Apple would refuse the message: the rule that it breaks; the handler corrects it.
+    /// Apple would refuse the message, because it breaks this rule; correct the handler.
     case unusableMessage(rule: String)
-    /// It could not be written to disk, or the server stops; the handler tries again with the same key.
+    /// The message could not be written to disk, or the server is stopping; try again with the same key.
     case notStored
 }
 
 extension HandlerHostError: LoggableError {
-    /// What happened, as a phrase.
+    /// The failure, as a phrase.
     public var reason: String {
         switch self {
         case .unusableKey: "the key must have 1 to 200 bytes"

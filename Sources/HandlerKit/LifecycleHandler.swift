@@ -1,29 +1,30 @@
-/// A handler that has something to do before its first event and after its last.
+/// A handler with setup before its first event and cleanup after its last.
 ///
-/// The order is: made by its ``HandlerFactory`` from the business's configuration, ``validate()``, ``provision(_:)``,
-/// events, ``shutdown()``. When a configuration is only checked it ends after ``validate()``. A configuration that
-/// is reloaded makes a new handler for each business whose section changed, and shuts the old one down first.
+/// The order is: creation by its ``HandlerFactory`` from the business's configuration, ``validate()``,
+/// ``provision(_:)``, events, ``shutdown()``. A configuration check ends after ``validate()``. A reload shuts
+/// down the handler of each business whose section changed, and then creates a new one.
 public protocol LifecycleHandler: Handler {
-    /// Throws what is wrong with the configuration beyond its form; touches nothing outside the process.
+    /// Throws when the configuration is invalid beyond its form; has no effect outside the process.
     func validate() throws
 
-    /// Gets what the handler needs: connections, caches, clients.
+    /// Opens the handler's resources: connections, caches, clients.
     ///
-    /// Its events wait, in order, until it returns; other businesses do not. When it throws it is called again, after
-    /// pauses that grow to half a minute. In a child process it has 10 seconds, and the process begins anew with it.
+    /// Events of this business wait in order until it returns; other businesses continue. When it throws it
+    /// is called again, after pauses that grow to 30 s. In a child process it has 10 s, and a failure
+    /// restarts the process.
     func provision(_ host: HandlerHost) async throws
 
-    /// Ends what ``provision(_:)`` began; called once, after the last event, and waited for.
+    /// Releases the resources of ``provision(_:)``; called once, after the last event, and awaited.
     func shutdown() async
 }
 
 extension LifecycleHandler {
-    /// Finds nothing wrong.
+    /// Accepts the configuration.
     public func validate() throws {}
 
-    /// Needs nothing.
+    /// Does nothing.
     public func provision(_ host: HandlerHost) async throws {}
 
-    /// Leaves nothing behind.
+    /// Does nothing.
     public func shutdown() async {}
 }

@@ -13,10 +13,10 @@ package final class ReadinessGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a gate that is closed.
+    /// Creates a closed gate.
     package init() {}
 
-    /// Waits until the gate is open; false when it never will be again, or the task is cancelled.
+    /// Waits until the gate is open; returns false when it is closed for good, or when the task is cancelled.
     package func wait() async -> Bool {
         let (isOpen, ticket) = state.withLock { state in
             state.nextTicket += 1

@@ -12,7 +12,7 @@ public struct ReplyFailure: Hashable, Sendable {
     public enum Status: String, CaseIterable, Sendable {
         /// Apple's gateway refused it, or it broke a rule that the gateway enforces.
         case refused
-        /// It could not be sent in time.
+        /// The reply could not be sent in time.
         case expired
     }
 

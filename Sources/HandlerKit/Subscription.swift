@@ -1,12 +1,12 @@
 public import BusinessMessages
 
-/// What a handler can ask to be told of.
+/// An event type that a handler can subscribe to.
 public enum Subscription: Hashable, Sendable {
     /// Customers' messages of a kind.
     case kind(Kind)
     /// The handler's replies that did not reach the customer.
     ///
-    /// Asked for by name only: `"*"` is every kind, and this is none.
+    /// A handler subscribes to it by name only: `"*"` means every kind of message, and a failed reply is no message.
     case replyFailed
 
     /// The messages of every kind, which `"*"` stands for.

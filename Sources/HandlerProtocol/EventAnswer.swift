@@ -10,14 +10,14 @@ package import HandlerKit
 /// {"outcome": "reject", "reason": "…"}
 /// {"outcome": "handoff", "reason": "…"}
 /// ```
-/// `outcome` may be missing and means `handled` then. A reply is a text, or a message as Apple describes it, of which
-/// the server fills in `id`, `v`, `sourceId` and `destinationId`. `state` is what the handler remembers of the
-/// conversation from now on, `null` to forget it; when it is missing nothing changes.
+/// A missing `outcome` means `handled`. A reply is a text, or a message in Apple's format, in which the
+/// server fills in `id`, `v`, `sourceId` and `destinationId`. `state` replaces the handler's state of the
+/// conversation, `null` deletes it; when it is missing the state does not change.
 package enum EventAnswer {
-    /// Reads the result.
+    /// Parses the result.
     ///
-    /// With `allowingFiles` a text may name files of this machine: `"attachments": [{"path": "/…", "name": "…",
-    /// "mimeType": "…"}]`. For who may read them anyway only.
+    /// With `allowingFiles` a text may name files of this machine: `"attachments": [{"path": "/…", "name":
+    /// "…", "mimeType": "…"}]`. Use it only for handlers that may read those files anyway.
     package static func outcome(
         _ result: JSONValue, allowingFiles: Bool = false
     ) throws(HandlerProtocolError) -> Outcome {
@@ -31,7 +31,7 @@ package enum EventAnswer {
         }
     }
 
-    /// Reads the result, and takes over what it says about the state.
+    /// Parses the result and applies its `state`.
     package static func outcome(
         _ result: JSONValue, changing state: ConversationState, allowingFiles: Bool = false
     ) throws(HandlerProtocolError) -> Outcome {
@@ -62,14 +62,14 @@ package enum EventAnswer {
         return replies
     }
 
-    /// A text, or a message as Apple describes it; nil when it is neither.
+    /// A text, or a message in Apple's format; nil when it is neither.
     static func reply(_ value: JSONValue) -> Reply? {
         if let text = value.string { return text.isEmpty ? nil : .text(text) }
-        // What is none is told by its place; why, `balloon validate` says better.
+        // The error names the index of an invalid reply; `balloon validate` explains the cause.
         return (try? JSONDocument(Array(value.text))).flatMap { try? Reply(json: $0) }
     }
 
-    /// A text whose attachments all are files, by absolute paths; nil for anything else.
+    /// A text whose attachments are all files with absolute paths; nil for anything else.
     private static func textWithFiles(_ value: JSONValue) -> Reply? {
         guard value["type"]?.string == "text", let attachments = value["attachments"], attachments.count > 0
         else {
@@ -92,12 +92,12 @@ package enum EventAnswer {
         return .milliseconds(milliseconds)
     }
 
-    /// Reasons are for the log: short.
+    /// The reason for the log, shortened.
     private static func reason(_ result: JSONValue) -> String {
         String((result["reason"]?.string ?? "no reason given").prefix(200))
     }
 
-    /// Writes the members of an outcome; ids and addresses in the replies are the server's to replace.
+    /// Writes the members of an outcome; the server replaces ids and addresses in the replies.
     package static func write(_ outcome: Outcome, to context: Context, _ writer: inout JSONWriter) {
         if let state = context.state.change {
             writer.key("state")

@@ -3,7 +3,7 @@ package import HandlerKit
 package import Logging
 
 extension EventCall {
-    /// Reads the members back; `file` gives the bytes of the file that `messagePath` names.
+    /// Parses the members; `file` returns the bytes of the file that `messagePath` names.
     package static func context(
         _ params: JSONValue, logger: Logger, file: (String) throws -> [UInt8]
     ) throws -> Context {

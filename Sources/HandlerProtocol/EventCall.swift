@@ -11,17 +11,17 @@ package import HandlerKit
 ///  "state": {"step": "colour"},
 ///  "history": [{"seq": 3, "at": "…", "direction": "inbound", "kind": "text", "id": "…", "message": {…}}]}
 /// ```
-/// The kind `replyFailed` is for those who named it: its `message` is a `ReplyFailure`. Else
-/// `message` is the message as Apple sent it, its payload in place; when it is long, `messagePath` names a file that
-/// holds it until the event is answered. `files` is there when the message has attachments, in their order. `state` is
-/// what the handler remembers of the conversation; `locale`, `intent` and `group` may be missing; `afterGap` is there
-/// when an earlier event of the conversation was put aside. What the business said has an `outcome`; a reply that is
-/// `queued` stands behind the others and has no `seq`.
+/// Handlers that subscribe to it get the kind `replyFailed`, whose `message` is a `ReplyFailure`. For other kinds
+/// `message` is the message as Apple sent it, with its resolved payload. For a long message, `messagePath`
+/// names a file instead, which exists until the event is answered. `files` is present when the message has
+/// attachments, in their order. `state` is the handler's state of the conversation. `locale`, `intent` and
+/// `group` may be missing; `afterGap` is present when an earlier event of the conversation was set aside.
+/// In `history`, messages of the business have an `outcome`; a `queued` reply follows the others and has no `seq`.
 package enum EventCall {
-    /// How many bytes of what was said before come along, the latest first.
+    /// The size limit of the included history; the latest entries have priority.
     private static let maximumHistoryBytes = 32 << 10
 
-    /// Writes the members; `messagePath` stands for the message when it is given.
+    /// Writes the members; `messagePath` replaces the message when it is given.
     package static func write(_ context: Context, messagePath: String? = nil, to writer: inout JSONWriter) {
         writer.field("deliveryId", context.deliveryID.rawValue)
         writer.field("attempt", context.attempt)
@@ -69,7 +69,8 @@ package enum EventCall {
         }
     }
 
-    /// What most handlers look for first, so that a shell script finds it without knowing Apple's JSON.
+    /// Writes the most used values separately, so that a shell script finds them without knowing Apple's
+    /// JSON.
     private static func writeHighlights(of content: Content, to writer: inout JSONWriter) {
         switch content {
         case .text(let text): writer.field("text", text.plainBody)

@@ -1,7 +1,7 @@
 package import BalloonJSON
 package import HandlerKit
 
-/// What the server says first: the parameters of `initialize`.
+/// The server's first message: the parameters of `initialize`.
 ///
 /// ```json
 /// {"protocolVersions": ["1"], "host": {"name": "balloon"}, "business": {"id": "…", "slug": "demo"},
@@ -14,12 +14,12 @@ package struct Initialization: Sendable {
     package let slug: String
     /// The handler's own configuration, an object.
     package let configuration: JSONValue?
-    /// How many events may be under way at once.
+    /// The maximum number of concurrent events.
     package let maximumInFlight: Int
-    /// How long an event may take.
+    /// The time limit of one event.
     package let deadline: Duration
 
-    /// Takes everything.
+    /// Creates the parameters.
     package init(
         business: BusinessID, slug: String, configuration: JSONValue?, maximumInFlight: Int,
         deadline: Duration
@@ -31,7 +31,7 @@ package struct Initialization: Sendable {
         self.deadline = deadline
     }
 
-    /// Reads the parameters.
+    /// Parses the parameters.
     package init(_ params: JSONValue) throws(HandlerProtocolError) {
         let versions = params["protocolVersions"]
         guard let versions, versions.kind == .array else { throw .malformed("protocolVersions") }

@@ -1,23 +1,24 @@
 package import BalloonJSON
 package import HandlerKit
 
-/// What the handler answers to `initialize`.
+/// The handler's answer to `initialize`.
 ///
 /// ```json
 /// {"protocolVersion": "1", "handler": {"name": "bakery", "version": "2"}, "events": ["text"], "maxInFlight": 4}
 /// ```
-/// `events` are kinds, and `replyFailed`; they may be `"*"`, which is every kind; without `maxInFlight` the server's limit holds.
+/// `events` lists kinds and `replyFailed`, or is `"*"` for every kind; without `maxInFlight` the server's limit
+/// applies.
 package struct Introduction: Hashable, Sendable {
-    /// What the handler calls itself.
+    /// The handler's own name.
     package let name: String?
     /// Its version.
     package let version: String?
-    /// What it wants to be told of.
+    /// The subscriptions.
     package let events: Set<Subscription>
-    /// How many events it takes at once.
+    /// The maximum number of concurrent events.
     package let maximumInFlight: Int?
 
-    /// Takes everything.
+    /// Creates an introduction.
     package init(
         name: String?, version: String? = nil, events: Set<Subscription>, maximumInFlight: Int? = nil
     ) {
@@ -27,7 +28,7 @@ package struct Introduction: Hashable, Sendable {
         self.maximumInFlight = maximumInFlight
     }
 
-    /// Reads the result.
+    /// Parses the result.
     package init(_ result: JSONValue) throws(HandlerProtocolError) {
         guard result["protocolVersion"]?.string == ProtocolVersion.current else { throw .unsupportedVersion }
         name = result["handler"]?["name"]?.string

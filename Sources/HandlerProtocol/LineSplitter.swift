@@ -1,10 +1,10 @@
-/// Cuts a stream of bytes into lines and holds no more of it than the longest line may have.
+/// Splits a byte stream into lines; buffers at most one line of the maximum length.
 package struct LineSplitter: Sendable {
-    /// What stood before a line feed.
+    /// The bytes before a line feed.
     package enum Piece: Hashable, Sendable {
-        /// A whole line without its line feed, nor the carriage return before it.
+        /// A complete line without its line feed and without a carriage return before it.
         case line([UInt8])
-        /// A line that was too long; nothing of it is kept but its beginning.
+        /// A line over the length limit, of which only the beginning is kept.
         case tooLong(beginning: [UInt8])
     }
 
@@ -12,10 +12,10 @@ package struct LineSplitter: Sendable {
     private var partial: [UInt8] = []
     private var isSkipping = false
 
-    /// Makes a splitter for lines of at most `maximumBytes`.
+    /// Creates a splitter for lines of at most `maximumBytes`.
     package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
-    /// Takes what was read and returns the lines that ended in it.
+    /// Appends bytes and returns the lines that they complete.
     package mutating func take(_ bytes: [UInt8]) -> [Piece] {
         var pieces: [Piece] = []
         var rest = bytes[...]
@@ -28,7 +28,7 @@ package struct LineSplitter: Sendable {
         return pieces
     }
 
-    /// Whether the stream stands in the middle of a line.
+    /// Whether the bytes so far end inside a line.
     package var hasPartialLine: Bool { !partial.isEmpty }
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) {

@@ -1,17 +1,17 @@
-/// The names of the calls, spelled once.
+/// The method names of the protocol.
 package enum Method {
-    /// Server to handler, first: who is asking, and with what configuration.
+    /// Server to handler, first: the business and its configuration.
     package static let initialize = "initialize"
     /// Server to handler: an event.
     package static let event = "event"
-    /// Server to handler, not answered: nobody waits for that delivery's answer any more.
+    /// Server to handler, a notification: the answer of that delivery is no longer awaited.
     package static let cancel = "cancel"
-    /// Server to handler: it asks for a sign of life.
+    /// Server to handler: a request for a sign of life.
     package static let ping = "ping"
-    /// Server to handler, last: end what is under way; standard input closes next.
+    /// Server to handler, last: finish the calls in flight; standard input closes next.
     package static let shutdown = "shutdown"
     /// Handler to server, at any time: a message that answers no event.
     package static let reply = "reply"
-    /// Handler to server, not answered: a line for the log.
+    /// Handler to server, a notification: a line for the log.
     package static let log = "log"
 }

@@ -1,11 +1,11 @@
 /// The protocol between the server and a handler that is another program: `balloon-handler/1`.
 package enum ProtocolVersion {
-    /// The version that both sides must name.
+    /// The version that both sides must support.
     package static let current = "1"
-    /// The longest line of either side, its line feed not counted.
+    /// The longest line of either side, without its line feed.
     package static let maximumLineBytes = 1 << 20
-    /// A message longer than this is given as a file.
+    /// A longer message is passed as a file.
     package static let maximumInlineBytes = 64 << 10
-    /// How many replies one answer may have.
+    /// The maximum number of replies in one answer.
     package static let maximumReplies = 32
 }

@@ -1,8 +1,8 @@
 package import BalloonJSON
 
-/// Writes lines; each ends with its line feed.
+/// Writes protocol lines; each ends with its line feed.
 package enum RPCLine {
-    /// A call with a number.
+    /// Writes a call that expects an answer.
     package static func request(
         id: Int, method: String, _ params: (inout JSONWriter) -> Void = { _ in }
     ) -> [UInt8] {
@@ -14,7 +14,7 @@ package enum RPCLine {
         }
     }
 
-    /// A call that is not answered.
+    /// Writes a notification: a call without an answer.
     package static func notification(
         method: String, _ params: (inout JSONWriter) -> Void = { _ in }
     ) -> [UInt8] {
@@ -25,7 +25,7 @@ package enum RPCLine {
         }
     }
 
-    /// The answer to a call.
+    /// Writes the successful answer to a call.
     package static func result(id: JSONValue, _ result: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
         line { writer in
             writer.field("id", id)
@@ -34,7 +34,7 @@ package enum RPCLine {
         }
     }
 
-    /// The refusal of a call.
+    /// Writes the error answer to a call.
     package static func failure(id: JSONValue, _ failure: RPCFailure) -> [UInt8] {
         line { writer in
             writer.field("id", id)
@@ -59,7 +59,7 @@ package enum RPCLine {
 }
 
 extension Duration {
-    /// Whole milliseconds; the rest is left out.
+    /// Whole milliseconds, rounded down.
     package var milliseconds: Int {
         Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
     }

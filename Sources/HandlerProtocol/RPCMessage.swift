@@ -2,16 +2,16 @@ package import BalloonJSON
 
 /// One line: a message of JSON-RPC 2.0.
 package enum RPCMessage: Sendable {
-    /// A call that must be answered; its id is given back as it came.
+    /// A call that must be answered; the answer repeats its id unchanged.
     case request(id: JSONValue, method: String, params: JSONValue)
-    /// A call that is not answered.
+    /// A call without an answer.
     case notification(method: String, params: JSONValue)
-    /// The answer to our call of that number.
+    /// The successful answer to our call with this number.
     case result(id: Int, JSONValue)
-    /// The refusal of our call of that number.
+    /// The error answer to our call with this number.
     case failure(id: Int, RPCFailure)
 
-    /// Reads a line without its line feed; nil when it is not a message, but noise.
+    /// Parses a line without its line feed; nil when the line is not a message.
     package init?(line: [UInt8]) {
         guard let root = try? JSONDocument(line).root, root["jsonrpc"]?.string == "2.0" else { return nil }
         if let method = root["method"]?.string {
@@ -33,32 +33,32 @@ package enum RPCMessage: Sendable {
     }
 }
 
-/// Why a call was refused.
+/// The error answer to a call.
 package struct RPCFailure: Error, Hashable, Sendable {
-    /// Numbers with a meaning; all others mean ``retryable``.
+    /// The error codes with a defined meaning; all others are treated like ``retryable``.
     package enum Code {
-        /// It may go better later.
+        /// The call may succeed later.
         package static let retryable = -32001
-        /// It will never go better.
+        /// The call will never succeed.
         package static let permanent = -32002
         /// The configuration is wrong.
         package static let badConfiguration = -32003
-        /// There is too much to do; `data.retryAfterMs` says when to come back.
+        /// The handler is overloaded; `data.retryAfterMs` gives the delay before a retry.
         package static let busy = -32004
-        /// There is no such method (JSON-RPC 2.0 §5.1).
+        /// The method does not exist (JSON-RPC 2.0 §5.1).
         package static let unknownMethod = -32601
         /// The parameters are wrong (JSON-RPC 2.0 §5.1).
         package static let invalidParameters = -32602
     }
 
-    /// The number.
+    /// The error code.
     package let code: Int
-    /// The other side's words.
+    /// The other side's message.
     package let message: String
-    /// When to come back, if it says so.
+    /// The requested delay before a retry, if any.
     package let retryAfter: Duration?
 
-    /// Makes a refusal.
+    /// Creates an error answer.
     package init(code: Int, message: String, retryAfter: Duration? = nil) {
         self.code = code
         self.message = message

@@ -6,24 +6,24 @@ package import HandlerKit
 /// ```json
 /// {"customer": "…", "key": "order-12-ready", "message": "Your bread is ready."}
 /// ```
-/// `customer` is the event's. The same key for the same customer is the same message. The result is
-/// `{"messageId": "…"}`, given when the message is on disk.
+/// `customer` is the customer of an event. The same key for the same customer means the same message. The
+/// result is `{"messageId": "…"}`, sent when the message is on disk.
 package struct ReplyCall: Hashable, Sendable {
-    /// To whom.
+    /// The receiver.
     package let customer: CustomerID
-    /// What makes a repetition the same message.
+    /// The key that identifies a repetition of the same message.
     package let key: String
-    /// What is said.
+    /// The content.
     package let message: Reply
 
-    /// Takes everything.
+    /// Creates the parameters.
     package init(customer: CustomerID, key: String, message: Reply) {
         self.customer = customer
         self.key = key
         self.message = message
     }
 
-    /// Reads the parameters.
+    /// Parses the parameters.
     package init(_ params: JSONValue) throws(HandlerProtocolError) {
         guard let customer = params["customer"]?.string else { throw .malformed("customer") }
         guard let key = params["key"]?.string else { throw .malformed("key") }
@@ -32,7 +32,7 @@ package struct ReplyCall: Hashable, Sendable {
         self.init(customer: CustomerID(customer), key: key, message: reply)
     }
 
-    /// Writes the members; the ids in the message are the server's to replace.
+    /// Writes the members; the server replaces the ids in the message.
     package func write(from business: BusinessID, to writer: inout JSONWriter) {
         writer.field("customer", customer.rawValue)
         writer.field("key", key)
@@ -42,7 +42,7 @@ package struct ReplyCall: Hashable, Sendable {
 }
 
 extension RPCFailure {
-    /// What a handler is told when its message was not taken.
+    /// Maps a refusal of the server to the error that the handler receives.
     package init(_ error: HandlerHostError) {
         switch error {
         case .unusableKey, .unusableCustomer, .unusableMessage:

@@ -2,14 +2,15 @@ public import HandlerKit
 import Logging
 import Synchronization
 
-/// A customer's conversation with a handler, for its author's tests: no server, no network, no clock.
+/// A conversation between a test customer and a handler, for the handler's tests: no server, no network, no
+/// clock.
 ///
 /// ```swift
 /// let customer = TestConversation(with: Fishmonger())
 /// let replies = try await customer.says("Is there cod?")
 /// let answer = try await customer.says(.quickReply("collect"))
 /// ```
-/// What was said and what the handler remembers is kept from one message to the next, as a server does it.
+/// The messages and the handler's state persist from one message to the next, as in a server.
 public final class TestConversation: Sendable {
     private struct Kept {
         var entries: [Conversation.Entry] = []
@@ -22,7 +23,7 @@ public final class TestConversation: Sendable {
     private let locale: String?
     private let kept = Mutex(Kept())
 
-    /// Begins a conversation; the customer's device can show everything unless it is told otherwise.
+    /// Starts a conversation; by default the customer's device can show everything.
     public init(
         with handler: any Handler,
         capabilities: Capabilities = [
@@ -35,20 +36,20 @@ public final class TestConversation: Sendable {
         self.locale = locale
     }
 
-    /// What was said so far, the oldest first.
+    /// The messages so far, the oldest first.
     public var entries: [Conversation.Entry] { kept.withLock { $0.entries } }
 
-    /// What the handler remembers.
+    /// The handler's state of the conversation.
     public var state: ConversationState { ConversationState(kept.withLock { $0.state }.json) }
 
-    /// Gives the handler a text and returns its replies.
+    /// Sends a text to the handler and returns the replies.
     @discardableResult
     public func says(_ text: String) async throws -> [Reply] { try await says(.text(text)) }
 
-    /// Gives the handler a message and returns its replies.
+    /// Sends a message to the handler and returns the replies.
     ///
-    /// Throws a ``TestConversationError`` when the event is not handled, or a reply is one that Apple refuses or the
-    /// device cannot show, and whatever the handler throws.
+    /// Throws a ``TestConversationError`` when the handler does not handle the event, when Apple would refuse
+    /// a reply, or when the device cannot show it. Errors of the handler are rethrown.
     @discardableResult
     public func says(_ message: TestMessage) async throws -> [Reply] {
         guard let outcome = try await outcome(of: message) else { throw TestConversationError.notSubscribed }
@@ -56,10 +57,12 @@ public final class TestConversation: Sendable {
         return replies
     }
 
-    /// Gives the handler a message and returns its outcome; nil when it does not want the kind.
+    /// Sends a message to the handler and returns the outcome; nil when the handler does not subscribe to the
+    /// kind.
     ///
-    /// `attempt` tells the handler that it was asked before. Only an outcome that ends the event is kept, and what the
-    /// handler remembers with it. Throws a ``TestConversationError/unusableReply(index:problems:)`` too.
+    /// `attempt` is the number of the attempt that the handler sees. The outcome and the handler's state are
+    /// stored only when the outcome ends the event. Throws
+    /// ``TestConversationError/unusableReply(index:problems:)`` as well.
     public func outcome(of message: TestMessage, attempt: Int = 1) async throws -> Outcome? {
         try await outcome(of: context(message, attempt))
     }

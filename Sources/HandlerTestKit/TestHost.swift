@@ -2,27 +2,27 @@ public import HandlerKit
 import Logging
 import Synchronization
 
-/// A host that keeps what a handler says unasked, for its author's tests.
+/// A host that records the messages that a handler sends without an event, for the handler's tests.
 public final class TestHost: Sendable {
     /// A message that answers no event.
     public struct Sent: Hashable, Sendable {
-        /// What was said.
+        /// The content.
         public let message: Reply
-        /// To whom.
+        /// The receiver.
         public let customer: CustomerID
-        /// Under which key.
+        /// The key.
         public let key: String
     }
 
     private let kept = Mutex<[Sent]>([])
 
-    /// Makes a host that nothing was said to.
+    /// Creates a host without messages.
     public init() {}
 
-    /// What was said, each key of a customer once, in order.
+    /// The messages in order; a repeated key of a customer is listed once.
     public var sent: [Sent] { kept.withLock { $0 } }
 
-    /// What a handler is provisioned with.
+    /// The host to pass to `provision`.
     public var host: HandlerHost {
         HandlerHost(business: BusinessID("business"), slug: "business", logger: Logger(label: "handler")) {
             message, customer, key in

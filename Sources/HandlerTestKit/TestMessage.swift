@@ -1,10 +1,10 @@
 import HandlerKit
 
-/// What a customer sends in a test, as Apple brings it.
+/// A customer's message in a test, in Apple's format.
 public struct TestMessage: Sendable {
     let json: [UInt8]
 
-    /// A message in JSON of one's own.
+    /// A message from custom JSON.
     public init(json: String) { self.json = Array(json.utf8) }
 
     private init(type: String, _ members: (inout JSONWriter) -> Void = { _ in }) {
@@ -112,7 +112,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// The end of a sign-in.
+    /// The result of a sign-in.
     public static func authentication(isSuccess: Bool = true) -> TestMessage {
         TestMessage { writer in
             writer.key("authenticate")
@@ -120,7 +120,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// The end of a payment.
+    /// The result of a payment.
     public static func applePay(isSuccess: Bool = true) -> TestMessage {
         TestMessage { writer in
             writer.key("payment")

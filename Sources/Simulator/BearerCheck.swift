@@ -3,7 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 
-/// Checks the bearer token of an MSP as Apple does; belongs to one shard.
+/// Checks the bearer token of an MSP like Apple does; each shard has its own instance.
 struct BearerCheck {
     private static let maximumAgeSeconds = 3600
 
@@ -15,7 +15,8 @@ struct BearerCheck {
         verifier = TokenVerifier(secret: secret)
     }
 
-    /// The answer to a request that may not pass: 401 without a bearer, 403 with a bad one; nil when it may.
+    /// The answer to an unauthorized request, 401 without a bearer and 403 with a bad one; nil for an
+    /// authorized request.
     func refusal(of request: HTTPRequest) -> HTTPResponse? {
         let prefix = "Bearer "
         guard let field = request.text("authorization"), field.hasPrefix(prefix) else {
@@ -28,7 +29,7 @@ struct BearerCheck {
     }
 
     private func isValid(token: Substring, now: Int) -> Bool {
-        // The sender learns that the token is bad, not why, as from Apple.
+        // As with Apple, the sender learns that the token is bad, but not the reason.
         guard let claims = try? verifier.verify(token.utf8), let root = (try? JSONDocument(claims))?.root,
             root["iss"]?.string == mspID, let issuedAt = root["iat"]?.int
         else { return false }

@@ -2,11 +2,11 @@ package import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// One message of a business as the fake gateway took it for a customer.
+/// One message of a business that the fake gateway accepted for a customer.
 package struct DeliveredMessage: Sendable {
-    /// From 1, in the order of arrival.
+    /// The number in the order of arrival, from 1.
     package let number: Int
-    /// When it arrived first.
+    /// The time of its first arrival.
     package let at: Timestamp
     /// Its identity.
     package let id: MessageID
@@ -14,11 +14,11 @@ package struct DeliveredMessage: Sendable {
     package let customer: CustomerID
     /// The sender.
     package let business: BusinessID
-    /// The whole body.
+    /// The whole request body.
     package let message: JSONDocument
-    /// Whether its header said that a program wrote it.
+    /// Whether a header marked it as written by a program.
     package var isAutomatic = false
-    /// How often it came again with the same id; the customer sees it once.
+    /// The number of repetitions with the same id; the customer sees the message once.
     package var repeats = 0
 
     func write(to writer: inout JSONWriter) {
@@ -36,13 +36,13 @@ package struct DeliveredMessage: Sendable {
 }
 
 extension DeliveredMessage {
-    /// Reads an element of the answer to `GET /_simulator/messages`; nil when it is something else.
+    /// Parses an element of the answer to `GET /_simulator/messages`; nil when it is something else.
     init?(_ value: JSONValue) {
         guard let number = value["number"]?.int,
             let at = value["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
             let id = value["id"]?.string, let customer = value["customer"]?.string,
             let business = value["business"]?.string, let message = value["message"],
-            // It was valid inside the answer, so it is by itself.
+            // An element of a valid JSON answer is valid by itself.
             let document = try? JSONDocument(Array(message.text))
         else { return nil }
         self.init(

@@ -6,9 +6,11 @@ package import BusinessMessages
 package import Logging
 import Synchronization
 
-/// Apple's gateway on a loopback address: takes messages, keeps payloads, decodes them, and misbehaves when told to.
+/// Apple's gateway on a loopback address: accepts messages, stores and decodes payloads, and misbehaves on
+/// request.
 ///
-/// It checks tokens, headers and bodies as Apple documents it. What it was sent shows at `GET /_simulator/messages`.
+/// It checks tokens, headers and bodies as Apple documents it. `GET /_simulator/messages` lists the accepted
+/// messages.
 package final class FakeGateway: Sendable {
     private struct Running: Sendable {
         let server: HTTPServer
@@ -22,7 +24,8 @@ package final class FakeGateway: Sendable {
     private let memory: GatewayMemory
     private let running = Mutex<Running?>(nil)
 
-    /// Makes a gateway that knows one MSP and remembers the last `maximumMessages`; port 0 lets the system choose.
+    /// Creates a gateway for one MSP that remembers the last `maximumMessages`; with port 0 the system
+    /// chooses the port.
     package init(
         mspID: String, secret: Secret, address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
         maximumMessages: Int = 10_000, logger: Logger
@@ -34,9 +37,9 @@ package final class FakeGateway: Sendable {
         self.logger = logger
     }
 
-    /// Begins to serve, and returns the bound address.
+    /// Starts serving and returns the bound address.
     ///
-    /// After a stop it is the same address as before, and what was remembered is still there.
+    /// After a stop, a new start uses the same address and keeps the recorded messages.
     /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
     package func start() async throws -> SocketAddress {
         guard address.isLoopback else { throw SimulatorError.addressNotLoopback }
@@ -44,7 +47,7 @@ package final class FakeGateway: Sendable {
         let endpoints = GatewayEndpoints(mspID: mspID, secret: secret, memory: memory, jobs: continuation)
         var limits = HTTPLimits()
         limits.maximumConnections = 1024
-        // A question for messages waits for a minute at most.
+        // A query for messages waits up to a minute.
         limits.answerTimeout = .seconds(90)
         let server = try HTTPServer(
             listeners: [HTTPListener(memory.address ?? address, routes: endpoints.routes, limits: limits)],
@@ -57,7 +60,8 @@ package final class FakeGateway: Sendable {
         return bound
     }
 
-    /// Ends all waiting, lets requests under way finish within `grace`, drops the connections of the others, and stops serving.
+    /// Ends all waits, lets open requests finish within `grace`, then drops the remaining connections and
+    /// stops.
     package func stop(within grace: Duration = .seconds(1)) async {
         guard let running = running.withLock({ $0.take() }) else { return }
         memory.close()
@@ -72,26 +76,26 @@ package final class FakeGateway: Sendable {
     /// The address for `gateway.url`, `http://127.0.0.1:PORT/v1`; nil before the start.
     package var baseURL: String? { memory.origin.map { $0 + "/v1" } }
 
-    /// Does the next `times` requests of `endpoint` wrong, after those that were asked for before.
+    /// Misbehaves at the next `times` requests of `endpoint`, after earlier rules are used up.
     package func misbehave(at endpoint: GatewayEndpoint, _ misbehaviour: Misbehaviour, times: Int = 1) {
         memory.add(MisbehaviourRule(endpoint, misbehaviour, times: times))
     }
 
-    /// Does wrong what the rule says, from now on; of several for an endpoint the first that is not used up counts.
+    /// Adds a rule; of several rules for an endpoint the first that is not used up applies.
     package func misbehave(_ rule: MisbehaviourRule) { memory.add(rule) }
 
-    /// Does everything right again.
+    /// Removes all rules.
     package func behave() { memory.removeRules() }
 
-    /// How many requests `endpoint` has had, the refused ones too.
+    /// The number of requests that `endpoint` received, including refused ones.
     package func requestCount(_ endpoint: GatewayEndpoint) -> Int { memory.requestCount(endpoint) }
 
-    /// Every message that was taken for `customer`, or for anyone, in the order of arrival.
+    /// Every accepted message for `customer`, or for all customers, in the order of arrival.
     package func messages(for customer: CustomerID? = nil) -> [DeliveredMessage] {
         memory.messages(after: 0, customer: customer).found
     }
 
-    /// Waits until there are `count` messages after number `number`, and returns those that there are when time is over.
+    /// Waits until `count` messages follow number `number`, and returns those that exist at the timeout.
     package func waitForMessages(
         count: Int = 1, customer: CustomerID? = nil, after number: Int = 0,
         within duration: Duration = .seconds(120)
@@ -99,7 +103,7 @@ package final class FakeGateway: Sendable {
         await memory.messages(count: count, after: number, customer: customer, within: duration)
     }
 
-    /// Keeps `interactiveData`, one JSON object, for `business`, and returns the reference to it.
+    /// Stores `interactiveData`, one JSON object, for `business`, and returns the reference to it.
     package func register(
         interactiveData: JSONValue, for business: BusinessID
     ) throws(WireError) -> SimulatedReference {
@@ -110,10 +114,10 @@ package final class FakeGateway: Sendable {
     }
 }
 
-/// Work that outlives a handler's call: an answer that comes later.
+/// Work that continues after a request's handler returned: a delayed answer.
 typealias GatewayJob = @concurrent @Sendable () async -> Void
 
-/// Runs jobs side by side until it is cancelled, and then until all have ended.
+/// Runs jobs concurrently until it is cancelled, then waits for all of them.
 private func run(_ jobs: AsyncStream<GatewayJob>) async {
     await withDiscardingTaskGroup { group in
         for await job in jobs { group.addTask(operation: job) }

@@ -1,16 +1,16 @@
 import BalloonHTTP
 import BalloonPOSIX
 
-/// What the gateway has to say to one request: a whole answer, or content that it keeps.
+/// The gateway's answer to one request: a complete response, or stored content.
 enum GatewayAnswer: Sendable {
     case whole(HTTPResponse)
     case content(StoredContent)
 
     private static let pieceBytes = 64 << 10
 
-    /// Sends it, well or badly; returns an answer that is due at once.
+    /// Sends the answer, applying the misbehaviour; returns a response that is due at once.
     ///
-    /// What takes time is done by a job.
+    /// A job sends an answer that takes time.
     func send(
         to responder: HTTPResponder, _ misbehaviour: Misbehaviour?,
         _ jobs: AsyncStream<GatewayJob>.Continuation
@@ -25,7 +25,7 @@ enum GatewayAnswer: Sendable {
             jobs.yield { await write(to: responder, rate: nil) }
         case .delay(let delay):
             jobs.yield {
-                // Cancelled when the gateway stops: then it is answered at once.
+                // Cancelled when the gateway stops: then the answer is sent at once.
                 try? await Task.sleep(for: delay)
                 await write(to: responder, rate: nil)
             }
@@ -50,7 +50,7 @@ enum GatewayAnswer: Sendable {
     }
 
     private func changed(_ change: ([UInt8]) -> [UInt8]) -> HTTPResponse {
-        // What cannot be read back is as good as something else.
+        // When the stored content is unreadable, send other bytes.
         HTTPResponse(
             .ok, contentType: "application/octet-stream", body: change((try? kept.readAll()) ?? []))
     }
@@ -59,12 +59,12 @@ enum GatewayAnswer: Sendable {
         if rate == nil, case .whole(let response) = self { return responder.respond(response) }
         let content = kept
         let writer = responder.stream(head(content))
-        // A second has ten pieces.
+        // Ten pieces per second.
         let pieceBytes = rate.map { max(1, $0 / 10) } ?? Self.pieceBytes
         var position = 0
         while position < content.sizeBytes {
             guard let piece = try? content.read(at: position, count: pieceBytes), !piece.isEmpty,
-                // The client left, or the gateway stops.
+                // The client disconnected, or the gateway is stopping.
                 (try? await writer.write(piece)) != nil
             else { return responder.abort() }
             position += piece.count
@@ -78,7 +78,7 @@ enum GatewayAnswer: Sendable {
     private func cut(after bytes: Int, _ responder: HTTPResponder) async {
         let content = kept
         let writer = responder.stream(head(content))
-        // Whether it arrives is the client's matter.
+        // A lost response is the client's concern.
         if let piece = try? content.read(at: 0, count: min(bytes, content.sizeBytes)) {
             try? await writer.write(piece)
         }

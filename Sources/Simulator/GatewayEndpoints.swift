@@ -4,7 +4,7 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 
-/// The fake gateway's answers, request by request.
+/// The fake gateway's answer to each request.
 struct GatewayEndpoints: Sendable {
     let mspID: String
     let secret: Secret
@@ -26,7 +26,7 @@ struct GatewayEndpoints: Sendable {
             route(.post, "/v1/decodePayload", .decodePayload, Self.maximumPayloadBytes, decodePayload),
             HTTPRoute(
                 .post, "/upload/*", body: .pulled(maximumBytes: Self.maximumFileBytes), handler: upload),
-            // Whoever knows the address may download: the name is as long as a key.
+            // Knowledge of the address authorizes the download: the name is as long as a key.
             HTTPRoute(.get, "/blob/*") { request, responder in
                 let misbehaviour = memory.begin(.blob)
                 if let wrong = misbehaviour?.answer { return wrong }
@@ -35,7 +35,7 @@ struct GatewayEndpoints: Sendable {
         ] + simulatorRoutes
     }
 
-    /// What is no part of Apple's.
+    /// The routes that Apple does not have.
     private var simulatorRoutes: [HTTPRoute] {
         [
             HTTPRoute(.get, "/_simulator/messages") { request, responder in
@@ -52,7 +52,7 @@ struct GatewayEndpoints: Sendable {
         ]
     }
 
-    /// A route that counts, misbehaves when told to, and asks for a token before it answers.
+    /// A route that counts requests, applies misbehaviour rules, and requires a token.
     private func route(
         _ method: HTTPMethod, _ path: String, _ endpoint: GatewayEndpoint, _ maximumBytes: Int,
         _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
@@ -68,7 +68,7 @@ struct GatewayEndpoints: Sendable {
         }
     }
 
-    /// One rule in each line; nothing ends all misbehaviour.
+    /// Sets one rule for each line; an empty body removes all rules.
     private func misbehave(_ text: String) -> HTTPResponse {
         let lines = text.split(whereSeparator: \.isWhitespace)
         let rules = lines.compactMap { MisbehaviourRule(String($0)) }
@@ -90,9 +90,9 @@ struct GatewayEndpoints: Sendable {
             body["destinationId"]?.string == destination
         else { return badRequest("header and body differ") }
         guard body["type"]?.string != nil else { return badRequest("missing type") }
-        // An invitation goes to a telephone number, and nothing else does.
+        // An invitation is addressed to a telephone number, and only an invitation is.
         guard destination.hasPrefix("tel:") == (request.text("message-type") == "notification") else {
-            return badRequest("message-type and destination do not fit")
+            return badRequest("message-type and destination do not match")
         }
         memory.deliver(
             MessageID(id), to: CustomerID(destination), from: BusinessID(source), document,
@@ -103,9 +103,9 @@ struct GatewayEndpoints: Sendable {
         return reference(to: data, of: BusinessID(source), as: "dataRef")
     }
 
-    /// Puts `interactiveData` behind a reference and answers it.
+    /// Stores `interactiveData` and answers with a reference to it.
     private func reference(to data: JSONValue, of business: BusinessID, as name: String) -> HTTPResponse {
-        // A fresh key is never refused.
+        // The cipher accepts every fresh key.
         guard
             let payload = try? StoredPayload(SimulatedPayload(business: business, interactiveData: data))
         else { return HTTPResponse(.internalServerError) }
@@ -133,7 +133,7 @@ struct GatewayEndpoints: Sendable {
         return HTTPResponse(.ok, json: json)
     }
 
-    /// Takes a file piece by piece, and answers when all of it is there.
+    /// Receives a file in pieces, and answers when it is complete.
     private func upload(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
         let misbehaviour = memory.begin(.upload)
         let name = String(decoding: request.path.dropFirst("/upload/".utf8.count), as: UTF8.self)
@@ -143,7 +143,7 @@ struct GatewayEndpoints: Sendable {
             do {
                 while let piece = try await reader.next() { try content.append(piece) }
             } catch {
-                // The client left, or the disk is full; neither is Apple's to explain.
+                // The client disconnected, or the disk is full; Apple would explain neither.
                 return responder.abort()
             }
             let (stored, checksum) = content.finish()
@@ -158,7 +158,9 @@ struct GatewayEndpoints: Sendable {
 
     private func uploaded(_ content: StoredContent, _ checksum: MMCSChecksum, name: String) -> HTTPResponse {
         guard let place = memory.place(named: name) else { return HTTPResponse(.notFound) }
-        guard content.sizeBytes == place.sizeBytes else { return badRequest("another size was announced") }
+        guard content.sizeBytes == place.sizeBytes else {
+            return badRequest("size differs from the announced one")
+        }
         let file = StoredPayload(uploaded: content, checksum, as: place)
         memory.store(file)
         let json = JSONWriter.object { writer in
@@ -186,7 +188,7 @@ struct GatewayEndpoints: Sendable {
             let root = (try? JSONDocument(Array(request.body)))?.root, root["type"]?.string == "link",
             let link = root["link"], link["url"]?.string?.hasPrefix("https://") == true,
             link["storeRegion"]?.string != nil
-        else { return badRequest("no link that can be shown") }
+        else { return badRequest("no link with a preview") }
         return reference(to: link, of: BusinessID(business), as: "richLinkDataRef")
     }
 
@@ -198,13 +200,13 @@ struct GatewayEndpoints: Sendable {
             let business = request.text("source-id")
         else { return badRequest("missing header") }
         guard let payload = memory.payload(url: url), let origin = memory.origin else {
-            return HTTPResponse(.notFound, text: "404 Not Found : no such file\n")
+            return HTTPResponse(.notFound, text: "404 Not Found : file not found\n")
         }
         guard BusinessID(business) == payload.business else {
-            return HTTPResponse(.forbidden, text: "403 Forbidden : not yours\n")
+            return HTTPResponse(.forbidden, text: "403 Forbidden : file of another business\n")
         }
         guard signature == payload.reference.signatureBase64, owner == payload.reference.owner else {
-            return badRequest("signature or owner differ")
+            return badRequest("signature or owner differs")
         }
         let json = JSONWriter.object { $0.field("download-url", "\(origin)/blob/\(payload.name)") }
         return HTTPResponse(.ok, json: json)
@@ -219,7 +221,7 @@ struct GatewayEndpoints: Sendable {
     private func decodePayload(_ request: HTTPRequest) -> HTTPResponse {
         guard let payload = SimulatedPayload(decoding: request.body) else { return badRequest("undecodable") }
         guard request.text("source-id").map(BusinessID.init(_:)) == payload.business else {
-            return HTTPResponse(.forbidden, text: "403 Forbidden : not yours\n")
+            return HTTPResponse(.forbidden, text: "403 Forbidden : file of another business\n")
         }
         let bid = payload.interactiveData["bid"]?.string ?? Interaction.businessExtension
         guard request.text("bid") == bid else { return badRequest("bid differs") }
@@ -245,7 +247,7 @@ struct GatewayEndpoints: Sendable {
 
     private func keepPayload(_ request: HTTPRequest) -> HTTPResponse {
         guard let payload = SimulatedPayload(json: Array(request.body)),
-            // A cipher refuses keys of another length only; this one is ours.
+            // A cipher refuses only keys of another length; this key has the right one.
             let stored = try? StoredPayload(payload)
         else { return badRequest("no payload") }
         memory.store(stored)
@@ -254,7 +256,7 @@ struct GatewayEndpoints: Sendable {
 }
 
 extension Misbehaviour {
-    /// What is answered without looking at the request.
+    /// The response that a rule sends without reading the request.
     fileprivate var answer: HTTPResponse? {
         switch self {
         case .answer(let status, let seconds):
@@ -267,13 +269,13 @@ extension Misbehaviour {
     }
 }
 
-/// Apple words its refusals like this.
+/// A refusal in Apple's wording.
 private func badRequest(_ reason: String) -> HTTPResponse {
     HTTPResponse(.badRequest, text: "400 Bad Request : \(reason)\n")
 }
 
 extension HTTPRequest {
-    /// A field's value, unless it is empty.
+    /// The field's text; nil when it is empty.
     func text(_ name: String) -> String? {
         guard let value = field(HTTPFieldName(name)), !value.isEmpty else { return nil }
         return String(decoding: value, as: UTF8.self)

@@ -1,7 +1,7 @@
 import BusinessMessages
 
 extension GatewayMemory {
-    /// Waits until there are `count` messages after number `number`, or waiting ends; returns those that there are.
+    /// Waits until `count` messages follow number `number`, or the wait ends; returns the existing ones.
     func messages(
         count: Int, after number: Int, customer: CustomerID?, within duration: Duration
     ) async -> [DeliveredMessage] {
@@ -13,7 +13,7 @@ extension GatewayMemory {
             }
             await withTaskGroup { group in
                 group.addTask { await self.nextMessage(after: seen.lastNumber) }
-                // Cancelled when a message came before.
+                // Cancelled when a message arrived first.
                 group.addTask { try? await Task.sleep(until: end, clock: .continuous) }
                 await group.next()
                 group.cancelAll()

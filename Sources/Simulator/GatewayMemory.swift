@@ -3,7 +3,8 @@ import BalloonPOSIX
 import BusinessMessages
 import Synchronization
 
-/// What the fake gateway has been sent and told, shared by its shards and the tests; bounded, the oldest goes first.
+/// The fake gateway's recorded messages and rules, shared by its shards and the tests; bounded, the oldest
+/// are dropped.
 final class GatewayMemory: Sendable {
     private let maximumMessages: Int
     private static let maximumMessageBytes = 256 << 20
@@ -15,7 +16,7 @@ final class GatewayMemory: Sendable {
         var messages = Deque<DeliveredMessage>()
         var messageBytes = 0
         var lastNumber = 0
-        /// Which message an id was: its number.
+        /// The number of the message with each id.
         var numbers: [MessageID: Int] = [:]
         var payloads: [String: StoredPayload] = [:]
         var payloadOrder = Deque<String>()
@@ -31,10 +32,10 @@ final class GatewayMemory: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes how many messages are remembered.
+    /// Creates a memory for this many messages.
     init(maximumMessages: Int = 10_000) { self.maximumMessages = maximumMessages }
 
-    /// Counts a request and returns what to do wrong with it.
+    /// Counts a request and returns the misbehaviour that applies to it.
     func begin(_ endpoint: GatewayEndpoint) -> Misbehaviour? {
         state.withLock { state in
             state.requestCounts[endpoint, default: 0] += 1
@@ -53,7 +54,7 @@ final class GatewayMemory: Sendable {
         state.withLock { $0.requestCounts[endpoint] ?? 0 }
     }
 
-    /// Remembers a message; one with a known id is counted as a repeat of it.
+    /// Records a message; one with a known id counts as its repetition.
     func deliver(
         _ id: MessageID, to customer: CustomerID, from business: BusinessID, _ message: JSONDocument,
         isAutomatic: Bool = false
@@ -82,7 +83,7 @@ final class GatewayMemory: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The messages after number `number`, and the number of the last one of all.
+    /// The messages after number `number`, and the last number overall.
     func messages(
         after number: Int, customer: CustomerID?
     ) -> (found: [DeliveredMessage], lastNumber: Int, isOpen: Bool) {
@@ -94,7 +95,8 @@ final class GatewayMemory: Sendable {
         }
     }
 
-    /// Returns as soon as there is a message after number `number`, or at once when waiting ends or was cancelled.
+    /// Returns when a message after number `number` exists, or at once when waits have ended or the task is
+    /// cancelled.
     func nextMessage(after number: Int) async {
         let waiter = state.withLock { state in
             state.lastWaiter += 1
@@ -108,7 +110,7 @@ final class GatewayMemory: Sendable {
                     return false
                 }
                 if isDue { continuation.resume() }
-                // Cancelled before it was a waiter: the handler below has found nothing.
+                // Cancelled before it was registered: the handler below found no waiter.
                 if Task.isCancelled { release(waiter) }
             }
         } onCancel: {
@@ -120,7 +122,7 @@ final class GatewayMemory: Sendable {
         state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
     }
 
-    /// Ends all waiting, now and later, until ``open(at:)``.
+    /// Ends all waits, now and later, until ``open(at:)``.
     func close() {
         let waiters = state.withLock { state in
             state.isOpen = false
@@ -137,7 +139,7 @@ final class GatewayMemory: Sendable {
         }
     }
 
-    /// Where the gateway listens, or did last; nil before the start.
+    /// The current or last listening address; nil before the start.
     var address: SocketAddress? { state.withLock { $0.address } }
 
     /// `http://127.0.0.1:PORT`; nil before the start.
@@ -154,7 +156,7 @@ final class GatewayMemory: Sendable {
         }
     }
 
-    /// Expects an upload; of too many the others are forgotten.
+    /// Expects an upload; beyond the limit the oldest expected ones are dropped.
     func expect(_ place: UploadPlace) {
         state.withLock { state in
             if state.places.count >= Self.maximumPlaces { state.places = [:] }

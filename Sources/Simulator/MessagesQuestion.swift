@@ -1,6 +1,7 @@
 import BusinessMessages
 
-/// The query of `GET /_simulator/messages`: `customer`, `after` (a number) and `wait` (seconds), each of which may be absent.
+/// The query of `GET /_simulator/messages`: `customer`, `after` (a number) and `wait` (seconds), all
+/// optional.
 struct MessagesQuestion: Sendable {
     /// The longest wait.
     static let maximumSeconds = 60.0

@@ -1,30 +1,30 @@
 package import BalloonHTTP
 
-/// What the fake gateway does instead of what it should, for one request.
+/// A fault of the fake gateway at one request.
 package enum Misbehaviour: Sendable, Hashable {
-    /// Refuses before anything else is looked at, with `Retry-After` where it is given.
+    /// Answers with this status before any check, with `Retry-After` where it is given.
     case answer(HTTPStatus, retryAfterSeconds: Int? = nil)
-    /// Answers 200 with these bytes, whatever was asked: another length, another address, another format.
+    /// Answers 200 with these bytes for any request: another length, another address, another format.
     case body([UInt8])
-    /// Does what it was asked, and answers late.
+    /// Processes the request, and answers late.
     case delay(Duration)
-    /// Does what it was asked, and never answers; ``FakeGateway/stop(within:)`` then drops the connection.
+    /// Processes the request, and never answers; ``FakeGateway/stop(within:)`` then drops the connection.
     case silence
-    /// Does what it was asked, and closes the connection without an answer.
+    /// Processes the request, and closes the connection without an answer.
     case drop
-    /// Announces the whole content, sends this much of it, and closes the connection.
+    /// Announces the full length, sends this many bytes, and closes the connection.
     case truncate(bytes: Int)
-    /// Answers with content that is so much longer, or shorter.
+    /// Answers with content that is longer by this many bytes, or shorter.
     case resize(by: Int)
-    /// Answers with content of the right length that is something else, as under a wrong key.
+    /// Answers with other content of the right length, as from a wrong key.
     case garble
     /// Sends the content slowly.
     case trickle(bytesPerSecond: Int)
-    /// Sends content that never ends.
+    /// Sends endless content.
     case endless
 }
 
-/// The calls at which the fake gateway can misbehave, and which it counts.
+/// The calls of the fake gateway, which have counters and rules.
 package enum GatewayEndpoint: String, Sendable, CaseIterable {
     /// `POST /v1/message`.
     case message

@@ -1,22 +1,22 @@
 import BalloonHTTP
 
-/// When the fake gateway misbehaves at an endpoint, and how.
+/// A rule that makes the fake gateway misbehave at an endpoint.
 ///
 /// As a text `ENDPOINT=WHAT[,times=N][,every=N]`: `message=503`, `message=429/7,times=2` (with `Retry-After`),
 /// `message=delay/250` (milliseconds), `message=silence`, `message=drop,every=3`, `preDownload=expired`, `blob=truncate/100`,
 /// `blob=longer/1`, `blob=shorter/1`, `blob=garble`, `blob=slow/1000` (bytes a second), `blob=endless`.
 package struct MisbehaviourRule: Sendable, Hashable {
-    /// Where.
+    /// The endpoint.
     package let endpoint: GatewayEndpoint
-    /// What.
+    /// The fault.
     package let misbehaviour: Misbehaviour
-    /// How often still; nil for ever.
+    /// The remaining number of applications; nil for no limit.
     private var left: Int?
-    /// At which of the requests: each, every second, and so on.
+    /// Applies to every n-th request.
     private let every: Int
     private var seen = 0
 
-    /// Makes a rule for the next `times` requests, or for all, of which `every` N-th is meant.
+    /// Creates a rule that applies `times` times, or without limit, at every `every`-th request.
     package init(_ endpoint: GatewayEndpoint, _ misbehaviour: Misbehaviour, times: Int? = nil, every: Int = 1)
     {
         self.endpoint = endpoint
@@ -25,7 +25,7 @@ package struct MisbehaviourRule: Sendable, Hashable {
         self.every = max(1, every)
     }
 
-    /// Reads a text; nil when it is no rule.
+    /// Parses a rule; nil when the text is no rule.
     package init?(_ text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         let head = parts[0].split(separator: "=", maxSplits: 1).map(String.init)
@@ -45,10 +45,10 @@ package struct MisbehaviourRule: Sendable, Hashable {
         self.init(endpoint, misbehaviour, times: times, every: every)
     }
 
-    /// Whether it has not been used up.
+    /// Whether the rule still applies.
     var isLeft: Bool { left != 0 }
 
-    /// Counts a request; whether it is one that is meant.
+    /// Counts a request; returns whether the rule applies to it.
     mutating func isDue() -> Bool {
         seen += 1
         guard seen % every == 0 else { return false }
@@ -58,7 +58,7 @@ package struct MisbehaviourRule: Sendable, Hashable {
 }
 
 extension Misbehaviour {
-    /// Reads `WHAT` or `WHAT/NUMBER`.
+    /// Parses `WHAT` or `WHAT/NUMBER`.
     fileprivate init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2 else { return nil }

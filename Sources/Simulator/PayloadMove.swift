@@ -1,16 +1,16 @@
 import BalloonJSON
 
-/// Decides what of a message goes behind a reference, and puts the reference in its place.
+/// Moves interactive data of a message behind a reference, like Apple does.
 enum PayloadMove {
-    /// Apple moves what is larger (Apple MSP API, "Receiving an Interactive Message": 10 KB).
+    /// Apple moves larger content (Apple MSP API, "Receiving an Interactive Message": 10 KB).
     static let thresholdBytes = 10 * 1024
 
-    /// What is stored, and what stays in the message beside the reference.
+    /// The stored part, and the part that remains in the message beside the reference.
     static func split(_ interactiveData: JSONValue) -> (stored: [UInt8], inline: [UInt8]?) {
         guard let data = interactiveData["data"], data["dynamic"]?.kind == .object else {
             return (Array(interactiveData.text), nil)
         }
-        // A form's selections stay inline, and the file has what is shown only.
+        // A form's selections stay inline; the file has only the displayed part.
         let inlineNames: Set = ["version", "requestIdentifier", "dynamic"]
         let inline = object(interactiveData, keeping: { $0 == "bid" || $0 == "sessionIdentifier" }) {
             object(data, keeping: inlineNames.contains)
@@ -21,7 +21,7 @@ enum PayloadMove {
         return (stored, inline)
     }
 
-    /// Returns `message` with the reference, and with `inline` where its interactive data stood.
+    /// Replaces the interactive data of `message` with the reference and `inline`.
     static func replace(in message: JSONValue, by reference: [UInt8], inline: [UInt8]?) -> [UInt8] {
         JSONWriter.object(reservingCapacity: message.text.count) { writer in
             for (name, value) in message.members where name != "interactiveDataRef" {
@@ -39,7 +39,7 @@ enum PayloadMove {
         }
     }
 
-    /// The members of an object that are kept; `data` is what that member becomes where it is given.
+    /// The remaining members of an object; `data` replaces that member where it is given.
     private static func object(
         _ value: JSONValue, keeping isKept: (String) -> Bool, data: (() -> [UInt8])? = nil
     ) -> [UInt8] {

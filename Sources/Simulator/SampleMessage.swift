@@ -1,9 +1,9 @@
 import BalloonJSON
 import BusinessMessages
 
-/// What a customer's message of each kind holds besides who sent it to whom: JSON members, as Apple sends them.
+/// The members of a customer's message of each kind besides sender and receiver, in Apple's JSON.
 ///
-/// Sessions and requests are new in each message: one that repeats them is a duplicate to whoever receives it.
+/// Each message has fresh session and request ids: a receiver treats repeated ones as a duplicate.
 struct SampleMessage: Sendable {
     let session = MessageID.random().rawValue
     let request = MessageID.random().rawValue
@@ -28,7 +28,7 @@ struct SampleMessage: Sendable {
         }
     }
 
-    /// On one line: Apple's messages have no line breaks between their tokens.
+    /// Puts the JSON on one line: Apple's messages have no line breaks between tokens.
     private func interactive(_ interactiveData: String) -> String {
         #""type": "interactive", "interactiveData": \#(interactiveData.replacing("\n", with: ""))"#
     }
@@ -39,7 +39,7 @@ struct SampleMessage: Sendable {
         return String(decoding: writer.finish(), as: UTF8.self)
     }
 
-    /// The frame of Apple's own kinds: everything is inside `data`.
+    /// The frame of Apple's own kinds: all content is inside `data`.
     private func data(_ members: String, version: String = "1.0") -> String {
         """
         {"bid": "\(Interaction.businessExtension)", "sessionIdentifier": "\(session)",

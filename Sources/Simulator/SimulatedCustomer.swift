@@ -4,13 +4,14 @@ package import BalloonTransport
 package import BalloonWire
 package import BusinessMessages
 
-/// A customer with a device, and Apple between it and the server: composes messages, signs, compresses and posts them.
+/// A customer with a device, and Apple's side of the webhook: composes messages, signs, compresses and posts
+/// them.
 package struct SimulatedCustomer: Sendable {
-    /// Who writes.
+    /// The sender.
     package let id: CustomerID
-    /// Who is written to.
+    /// The receiving business.
     package let business: BusinessID
-    /// What the device can show; everything.
+    /// The capabilities of the device: all of them.
     package var capabilities: Capabilities = [
         .quickReply, .listPicker, .timePicker, .authentication, .authentication2, .form,
     ]
@@ -21,8 +22,10 @@ package struct SimulatedCustomer: Sendable {
     private let gateway: String?
     private let transport: any HTTPTransport
 
-    /// Makes a customer; `server` is the URL that `/message` is appended to, `gateway` the fake gateway's
-    /// ``FakeGateway/origin``, which keeps large payloads and knows the replies.
+    /// Creates a customer.
+    ///
+    /// `server` is the URL that `/message` is appended to. `gateway` is the fake gateway's
+    /// ``FakeGateway/origin``, which stores large payloads and knows the replies.
     package init(
         id: CustomerID, business: BusinessID, server: String, mspID: String, secret: Secret, gateway: String?,
         transport: any HTTPTransport
@@ -36,7 +39,7 @@ package struct SimulatedCustomer: Sendable {
         self.transport = transport
     }
 
-    /// Composes a message of `kind` with sample content; `text` is what a ``Kind/text`` says.
+    /// Composes a message of `kind` with sample content; `text` is the content of a ``Kind/text``.
     package func message(_ kind: Kind, id: MessageID = .random(), text: String? = nil) -> [UInt8] {
         var sample = SampleMessage()
         if let text { sample.text = text }
@@ -52,7 +55,8 @@ package struct SimulatedCustomer: Sendable {
         return message + ", \(sample.members(of: kind))}".utf8
     }
 
-    /// Completes a message that somebody wrote: `id`, `sourceId` and `destinationId` are filled in where they are missing or empty.
+    /// Completes a given message: fills in `id`, `sourceId` and `destinationId` where they are missing or
+    /// empty.
     ///
     /// Throws ``SimulatorError/messageMalformed(_:)`` or ``SimulatorError/messageNotAnObject``.
     package func message(completing json: [UInt8]) throws(SimulatorError) -> [UInt8] {
@@ -64,15 +68,15 @@ package struct SimulatedCustomer: Sendable {
         return message.replacing(members: missing.mapValues(quoted))
     }
 
-    /// Signs and posts `message` as Apple does, and returns the server's answer.
+    /// Signs and posts `message` like Apple, and returns the server's answer.
     ///
-    /// Interactive data of more than 10 KB, or all of it when `isLarge`, goes behind a reference first. Throws a
+    /// Interactive data over 10 KB, or all of it when `isLarge`, is moved behind a reference first. Throws a
     /// ``SimulatorError``, or a ``TransportError`` when the server did not answer.
     package func post(_ message: [UInt8], isLarge: Bool = false) async throws -> TransportResponse {
         try await transport.send(try request(carrying: try await referring(message, always: isLarge)))
     }
 
-    /// The request that carries `message`, signed and compressed, so that a test can spoil it before it is sent.
+    /// The signed and compressed request that carries `message`, so that a test can damage it before sending.
     package func request(carrying message: [UInt8]) throws(SimulatorError) -> TransportRequest {
         let body = try root(of: message)
         let headers = [
@@ -87,7 +91,7 @@ package struct SimulatedCustomer: Sendable {
             body: GzipCompressor().compress(message), allowsPlainHTTP: true)
     }
 
-    /// The token of Apple's requests: `aud` is the MSP, `iat` now unless said otherwise.
+    /// A token as in Apple's requests: `aud` is the MSP, `iat` is now unless given.
     package func token(issuedAt: Int = SystemClock.secondsSince1970(), audience: String? = nil) -> String {
         let json = JSONWriter.object { writer in
             writer.field("aud", audience ?? mspID)
@@ -96,7 +100,8 @@ package struct SimulatedCustomer: Sendable {
         return signer.sign(json)
     }
 
-    /// Moves interactive data behind a reference if it is large, or `always`; else returns `message` as it is.
+    /// Moves interactive data behind a reference when it is large, or `always`; otherwise returns `message`
+    /// unchanged.
     package func referring(_ message: [UInt8], always: Bool = false) async throws -> [UInt8] {
         let body = try root(of: message)
         guard let interactiveData = body["interactiveData"], interactiveData.kind == .object else {
@@ -108,9 +113,9 @@ package struct SimulatedCustomer: Sendable {
         return PayloadMove.replace(in: body, by: try await upload(stored), inline: inline)
     }
 
-    /// Encrypts a file as a device does, gives it into the gateway's keeping, and returns the attachment, a JSON object.
+    /// Encrypts a file like a device, uploads it to the gateway, and returns the attachment, a JSON object.
     ///
-    /// Read piece by piece, so that 100 MB are no matter.
+    /// The file is read in pieces, so that 100 MB need little memory.
     package func attach(_ path: String, name: String, mimeType: String) async throws -> [UInt8] {
         guard let gateway else { throw SimulatorError.gatewayMissing }
         let file = try File(path, for: .readingRegular)
@@ -147,7 +152,7 @@ package struct SimulatedCustomer: Sendable {
         }
     }
 
-    /// Adds attachments to a text: each has its U+FFFC in the body.
+    /// Adds attachments to a text: the body gets one U+FFFC for each.
     package func message(_ message: [UInt8], with attachments: [[UInt8]]) throws(SimulatorError) -> [UInt8] {
         if attachments.isEmpty { return message }
         let body = try root(of: message)
@@ -167,7 +172,8 @@ package struct SimulatedCustomer: Sendable {
         return document.root
     }
 
-    /// What the business has sent to this customer since number `number`; waits at most 60 seconds for the first.
+    /// The messages of the business to this customer since number `number`; waits at most 60 seconds for the
+    /// first.
     package func replies(after number: Int = 0, within wait: Duration = .zero) async throws
         -> [DeliveredMessage]
     {
@@ -176,7 +182,7 @@ package struct SimulatedCustomer: Sendable {
         return answer["messages"]?.elements.compactMap(DeliveredMessage.init(_:)) ?? []
     }
 
-    /// Puts a payload into the gateway's keeping and returns the reference to it.
+    /// Uploads a payload to the gateway and returns the reference to it.
     private func upload(_ interactiveData: [UInt8]) async throws -> [UInt8] {
         let json = JSONWriter.object(reservingCapacity: interactiveData.count + 128) { writer in
             writer.field("business", business.rawValue)
@@ -186,10 +192,10 @@ package struct SimulatedCustomer: Sendable {
         return Array(try await ask("payloads", body: json, timeout: .seconds(30)).text)
     }
 
-    /// Asks the simulator, not Apple's part of it.
+    /// Calls a route of the simulator that Apple does not have.
     private func ask(_ path: String, body: [UInt8]? = nil, timeout: Duration) async throws -> JSONValue {
         guard let gateway else { throw SimulatorError.gatewayMissing }
-        // What is no JSON was not answered by the simulator either.
+        // An answer that is not JSON did not come from the simulator.
         return try await document(
             TransportRequest(
                 method: body == nil ? "GET" : "POST", url: "\(gateway)/_simulator/\(path)", body: body ?? [],
@@ -210,7 +216,7 @@ package struct SimulatedCustomer: Sendable {
     }
 }
 
-/// A cipher that a closure can keep.
+/// A cipher in a class, so that a closure can hold it.
 private final class FileCipher {
     private var cipher: AES256CTR
 

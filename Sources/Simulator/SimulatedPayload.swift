@@ -2,10 +2,10 @@ import BalloonJSON
 import BalloonWire
 import BusinessMessages
 
-/// What is behind a payload reference before it is encrypted: a format that only `decodePayload` reads.
+/// The plain content behind a payload reference, in a format that only `decodePayload` reads.
 ///
-/// Apple's is a compressed binary property list. Ours is compressed too and no JSON, so that nobody can pass it on
-/// without asking the gateway.
+/// Apple uses a compressed binary property list. This format is compressed too and is not JSON, so that a
+/// server cannot use it without a call to the gateway.
 struct SimulatedPayload: Sendable {
     let business: BusinessID
     /// One JSON object.
@@ -19,7 +19,7 @@ struct SimulatedPayload: Sendable {
         self.interactiveData = interactiveData
     }
 
-    /// Reads the format, compressed or not; nil for anything else, as what was decrypted with a wrong key.
+    /// Parses the format, compressed or not; nil for anything else, such as bytes decrypted with a wrong key.
     init?(decoding bytes: ArraySlice<UInt8>) {
         var plain = Array(bytes)
         if Gzip.hasMagic(bytes) {
@@ -32,16 +32,16 @@ struct SimulatedPayload: Sendable {
         self.init(json: Array(plain.dropFirst(Self.magic.count)))
     }
 
-    /// Reads `{"business":"…","interactiveData":{…}}`; nil when it is something else.
+    /// Parses `{"business":"…","interactiveData":{…}}`; nil when it is something else.
     init?(json: [UInt8]) {
-        // What is wrong with it is of no use to who sent it.
+        // The sender gets no details about the problem.
         guard let root = (try? JSONDocument(json))?.root, let business = root["business"]?.string,
             let interactiveData = root["interactiveData"], interactiveData.kind == .object
         else { return nil }
         self.init(business: BusinessID(business), interactiveData: interactiveData)
     }
 
-    /// Writes what ``init(json:)`` reads.
+    /// Writes the input of ``init(json:)``.
     var json: [UInt8] {
         JSONWriter.object(reservingCapacity: interactiveData.text.count + 128) { writer in
             writer.field("business", business.rawValue)

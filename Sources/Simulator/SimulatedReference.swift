@@ -1,14 +1,14 @@
 import BalloonJSON
 
-/// An `interactiveDataRef` of the simulator, with the fields that Apple's have.
+/// An `interactiveDataRef` of the simulator, with Apple's fields.
 package struct SimulatedReference: Sendable, Equatable {
-    /// The extension that the payload belongs to.
+    /// The identifier of the iMessage extension.
     package var bid: String
-    /// The name of the file, as a URL that is never fetched.
+    /// The name of the file, as a URL that is never requested.
     package var url: String
-    /// Who keeps the file.
+    /// The owner of the file.
     package var owner: String
-    /// `00` and the key in lower case hexadecimal digits.
+    /// `00` and the key in lower-case hexadecimal digits.
     package var key: String
     /// The checksum in hexadecimal digits.
     package var signature: String

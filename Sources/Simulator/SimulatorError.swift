@@ -1,17 +1,17 @@
 package import BalloonJSON
 
-/// Why the simulator could not do what it was asked.
+/// The reason why a simulator call failed.
 package enum SimulatorError: Error, Sendable, Equatable {
-    /// The fake gateway listens on loopback addresses only: it shows to everybody what it was sent.
+    /// The fake gateway listens on loopback addresses only, because it shows all received messages.
     case addressNotLoopback
     /// A message is not JSON: correct the file.
     case messageMalformed(JSONError)
-    /// A message is JSON, but no object: correct the file.
+    /// A message is JSON, but not an object: correct the file.
     case messageNotAnObject
     /// A message without `interactiveData` cannot be moved behind a reference: leave it inline.
     case nothingToRefer
-    /// There is no fake gateway that would keep the payload: say where it is.
+    /// No fake gateway was given to store the payload: name its address.
     case gatewayMissing
-    /// The fake gateway did not do its part: look whether it is the simulator that listens there.
+    /// The fake gateway refused the call: check that the simulator listens at that address.
     case gatewayRefused(status: Int)
 }

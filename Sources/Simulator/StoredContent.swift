@@ -1,7 +1,8 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// Bytes that the gateway keeps: small ones in memory, others in a file that has no name and goes with the value.
+/// Bytes stored by the gateway: small ones in memory, others in an unnamed file that lives as long as the
+/// value.
 struct StoredContent: Sendable {
     private enum Place: Sendable {
         case memory([UInt8])
@@ -11,7 +12,7 @@ struct StoredContent: Sendable {
     private let place: Place
     let sizeBytes: Int
 
-    /// Keeps bytes in memory.
+    /// Stores bytes in memory.
     init(_ bytes: [UInt8]) {
         place = .memory(bytes)
         sizeBytes = bytes.count
@@ -22,7 +23,7 @@ struct StoredContent: Sendable {
         self.sizeBytes = sizeBytes
     }
 
-    /// The bytes from `offset` on, at most `count` of them.
+    /// At most `count` bytes from `offset` on.
     func read(at offset: Int, count: Int) throws(SystemError) -> [UInt8] {
         switch place {
         case .memory(let bytes): Array(bytes[min(offset, bytes.count)..<min(offset + count, bytes.count)])
@@ -30,11 +31,11 @@ struct StoredContent: Sendable {
         }
     }
 
-    /// All of them.
+    /// All bytes.
     func readAll() throws(SystemError) -> [UInt8] { try read(at: 0, count: sizeBytes) }
 }
 
-/// Takes bytes piece by piece and computes their checksum.
+/// Stores bytes piece by piece and computes their checksum.
 struct StoredContentWriter: ~Copyable {
     private static let maximumMemoryBytes = 64 << 10
 
@@ -43,7 +44,7 @@ struct StoredContentWriter: ~Copyable {
     private var sizeBytes = 0
     private let checksum = AttachmentChecksum()
 
-    /// Takes the next bytes.
+    /// Appends bytes.
     mutating func append(_ piece: [UInt8]) throws(SystemError) {
         checksum.append(piece)
         sizeBytes += piece.count
@@ -56,14 +57,14 @@ struct StoredContentWriter: ~Copyable {
         bytes = []
     }
 
-    /// What was taken, and its checksum.
+    /// The stored bytes and their checksum.
     consuming func finish() -> (content: StoredContent, checksum: MMCSChecksum) {
         let checksum = MMCSChecksum(bytes: checksum.bytes)
         if let file { return (StoredContent(file, sizeBytes: sizeBytes), checksum) }
         return (StoredContent(bytes), checksum)
     }
 
-    /// A file that nobody finds and that goes with its descriptor.
+    /// A file without a name, which disappears when its descriptor is closed.
     private static func nameless() throws(SystemError) -> File {
         let folder = ProcessEnvironment.variables()["TMPDIR"] ?? "/tmp"
         let path = "\(folder)/balloon-\(Hex.encode(randomBytes(12)))"

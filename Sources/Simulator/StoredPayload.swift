@@ -2,15 +2,15 @@ import BalloonJSON
 import BalloonWire
 import BusinessMessages
 
-/// An encrypted payload as the gateway keeps it, and the reference by which it is found.
+/// An encrypted payload stored by the gateway, with its reference.
 struct StoredPayload: Sendable {
-    /// The last part of the address from which it is downloaded.
+    /// The last component of its download address.
     let name: String
     let reference: SimulatedReference
     let business: BusinessID
     let content: StoredContent
 
-    /// Keeps what somebody has encrypted; its key is not known here.
+    /// Stores content that a client encrypted; the key is not known here.
     init(uploaded content: StoredContent, _ checksum: MMCSChecksum, as place: UploadPlace) {
         self.content = content
         business = place.business
@@ -20,7 +20,7 @@ struct StoredPayload: Sendable {
             signatureBase64: checksum.base64, sizeBytes: content.sizeBytes, title: nil)
     }
 
-    /// Encrypts a payload with a key of its own.
+    /// Encrypts a payload with a fresh key.
     init(_ payload: SimulatedPayload) throws(WireError) {
         let key = AttachmentKey()
         var bytes = payload.encode()
@@ -40,7 +40,7 @@ struct StoredPayload: Sendable {
     }
 }
 
-/// Where a business may upload one file.
+/// The address where a business may upload one file.
 struct UploadPlace: Sendable {
     let name = Hex.encode(randomBytes(24)).uppercased()
     let business: BusinessID

@@ -8,7 +8,7 @@ final class Output: Sendable {
     init(_ descriptor: consuming Descriptor) { self.descriptor = Mutex(descriptor) }
 
     func write(_ line: [UInt8]) {
-        // When it cannot be written the server is gone, and the end of standard input says so too.
+        // A write fails when the server is gone; the end of standard input reports that too.
         descriptor.withLock { descriptor in try? descriptor.writeAll(line) }
     }
 }

@@ -7,14 +7,15 @@ import Logging
 /// ```swift
 /// await StdioHandler.run(Bakery())
 /// ```
-/// Standard output belongs to the protocol: what the program prints goes to standard error, which is the log.
+/// Standard output carries the protocol. Printed text is redirected to standard error, which is the
+/// log.
 public func run(_ handler: any Handler) async {
     await run(FixedFactory(handler: handler))
 }
 
-/// Runs a handler that is made from the business's configuration.
+/// Runs a handler that is created from the business's configuration.
 ///
-/// A configuration that `factory` refuses ends the program with status 78; its words are in the log.
+/// When `factory` refuses the configuration, the program logs the error and ends with status 78.
 public func run(_ factory: any HandlerFactory) async {
     guard ProcessEnvironment.variables()["BALLOON_HANDLER_PROTOCOL"] != nil else {
         StandardStream.error.write(

@@ -2,7 +2,7 @@ import BalloonJSON
 import HandlerProtocol
 import Synchronization
 
-/// What the handler asks the server, and who waits for the answers.
+/// The handler's open calls to the server, with their waiting callers.
 final class ServerCalls: Sendable {
     typealias Answer = Result<JSONValue, RPCFailure>
 
@@ -15,7 +15,7 @@ final class ServerCalls: Sendable {
     private let output: Output
     private let state = Mutex(State())
     private static let closed = Answer.failure(
-        RPCFailure(code: RPCFailure.Code.retryable, message: "the server is gone"))
+        RPCFailure(code: RPCFailure.Code.retryable, message: "the server closed the connection"))
 
     init(_ output: Output) { self.output = output }
 
@@ -33,12 +33,12 @@ final class ServerCalls: Sendable {
         }
     }
 
-    /// Gives the answer to who waits for it.
+    /// Resumes the caller with the answer.
     func settle(_ id: Int, _ answer: Answer) {
         state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: answer)
     }
 
-    /// Lets nobody wait any more.
+    /// Fails all open calls, and all later ones.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true

@@ -24,13 +24,13 @@ final class Session: Sendable {
         calls = ServerCalls(output)
     }
 
-    /// Answers until the input ends, and then what is under way.
+    /// Answers calls until the input ends, and then finishes the calls in flight.
     func run(_ input: AsyncStream<[UInt8]>) async {
         var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
         for await bytes in input {
             for case .line(let line) in splitter.take(bytes) { take(line) }
         }
-        // Nobody answers any more.
+        // The server reads no more answers.
         calls.close()
         for task in state.withLock({ Array($0.tasks.values) }) { await task.value }
         await (handler as? any LifecycleHandler)?.shutdown()
@@ -41,14 +41,14 @@ final class Session: Sendable {
     private func take(_ line: [UInt8]) {
         switch RPCMessage(line: line) {
         case .request(let id, Method.initialize, let params):
-            // Not waited for: while it gets ready a handler may already ask the server for something.
+            // Not awaited: during provisioning a handler may already call the server.
             let task = Task { await initialize(id, params) }
             state.withLock { $0.tasks[Method.initialize] = task }
         case .request(let id, Method.event, let params): begin(id, params)
         case .request(let id, Method.ping, _), .request(let id, Method.shutdown, _):
             output.write(RPCLine.result(id: id))
         case .request(let id, let method, _):
-            refuse(id, RPCFailure.Code.unknownMethod, "there is no method \(method)")
+            refuse(id, RPCFailure.Code.unknownMethod, "unknown method \(method)")
         case .notification(Method.cancel, let params):
             guard let delivery = params["deliveryId"]?.string else { return }
             state.withLock { $0.tasks[delivery] }?.cancel()
@@ -58,7 +58,8 @@ final class Session: Sendable {
         }
     }
 
-    /// Makes the handler, lets it get ready, and says what it wants: its events wait for that, and count no attempt.
+    /// Creates and provisions the handler, then sends its subscriptions; meanwhile its events wait, and no
+    /// attempt is counted.
     private func initialize(_ id: JSONValue, _ params: JSONValue) async {
         do {
             let initialization = try Initialization(params)
@@ -74,7 +75,7 @@ final class Session: Sendable {
         }
     }
 
-    /// Whether the handler got what it needs; else the program ends, and is started again after a pause.
+    /// Provisions the handler; on false the program ends, and the server restarts it after a pause.
     private func provision(_ handler: any Handler, _ host: HandlerHost) async -> Bool {
         guard let handler = handler as? any LifecycleHandler else { return true }
         do {
@@ -125,7 +126,7 @@ final class Session: Sendable {
             let outcome = try await dispatch(context, to: handler) ?? .handled
             output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
         } catch {
-            // Its text may be a customer's; its type is not.
+            // The error's text may quote a customer; its type cannot.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }

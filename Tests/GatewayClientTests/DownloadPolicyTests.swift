@@ -20,7 +20,7 @@ import Testing
         ("http://127.0.0.1:9000/blob/1", "http://127.0.0.1:9000/blob/1"),
         ("http://[::1]:9001/blob/1", "http://[::1]:9001/blob/1"),
     ])
-    func `an address on the list is fetched as it was read`(url: String, fetched: String) throws {
+    func `a listed address is allowed and rebuilt from its parts`(url: String, fetched: String) throws {
         let address = try policy.check(url)
         #expect(address.url == fetched)
         #expect(address.isPlainHTTP == fetched.hasPrefix("http:"))
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Names that only look alike.
+        // Names that only look similar.
         ("https://evilapple.com/", DownloadRefusal.host), ("https://apple.com.evil.example/", .host),
         ("https://evil.example/apple.com", .host), ("https://evil.example?apple.com", .host),
         ("https://xn--pple-43d.com/", .host), ("https://apple/", .host), ("https://com/", .host),
@@ -40,13 +40,13 @@ import Testing
         ("https://2130706433/", .host), ("https://0x7f.1/", .host), ("https://0177.0.0.1/", .host),
         ("https://169.254.169.254/latest", .host), ("https://[fd00::1]/", .host),
         ("https://[::ffff:127.0.0.1]/", .host), ("https://localhost/", .host),
-        // Plain http reaches exactly what is listed.
+        // Plain http is allowed for listed addresses only.
         ("http://127.0.0.1:9001/", .host), ("http://127.0.0.1/", .host), ("http://127.0.0.2:9000/", .host),
         ("http://localhost:9000/", .host), ("http://127.1:9000/", .host), ("http://2130706433:9000/", .host),
         ("http://0177.0.0.1:9000/", .host), ("http://0x7f000001:9000/", .host), ("http://[::1]:9000/", .host),
         ("http://[0:0:0:0:0:0:0:1]:9001/", .host), ("http://[::ffff:127.0.0.1]:9000/", .host),
         ("http://apple.com/", .host), ("http://apple.com:80/", .host), ("http://icloud.com:9000/", .host),
-        // Who would be logged in.
+        // User information.
         ("https://apple.com@evil.example/", .userInformation),
         ("https://evil.example@apple.com/", .userInformation),
         ("https://a:b@apple.com/", .userInformation), ("http://x@127.0.0.1:9000/", .userInformation),
@@ -64,7 +64,7 @@ import Testing
         ("", .malformed),
         ("https://", .malformed), ("https:///x", .malformed), ("https://:443/", .malformed),
         (" https://apple.com/", .malformed),
-        // What readers of URLs disagree about.
+        // Characters that URL parsers treat differently.
         ("https://apple.com\\@evil.example/", .malformed), ("https://evil.example#@apple.com/", .malformed),
         ("https://apple.com/#x", .malformed), ("https://apple.com/\r\nHost: x", .malformed),
         ("https://apple.com/ x", .malformed), ("https://apple.com/\t", .malformed),
@@ -72,7 +72,7 @@ import Testing
         ("https://apple.com/\u{7f}", .malformed),
         ("https://apple.com/\(String(repeating: "x", count: 9000))", .malformed),
     ])
-    func `everything else is refused`(url: String, refusal: DownloadRefusal) {
+    func `any other address is refused`(url: String, refusal: DownloadRefusal) {
         #expect(check(url) == .failure(refusal))
     }
 
@@ -91,7 +91,7 @@ import Testing
         ":80",
         "127.1:80", "a b.com",
     ])
-    func `other entries let nothing through`(entry: String) {
+    func `an invalid entry allows no address`(entry: String) {
         #expect(!DownloadPolicy.isEntry(entry))
         let policy = DownloadPolicy(hosts: [entry])
         for url in ["https://\(entry)/", "http://\(entry)/", "https://a.com/"] {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a literal address on the list is fetched, near us or not, and no other by it`() throws {
+    @Test func `a listed literal address is allowed, private or not, and allows no other`() throws {
         let policy = DownloadPolicy(hosts: ["10.0.0.7:8443", "[fd00::1]:443"])
         for url in ["https://10.0.0.7:8443/x", "https://[fd00::1]:443/x"] {
             #expect(try policy.check(url) == DownloadAddress(url: url, isPlainHTTP: false, isLiteral: true))

@@ -10,9 +10,9 @@ import Testing
 
 @testable import GatewayClient
 
-/// Every call of the gateway's against every class of failure.
+/// Every call to the gateway against every class of failure.
 @Suite struct FailureClassTests {
-    /// Does what makes the client call `endpoint`, once.
+    /// Makes the client call `endpoint` once.
     private func call(
         _ endpoint: GatewayEndpoint, _ test: GatewayUnderTest, _ directory: TemporaryDirectory
     ) async throws {
@@ -42,7 +42,7 @@ import Testing
         } catch { return error as? GatewayError }
     }
 
-    /// What is fetched is lost when it is not fetched soon; what is sent waits in the outbox.
+    /// A fetch must be retried soon, because its content expires; a message waits in the outbox.
     private static let fetching: [GatewayEndpoint] = [.preDownload, .blob, .decodePayload]
     private static let sending = GatewayEndpoint.allCases.filter { !fetching.contains($0) }
 
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: fetching)
-    func `each call that fetches is tried again after a failure that passes`(endpoint: GatewayEndpoint)
+    func `each call that fetches is retried after a transient failure`(endpoint: GatewayEndpoint)
         async throws
     {
         let test = try await GatewayUnderTest()
@@ -85,10 +85,10 @@ import Testing
     }
 
     @Test(arguments: GatewayEndpoint.allCases)
-    func `each call ends when nobody answers`(endpoint: GatewayEndpoint) async throws {
+    func `each call ends at its timeout when no answer arrives`(endpoint: GatewayEndpoint) async throws {
         let test = try await GatewayUnderTest(adjust: {
             $0.requestTimeout = .milliseconds(150)
-            // The time that an exchange may stand still is counted in whole seconds.
+            // libcurl counts the idle time in whole seconds.
             $0.transferTimeout = .milliseconds(150)
             $0.retries.maximumAttempts = 2
         })
@@ -102,9 +102,11 @@ import Testing
     }
 
     @Test(arguments: GatewayEndpoint.allCases)
-    func `each call fails visibly when all attempts break`(endpoint: GatewayEndpoint) async throws {
+    func `each call reports an error when every attempt is interrupted`(endpoint: GatewayEndpoint)
+        async throws
+    {
         let test = try await GatewayUnderTest()
-        // libcurl itself repeats once what broke on a connection that was kept.
+        // libcurl itself retries once when a reused connection breaks.
         test.gateway.misbehave(at: endpoint, .drop, times: 9)
         let attempts = Self.fetching.contains(endpoint) ? 4 : 1
         guard case .unreachable(_, .interrupted, attempts) = await failure(endpoint, test) else {
@@ -118,7 +120,7 @@ import Testing
         arguments: [.preUpload, .upload, .constructPayload, .preDownload, .decodePayload]
             as [GatewayEndpoint],
         [Misbehaviour.garble, .body([]), .body(Array("[]".utf8)), .body(Array(#"{"a":1"#.utf8))])
-    func `an answer that makes no sense is an error`(
+    func `an unexpected answer body is an error`(
         endpoint: GatewayEndpoint, wrong: Misbehaviour
     ) async throws {
         let test = try await GatewayUnderTest()
@@ -134,7 +136,7 @@ import Testing
         GatewayEndpoint.preUpload, .upload, .constructPayload, .preDownload, .blob, .decodePayload,
         .encodePayload,
     ])
-    func `an answer without end is given up`(endpoint: GatewayEndpoint) async throws {
+    func `an endless answer is cut off with an error`(endpoint: GatewayEndpoint) async throws {
         let test = try await GatewayUnderTest(adjust: {
             $0.maximumDownloadBytes = 100_000
             $0.maximumPayloadBytes = 100_000
@@ -151,7 +153,7 @@ import Testing
         (Misbehaviour.truncate(bytes: 10), true), (.resize(by: 1), false), (.resize(by: -1), false),
         (.garble, false), (.trickle(bytesPerSecond: 5000), true),
     ])
-    func `a payload that comes wrong is fetched again or refused, and never passed on`(
+    func `a damaged payload is fetched again or refused, and never returned`(
         wrong: Misbehaviour, isMended: Bool
     ) async throws {
         let test = try await GatewayUnderTest()
@@ -164,7 +166,7 @@ import Testing
         (Misbehaviour.truncate(bytes: 10), true), (.resize(by: 1), false), (.resize(by: -1), false),
         (.drop, true), (.endless, false),
     ])
-    func `a file that comes wrong is fetched again or not kept`(wrong: Misbehaviour, isMended: Bool)
+    func `a damaged file is fetched again or not stored`(wrong: Misbehaviour, isMended: Bool)
         async throws
     {
         let test = try await GatewayUnderTest()
@@ -209,7 +211,7 @@ import Testing
 }
 
 extension UploadedFile {
-    /// The file as the attachment of a message that came in.
+    /// The file as the attachment of an inbound message.
     fileprivate func stored() throws -> StoredReference {
         let attachment = String(decoding: attachment(name: "a", mimeType: "b").json, as: UTF8.self)
         let event = InboundEvent.decode(
@@ -222,11 +224,11 @@ extension UploadedFile {
     }
 }
 
-/// This process's resident memory, as Linux counts it.
+/// The resident memory of this process, as Linux counts it.
 private enum Memory {
-    /// Makes now the beginning of what counts; returns the bytes of now.
+    /// Resets the peak to the current size, and returns it in bytes.
     static func resetPeak() throws -> Int {
-        // Nobody but root may read it, too.
+        // Some systems allow only root to read the file.
         let file = Descriptor(owning: open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC))
         try file.writeAll(Array("5".utf8))
         return try peakBytes()

@@ -15,7 +15,7 @@ import Testing
     private let directory = TemporaryDirectory()
     private var files: AttachmentFiles { AttachmentFiles(dataDirectory: directory.path) }
 
-    /// What is under the folder of attachments, unfinished files included.
+    /// All names in the folder of attachments, including unfinished files.
     private func names() throws -> [String] {
         let folder = directory.file("attachments")
         guard Directory.exists(folder) else { return [] }
@@ -43,7 +43,9 @@ import Testing
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8($0 % 253) } }
 
     @Test(arguments: [0, 1, 65_537, 3_000_001])
-    func `a file comes back as it was uploaded, and lies encrypted in between`(sizeBytes: Int) async throws {
+    func `a file is downloaded as it was uploaded, and is stored encrypted in between`(sizeBytes: Int)
+        async throws
+    {
         let test = try await GatewayUnderTest()
         let content = Self.bytes(sizeBytes)
         let file = try await test.client.upload(
@@ -59,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [GatewayEndpoint.preUpload, .upload])
-    func `an upload that failed is made anew from its first step`(endpoint: GatewayEndpoint) async throws {
+    func `a failed upload restarts from its first step`(endpoint: GatewayEndpoint) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: endpoint, .answer(.serviceUnavailable))
         let content = ContentSource(bytes: Self.bytes(300_000))
@@ -74,7 +76,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `an upload that Apple refuses or answers strangely is an error`() async throws {
+    @Test func `an upload is an error when Apple refuses it or answers malformed data`() async throws {
         let test = try await GatewayUnderTest()
         let content = ContentSource(bytes: Self.bytes(10))
         func failure() async -> GatewayError? {
@@ -102,7 +104,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a file beyond the limit is not sent and not fetched`() async throws {
+    @Test func `a file over the limit is neither sent nor downloaded`() async throws {
         let test = try await GatewayUnderTest(adjust: { $0.maximumAttachmentBytes = 10 })
         let tooLarge = GatewayError.payloadTooLarge(maximumBytes: 10)
         await #expect(throws: tooLarge) {
@@ -122,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: [9, 11])
-    func `another length than the message says leaves no file`(sizeBytes: Int) async throws {
+    func `a file whose length differs from the message is not stored`(sizeBytes: Int) async throws {
         let test = try await GatewayUnderTest()
         let file = try await test.client.upload(
             ContentSource(bytes: Self.bytes(10)), for: GatewayUnderTest.business)
@@ -136,7 +138,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a damaged file is told by its checksum`() async throws {
+    @Test func `a wrong checksum reveals a damaged file`() async throws {
         let test = try await GatewayUnderTest()
         let file = try await test.client.upload(
             ContentSource(bytes: Self.bytes(10)), for: GatewayUnderTest.business)
@@ -148,11 +150,11 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a place that cannot be written is the disk's failure`() async throws {
+    @Test func `an unwritable folder is reported as a disk failure`() async throws {
         let test = try await GatewayUnderTest()
         let file = try await test.client.upload(
             ContentSource(bytes: Self.bytes(10)), for: GatewayUnderTest.business)
-        // A file where the folder would be.
+        // A file exists in place of the folder.
         try AtomicFile.write([], to: directory.file("attachments"))
         let error = await #expect(throws: GatewayError.self) {
             try await test.client.download(
@@ -167,7 +169,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a payload that was encoded and uploaded is resolved to itself`() async throws {
+    @Test func `an encoded and uploaded payload resolves to the original`() async throws {
         let test = try await GatewayUnderTest()
         let data = #"{"bid":"com.example","data":{"version":"1.0"}}"#
         let payload = try await test.client.makeReference(
@@ -178,7 +180,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `what is no interactive data is not encoded`() async throws {
+    @Test func `a value other than interactive data is not encoded`() async throws {
         let test = try await GatewayUnderTest()
         let error = await #expect(throws: GatewayError.self) {
             try await test.client.encodePayload(Array("[]".utf8), for: GatewayUnderTest.business)
@@ -191,7 +193,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a link becomes a reference, or is refused`() async throws {
+    @Test func `a link becomes a preview reference, or is refused`() async throws {
         let test = try await GatewayUnderTest()
         func construct(_ link: String) async throws(GatewayError) -> UploadedPayload {
             try await test.client.constructPayload(

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.internalServerError, .serviceUnavailable, .badGateway, .requestTimeout])
-    func `a message is sent once whatever Apple answers`(status: HTTPStatus) async throws {
+    func `a message is sent once for every status that Apple answers`(status: HTTPStatus) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .message, .answer(status), times: 9)
         await #expect(throws: GatewayError.unavailable(.message, status: status.code, attempts: 1)) {
@@ -33,7 +33,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `what Retry-After asks for is reported`() async throws {
+    @Test func `the delay of Retry-After is reported`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .message, .answer(.serviceUnavailable, retryAfterSeconds: 17))
         let error = await #expect(throws: GatewayError.self) { try await test.send(test.text()) }
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.badRequest, .notFound, .methodNotAllowed])
-    func `a refusal is final and brings Apple's reason`(status: HTTPStatus) async throws {
+    func `a refusal is final and reports Apple's reason`(status: HTTPStatus) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .message, .answer(status))
         let error = await #expect(throws: GatewayError.self) { try await test.send(test.text()) }
@@ -57,7 +57,7 @@ import Testing
         arguments: [
             { $0.secret = .random(byteCount: 32) }, { $0.mspID = "99999999-2222-3333-4444-555555555555" },
         ] as [@Sendable (inout GatewayConfiguration) -> Void])
-    func `another secret or another MSP is refused`(
+    func `a token with another secret or MSP is refused`(
         adjust: @Sendable (inout GatewayConfiguration) -> Void
     ) async throws {
         let test = try await GatewayUnderTest(adjust: adjust)
@@ -68,7 +68,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a gateway that is not there is reported at once`() async throws {
+    @Test func `an unreachable gateway is reported at once`() async throws {
         let port = RefusingPort()
         let test = try await GatewayUnderTest(adjust: { $0.baseURL = port.origin + "/v1" })
         let error = await #expect(throws: GatewayError.self) { try await test.send(test.text()) }
@@ -77,7 +77,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a message whose answer was lost is repeated with its id, and Apple sees one message`()
+    @Test func `a message with a lost answer is repeated with its id, and Apple counts one message`()
         async throws
     {
         let test = try await GatewayUnderTest(adjust: { $0.requestTimeout = .seconds(1) })
@@ -91,7 +91,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `cancelling ends the request under way`() async throws {
+    @Test func `cancelling ends the request in flight`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .message, .silence)
         let message = test.text()
@@ -102,7 +102,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `plain http is spoken with loopback only`() async throws {
+    @Test func `plain http is used with loopback addresses only`() async throws {
         let test = try await GatewayUnderTest(adjust: { $0.baseURL = "http://192.0.2.1/v1" })
         await #expect(throws: GatewayError.unreachable(.message, .schemeRefused, attempts: 1)) {
             try await test.send(test.text())
@@ -110,7 +110,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `no log line has the secret, a token, the text or the customer`() async throws {
+    @Test func `no log line contains the secret, a token, the text or the customer`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .preDownload, .answer(.badGateway), times: 2)
         _ = try await test.send(test.text("my password is swordfish"))

@@ -14,11 +14,11 @@ import Testing
         #expect(GatewayReason(Array(body.utf8)).description == reason)
     }
 
-    @Test func `bytes that are no text harm nobody`() {
+    @Test func `bytes that are not UTF-8 become replacement characters`() {
         #expect(GatewayReason([0xff, 0x41]).description == "\u{fffd}A")
     }
 
-    @Test func `what is to be hidden is hidden before the line is cut`() {
+    @Test func `a hidden value is replaced before the line is cut`() {
         let reason = GatewayReason(
             Array((String(repeating: "x", count: 198) + "secret").utf8), hiding: ["secret", ""])
         #expect(reason.description == String(repeating: "x", count: 198))
@@ -28,14 +28,14 @@ import Testing
         arguments: [
             (
                 .unreachable(.message, .connectionFailed, attempts: 4),
-                "message failed at attempt 4: nobody accepts the connection"
+                "message failed at attempt 4: the connection was refused"
             ),
             (.unavailable(.upload, status: 503, attempts: 2), "upload was answered with 503 at attempt 2"),
             (
                 .downloadRefused(.port, host: "a.example:8443"),
-                "Apple named an address that is not asked: its port is not 443"
+                "Apple named an address that is not allowed: its port is not 443"
             ),
-            (.lengthMismatch(expectedBytes: 2, actualBytes: 1), "1 bytes came instead of 2"),
+            (.lengthMismatch(expectedBytes: 2, actualBytes: 1), "1 bytes arrived instead of 2"),
         ] as [(GatewayError, String)])
-    func `an error is said in words`(error: GatewayError, text: String) { #expect("\(error)" == text) }
+    func `an error has a description`(error: GatewayError, text: String) { #expect("\(error)" == text) }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// What goes onto the wire, and what comes from it that the fake gateway does not say.
+/// The requests on the wire, and answers that the fake gateway does not send.
 @Suite struct GatewayRequestTests {
     private let business = BusinessID("business")
     private let customer = CustomerID("urn:mbid:AQ+/==")
@@ -44,7 +44,7 @@ import Testing
         request.headers.first { $0.name == "authorization" }?.value.dropFirst("Bearer ".count)
     }
 
-    @Test func `a message goes to Apple with the headers that its documents list`() async throws {
+    @Test func `a message goes to Apple with the documented headers`() async throws {
         let transport = StubTransport([.answer(200)])
         _ = try await send(transport)
         let request = try #require(transport.requests.first)
@@ -59,7 +59,7 @@ import Testing
         #expect(!request.allowsPlainHTTP)
     }
 
-    @Test func `the token is signed by us, for us, now`() async throws {
+    @Test func `the token has the MSP's signature, its id and the current time`() async throws {
         let transport = StubTransport([.answer(200)])
         _ = try await send(transport)
         let token = try #require(bearer(transport.requests[0]))
@@ -69,8 +69,7 @@ import Testing
         #expect(try #require(claims["iat"]?.int) > 1_700_000_000)
     }
 
-    @Test func `the three requests of a reference have the headers that Apple's documents list`() async throws
-    {
+    @Test func `the three requests for a reference have the documented headers`() async throws {
         let transport = StubTransport([
             .answer(200, #"{"download-url":"https://p61-content.icloud.com/x?y=1"}"#), .answer(200, "abc"),
             .answer(200, #"{"interactiveData":{}}"#),
@@ -97,8 +96,7 @@ import Testing
         #expect(requests.allSatisfy { $0.timeout <= .seconds(5) })
     }
 
-    @Test func `a payload is decrypted before it is posted, and inflated when that is refused`() async throws
-    {
+    @Test func `a payload is posted decrypted, and inflated as well when Apple refuses that`() async throws {
         let plain = Array("binary".utf8)
         let key = AttachmentKey()
         var file = GzipCompressor().compress(plain)
@@ -120,7 +118,7 @@ import Testing
         #expect(decoded == Array(#"{"data":{}}"#.utf8))
     }
 
-    @Test func `a redirect is followed nowhere`() async throws {
+    @Test func `a redirect is never followed`() async throws {
         let redirect = [(name: "Location", value: "http://169.254.169.254/")]
         let sending = StubTransport([.answer(302, headers: redirect)])
         let first = await #expect(throws: GatewayError.self) { try await send(sending) }
@@ -134,7 +132,7 @@ import Testing
         #expect(second?.refusal == Refusal(.download, 307))
     }
 
-    /// Fetches a payload, whose first request is answered with `first` and every further one well.
+    /// Fetches a payload; the first request is answered with `first`, every further one successfully.
     private func fetch(
         _ first: Result<TransportResponse, any Error>
     ) async throws -> (outcome: Result<[UInt8], GatewayError>, attempts: Int) {
@@ -154,7 +152,7 @@ import Testing
         ("Fri, 31 Dec 1999 23:59:59 GMT", nil),
         ("-1", nil), ("99999999999999999999", nil),
     ])
-    func `a fetch that meets too many requests waits as told, within bounds`(
+    func `a fetch answered with 429 waits as long as requested, within bounds`(
         retryAfter: String, waits: [Duration]?
     ) async throws {
         let (outcome, attempts) = try await fetch(
@@ -163,7 +161,7 @@ import Testing
         switch outcome {
         case .success: #expect(attempts == 2)
         case .failure(let error):
-            // What is asked for beyond our patience is for who tries again later.
+            // A longer delay is reported to the caller, which retries later.
             #expect(
                 error == .unavailable(.preDownload, status: 429, attempts: 1, retryAfter: .seconds(31)))
         }
@@ -173,21 +171,21 @@ import Testing
         (TransportError.interrupted(code: 56), 2), (.timedOut, 2), (.hostUnresolved, 2),
         (.certificateRefused, 1), (.requestInvalid, 1), (.cancelled, 1),
     ])
-    func `a fetch is repeated only after what may pass by itself`(
+    func `a fetch is retried only after a transient failure`(
         error: TransportError, attempts: Int
     ) async throws {
         #expect(try await fetch(.failure(error)).attempts == attempts)
     }
 
     @Test(arguments: [TransportError.interrupted(code: 56), .timedOut, .hostUnresolved])
-    func `a message is never repeated by the client`(error: TransportError) async throws {
+    func `the client never retries a message`(error: TransportError) async throws {
         let transport = StubTransport([.failure(error), .answer(200)])
         _ = await Result { try await send(transport) }
         #expect(transport.requests.count == 1)
         #expect(clock.waits.isEmpty)
     }
 
-    @Test func `a foreign error and a cancelled task are told apart`() async throws {
+    @Test func `a foreign error and a cancelled task are reported differently`() async throws {
         struct Foreign: Error {}
         #expect(try await fetch(.failure(Foreign())).attempts == 2)
         await #expect(throws: GatewayError.cancelled) {
@@ -195,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `Apple's reason does not repeat the customer`() async throws {
+    @Test func `the customer's id is removed from Apple's reason`() async throws {
         let transport = StubTransport([.answer(404, "404 Not Found : \(customer) is gone\nsecond line")])
         let error = await #expect(throws: GatewayError.self) { try await send(transport) }
         guard case .refused(_, _, let reason) = error else { return }

@@ -11,7 +11,7 @@ import Testing
         try JSONDocument(TokenVerifier(secret: secret).verify(token.utf8)).root["iat"]?.int
     }
 
-    @Test func `a token is used for five minutes and not a second longer`() throws {
+    @Test func `a token is reused for five minutes and no longer`() throws {
         let token = GatewayToken(mspID: "msp", secret: secret)
         #expect(try issuedAt(token.token(now: 1000)) == 1000)
         #expect(try issuedAt(token.token(now: 1299)) == 1000)
@@ -25,14 +25,14 @@ import Testing
         #expect(try issuedAt(token.token(now: 0)) == 0)
     }
 
-    @Test func `a token that was renewed is minted anew at once`() throws {
+    @Test func `renewing mints a new token at once`() throws {
         let token = GatewayToken(mspID: "msp", secret: secret)
         _ = token.token(now: 1000)
         token.renew()
         #expect(try issuedAt(token.token(now: 1001)) == 1001)
     }
 
-    @Test func `an MSP's id is written as JSON`() throws {
+    @Test func `an MSP id is escaped as JSON`() throws {
         let token = GatewayToken(mspID: #"a"b"#, secret: secret).token(now: 1)
         let claims = try TokenVerifier(secret: secret).verify(token.utf8)
         #expect(claims == Array(#"{"iss":"a\"b","iat":1}"#.utf8))

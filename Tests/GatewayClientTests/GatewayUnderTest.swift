@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// A client and a fake gateway that know each other, over loopback.
+/// A client and a fake gateway, connected over loopback.
 struct GatewayUnderTest {
     static let business = BusinessID("3f0c1d52-7b1e-4a57-9d0e-6c1f2a9b8e41")
     static let customer = CustomerID("urn:mbid:AQAAY3v+qT/9hYx0mZk2Wd7RbLpA8sUe==")
@@ -20,7 +20,7 @@ struct GatewayUnderTest {
     let gateway: FakeGateway
     let client: GatewayClient
 
-    /// Starts the gateway; `adjust` may spoil the client's configuration, `onWait` happens between attempts.
+    /// Starts the gateway; `adjust` may break the client's configuration, `onWait` runs between attempts.
     init(
         adjust: (inout GatewayConfiguration) -> Void = { _ in },
         onWait: @escaping @Sendable (FakeGateway) async throws -> Void = { _ in }
@@ -35,7 +35,7 @@ struct GatewayUnderTest {
         client = try GatewayClient(configuration: configuration, clock: clock, logger: logs.logger)
     }
 
-    /// A text's body and its identity.
+    /// The body and the id of a text.
     func text(_ text: String = "Hello") -> (id: MessageID, body: [UInt8]) {
         let id = MessageID.random()
         let body = OutboundMessage.text(text).encode(id: id, from: Self.business, to: Self.customer)
@@ -46,7 +46,7 @@ struct GatewayUnderTest {
         try await client.send(message.body, id: message.id, from: Self.business, to: Self.customer)
     }
 
-    /// Registers a payload and returns its reference; `spoil` may change the fields.
+    /// Registers a payload and returns its reference; `spoil` may change its fields.
     func reference(
         to interactiveData: String = #"{"bid":"com.example","data":{"version":"1.0"}}"#,
         spoil: (inout SimulatedReference) -> Void = { _ in }

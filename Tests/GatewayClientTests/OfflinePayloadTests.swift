@@ -9,7 +9,7 @@ import Testing
 @testable import GatewayClient
 
 @Suite struct OfflinePayloadTests {
-    /// A property list of texts, as an archiver lays them out; the last offset is one byte wide.
+    /// A property list of texts, laid out like an archiver's; the last offset is one byte wide.
     private static func list(_ texts: [String], wide: Set<Int> = []) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var offsets: [Int] = []
@@ -48,7 +48,7 @@ import Testing
         #expect(read(Self.list(["$null", "NSKeyedArchiver", Self.query], wide: wide)) == Self.json)
     }
 
-    @Test func `what is no such archive is not read`() {
+    @Test func `bytes with another format are not decoded`() {
         #expect(read([]) == nil)
         #expect(read(Array("{}".utf8)) == nil)
         #expect(read(Self.list(["$null", Self.query])) == nil)
@@ -56,7 +56,7 @@ import Testing
         #expect(read(Self.list(["NSKeyedArchiver", "?a=%zz"])) == nil)
     }
 
-    @Test func `a list that was cut or changed is read or not, and leads nowhere`() {
+    @Test func `a truncated or changed list is decoded or refused, without a crash`() {
         let whole = Self.list(["$null", "NSKeyedArchiver", Self.query])
         for length in 0..<whole.count { #expect(BinaryPropertyList(Array(whole[..<length])) == nil) }
         for index in whole.indices {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `it is what is left when decodePayload refuses twice`() async throws {
+    @Test func `the payload is decoded locally when decodePayload refuses twice`() async throws {
         let test = try await GatewayUnderTest()
         let reference = try test.reference()
         let key = try AttachmentKey(field: reference.key)
@@ -86,7 +86,7 @@ import Testing
             spoilt.sizeBytes = payload.count
         }
         #expect(try await test.resolve(spoilt) == Self.json)
-        #expect(test.logs.lines.contains { $0.contains("read without it") })
+        #expect(test.logs.lines.contains { $0.contains("decoded locally") })
         await test.gateway.stop()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// A change to a reference, told by its place in the table.
+/// A change to a reference; its index in the table identifies it in the output.
 private struct Spoiling: Sendable {
     let change: @Sendable (inout SimulatedReference) -> Void
 
@@ -31,7 +31,9 @@ private struct Spoiling: Sendable {
         Spoiling { $0.key = $0.key.uppercased() },
         Spoiling { $0.signature = "81a619c81da5a01c6139219a5d20e17430c631e1eb" },
     ])
-    private func `either signature will do, and digits of either case`(spoil: Spoiling) async throws {
+    private func `either signature field is accepted, with digits of either case`(spoil: Spoiling)
+        async throws
+    {
         let test = try await GatewayUnderTest()
         let reference = try test.reference(spoil: spoil.change)
         #expect(try await test.resolve(reference).hasPrefix(#"{"interactiveData""#))
@@ -44,7 +46,7 @@ private struct Spoiling: Sendable {
         ("signature", Spoiling { ($0.signature, $0.signatureBase64) = ("", "") }),
         ("signature", Spoiling { ($0.signature, $0.signatureBase64) = ("no hex", "") }),
     ])
-    private func `a field that cannot be used is named`(field: String, spoil: Spoiling) async throws {
+    private func `an unusable field is named in the error`(field: String, spoil: Spoiling) async throws {
         let test = try await GatewayUnderTest()
         let reference = try test.reference(spoil: spoil.change)
         await #expect(throws: GatewayError.referenceMalformed(field: field)) {
@@ -71,7 +73,7 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `another business cannot resolve it`() async throws {
+    @Test func `another business cannot resolve a reference`() async throws {
         let test = try await GatewayUnderTest()
         let reference = try test.reference()
         let error = await #expect(throws: GatewayError.self) {
@@ -82,7 +84,7 @@ private struct Spoiling: Sendable {
     }
 
     @Test(arguments: [GatewayEndpoint.preDownload, .blob, .decodePayload])
-    func `each step is tried again after a failure of Apple's`(endpoint: GatewayEndpoint) async throws {
+    func `each step is retried after a failure of Apple`(endpoint: GatewayEndpoint) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: endpoint, .answer(.serviceUnavailable), times: 2)
         #expect(try await test.resolve(test.reference()).hasPrefix(#"{"interactiveData""#))
@@ -90,7 +92,7 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `what cannot be decoded compressed is posted again inflated`() async throws {
+    @Test func `a payload that is refused compressed is posted again inflated`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .decodePayload, .answer(.badRequest))
         #expect(try await test.resolve(test.reference()).hasPrefix(#"{"interactiveData""#))
@@ -106,7 +108,7 @@ private struct Spoiling: Sendable {
     }
 
     @Test(arguments: [Array("{".utf8), Array("[1]".utf8), [0x1f, 0x8b], []])
-    func `an answer that is no object is not taken`(answer: [UInt8]) async throws {
+    func `an answer that is not an object is refused`(answer: [UInt8]) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .decodePayload, .body(answer), times: 2)
         await #expect(throws: GatewayError.answerMalformed(.decodePayload)) {
@@ -125,7 +127,7 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `an address that the list does not have is not fetched`() async throws {
+    @Test func `an unlisted address is not downloaded`() async throws {
         let test = try await GatewayUnderTest(adjust: { $0.downloadHosts = ["icloud.com"] })
         await #expect {
             try await test.resolve(test.reference())
@@ -136,7 +138,7 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `another length than the reference says is an error`() async throws {
+    @Test func `a length that differs from the reference is an error`() async throws {
         let test = try await GatewayUnderTest()
         let reference = try test.reference()
         test.gateway.misbehave(at: .blob, .body([1, 2, 3]))
@@ -147,7 +149,7 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `a payload beyond the limit is not fetched, or not to its end`() async throws {
+    @Test func `a payload over the limit is not downloaded completely`() async throws {
         let test = try await GatewayUnderTest(adjust: { $0.maximumDownloadBytes = 1000 })
         let tooLarge = GatewayError.payloadTooLarge(maximumBytes: 1000)
         let honest = try test.reference { $0.sizeBytes = 1001 }
@@ -158,13 +160,13 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `the time that was given is kept`() async throws {
+    @Test func `a resolution ends at its deadline`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .blob, .silence)
         let error = await #expect(throws: GatewayError.self) {
             try await test.resolve(test.reference(), within: .milliseconds(300))
         }
-        // On a machine that is too busy the time is over before the file is asked for.
+        // On a busy machine the deadline may pass before the download starts.
         switch error {
         case .deadlineExceeded, .unreachable(_, .timedOut, attempts: 1): break
         default: Issue.record("\(String(describing: error))")

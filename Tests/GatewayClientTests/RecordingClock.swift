@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock on which nobody waits; it writes down how long each wait would have been.
+/// A clock whose sleeps return at once; it records the duration of each.
 final class RecordingClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset = Duration.zero
@@ -13,7 +13,7 @@ final class RecordingClock: Clock, Sendable {
     private let recorded = Mutex<[Duration]>([])
     private let onWait: @Sendable () async throws -> Void
 
-    /// Makes a clock; `onWait` is what happens meanwhile.
+    /// Creates a clock; `onWait` runs during each sleep.
     init(onWait: @escaping @Sendable () async throws -> Void = {}) { self.onWait = onWait }
 
     var waits: [Duration] { recorded.withLock { $0 } }

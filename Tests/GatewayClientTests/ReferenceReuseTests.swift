@@ -19,7 +19,7 @@ import Testing
         return Array(text.utf8)
     }
 
-    /// What the gateway got last: the names of the members that carry content.
+    /// The names of the content members of the gateway's latest message.
     private func form(_ test: GatewayUnderTest) -> [String] {
         let message = test.gateway.messages().last?.message.root
         return ["interactiveData", "interactiveDataRef"].filter { message?[$0] != nil }
@@ -40,7 +40,7 @@ import Testing
             #expect(form(test) == ["interactiveDataRef"])
             #expect(test.gateway.messages().last?.message.root["id"]?.string == id)
         }
-        // Other content is another reference.
+        // Different content has a different reference.
         try await send(test, "4", bytes: 11_001)
         #expect(form(test) == ["interactiveData"])
         await test.gateway.stop()
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["payment", "authenticate", "notification"])
-    func `what is for one customer is never shared`(member: String) async throws {
+    func `content for one customer is never sent by reference`(member: String) async throws {
         let test = try await GatewayUnderTest()
         for id in ["1", "2", "3"] {
             try await send(test, id, bytes: 11_000, data: #","\#(member)":{}"#)
@@ -72,7 +72,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a reference that Apple refuses is replaced, and the message arrives all the same`()
+    @Test func `a reference that Apple refuses is replaced, and the message still arrives`()
         async throws
     {
         let test = try await GatewayUnderTest()
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
-    func `a message by reference that meets 401 or 403 is repeated with its content`(_ status: HTTPStatus)
+    func `a message by reference is sent with its content after 401 or 403`(_ status: HTTPStatus)
         async throws
     {
         let test = try await GatewayUnderTest()
@@ -99,7 +99,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a credential that is refused does not cost the reference`() async throws {
+    @Test func `a refused credential does not remove the reference`() async throws {
         let test = try await GatewayUnderTest()
         try await send(test, "1", bytes: 11_000)
         test.gateway.misbehave(at: .message, .answer(.forbidden), times: 2)
@@ -109,7 +109,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a gateway that is down does not cost the reference`() async throws {
+    @Test func `an unavailable gateway does not remove the reference`() async throws {
         let test = try await GatewayUnderTest()
         try await send(test, "1", bytes: 11_000)
         test.gateway.misbehave(at: .message, .answer(.serviceUnavailable))
@@ -126,7 +126,7 @@ import Testing
         #expect(test.gateway.requestCount(.upload) == 1)
         try await send(test, "2", bytes: 1_100_000)
         #expect(test.gateway.requestCount(.upload) == 1)
-        // What is behind it is the content, whole.
+        // The reference leads to the complete content.
         let sent = try #require(test.gateway.messages().last?.message.root["interactiveDataRef"])
         #expect(sent["title"]?.string == "Choose")
         let reference = try #require(PayloadReference(sent))
@@ -138,7 +138,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `what cannot be uploaded is sent as it is`() async throws {
+    @Test func `content is sent inline when its upload fails`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .encodePayload, .answer(.badRequest))
         try await send(test, "1", bytes: 1_100_000)
@@ -146,7 +146,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a file that Apple has is not uploaded again`() async throws {
+    @Test func `a file that Apple stores is not uploaded again`() async throws {
         let test = try await GatewayUnderTest()
         func upload(_ name: String) async throws -> UploadedFile {
             try await test.client.upload(

@@ -1,6 +1,6 @@
 @testable import GatewayClient
 
-/// What a refusal is about, without Apple's words.
+/// The facts of a refusal, without Apple's words.
 struct Refusal: Equatable {
     let call: GatewayCall
     let status: Int
@@ -12,7 +12,7 @@ struct Refusal: Equatable {
 }
 
 extension GatewayError {
-    /// Nil when it is no refusal.
+    /// Nil when the error is not a refusal.
     var refusal: Refusal? {
         if case .refused(let call, let status, _) = self { Refusal(call, status) } else { nil }
     }

@@ -43,7 +43,7 @@ import Testing
     @Test(
         arguments: [nil, "", "-1", "1.5", "soon", "9999999999", "Sunday, 06-Nov-94 08:49:37 GMT"] as [String?]
     )
-    func `what is neither is no wish`(field: String?) {
+    func `any other value of Retry-After is ignored`(field: String?) {
         #expect(Duration(retryAfter: field, now: 784_111_740) == nil)
     }
 

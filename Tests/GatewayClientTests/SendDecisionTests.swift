@@ -10,12 +10,12 @@ import Testing
     }
 
     @Test(arguments: [400, 404, 413, 405, 422])
-    func `a status about the message refuses the reply`(_ status: Int) {
+    func `a reply is refused when the status concerns the message`(_ status: Int) {
         #expect(refused(.message, status) == .refused(status: status, reason: "why"))
     }
 
     @Test(arguments: [GatewayCall.message, .authenticate, .preUpload, .encodePayload], [401, 403])
-    func `401 and 403 of the gateway are about the credential`(_ call: GatewayCall, _ status: Int) {
+    func `401 and 403 of the gateway concern the credential`(_ call: GatewayCall, _ status: Int) {
         #expect(refused(call, status) == .credentialRefused(status: status, reason: "why"))
     }
 
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [408, 429, 500, 503])
-    func `a failure that passes backs off for as long as the gateway asks`(_ status: Int) {
+    func `a transient failure backs off for as long as the gateway asks`(_ status: Int) {
         let error = GatewayError.unavailable(.message, status: status, attempts: 1, retryAfter: .seconds(7))
         #expect(
             SendDecision(error) == .wait(reason: "\(error)", atLeast: .seconds(7), isOutage: true))
@@ -48,7 +48,7 @@ import Testing
         TransportError.hostUnresolved, .connectionFailed, .tlsFailed(code: 1), .timedOut,
         .interrupted(code: 1), .failed(code: 1), .certificateRefused, .schemeRefused, .addressRefused,
     ])
-    func `a failure of the network is an outage`(_ failure: TransportError) {
+    func `a network failure is an outage`(_ failure: TransportError) {
         let error = GatewayError.unreachable(.message, failure, attempts: 1)
         #expect(SendDecision(error) == .wait(reason: "\(error)", atLeast: nil, isOutage: true))
     }
@@ -58,7 +58,7 @@ import Testing
         .unreachable(.message, .requestInvalid, attempts: 1),
         .unreachable(.message, .responseTooLarge(maximumBytes: 1), attempts: 1),
     ])
-    func `what only sending finds out refuses the reply`(_ error: GatewayError) {
+    func `a reply is refused when sending finds it invalid`(_ error: GatewayError) {
         #expect(SendDecision(error) == .refused(status: nil, reason: "\(error)"))
     }
 
@@ -67,7 +67,7 @@ import Testing
         .lengthMismatch(expectedBytes: 1, actualBytes: 2), .deadlineExceeded,
         .unreachable(.upload, .contentFailed, attempts: 1), .notKept(SystemError("write", code: 5)),
     ])
-    func `trouble with a file backs off and says nothing of the gateway`(_ error: GatewayError) {
+    func `a file error backs off and is not an outage`(_ error: GatewayError) {
         #expect(SendDecision(error) == .wait(reason: "\(error)", atLeast: nil, isOutage: false))
     }
 

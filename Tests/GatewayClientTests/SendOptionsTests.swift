@@ -33,7 +33,7 @@ import Testing
         #expect(names(transport.requests[1]).intersection(optional) == ["message-type", "include-data-ref"])
     }
 
-    @Test func `authentication goes to an endpoint of its own`() async throws {
+    @Test func `authentication uses its own endpoint`() async throws {
         let test = try await GatewayUnderTest()
         let message = test.text()
         let acceptance = try await test.client.authenticate(
@@ -76,7 +76,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `the older names of the headers are tried when the present ones are refused`() async throws {
+    @Test func `the older header names are used when the current ones are refused`() async throws {
         let transport = StubTransport([
             .answer(400, "no size"),
             .answer(200, #"{"upload-url":"https://a.icloud.com/u","mmcs-url":"u","mmcs-owner":"o"}"#),
@@ -90,7 +90,7 @@ import Testing
         #expect(transport.requests[2].needsPublicAddress)
     }
 
-    @Test func `a clock that is off is said once`() async throws {
+    @Test func `a clock difference is logged once`() async throws {
         let logs = LogCollector()
         let date = [(name: "Date", value: "Sun, 06 Nov 1994 08:49:37 GMT")]
         let client = try client(
@@ -107,11 +107,11 @@ import Testing
             ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("Sun Nov  6 08:49:37 1994", nil), ("", nil),
             ("Sun, 31 Feb 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49:37 CET", nil),
         ] as [(String, Int?)])
-    func `a date is read in the form that is sent today`(date: String, expected: Int?) {
+    func `a date is parsed in the IMF-fixdate form only`(date: String, expected: Int?) {
         #expect(secondsSince1970(date) == expected)
     }
 
-    @Test func `a minute is no skew`() {
+    @Test func `a difference of one minute is tolerated`() {
         #expect(ClockSkew().notice(date: "Thu, 01 Jan 1970 00:01:00 GMT", now: 0) == nil)
         #expect(ClockSkew().notice(date: "Thu, 01 Jan 1970 00:01:01 GMT", now: 0) == -61)
     }

@@ -2,7 +2,7 @@ import BalloonTransport
 import Synchronization
 import Testing
 
-/// A transport that answers from a list and writes down what it was asked; a request too many fails the test.
+/// A transport that answers from a list and records the requests; a request beyond the list fails the test.
 final class StubTransport: HTTPTransport {
     private struct State {
         var answers: [Result<TransportResponse, any Error>]
@@ -20,7 +20,7 @@ final class StubTransport: HTTPTransport {
             state.requests.append(request)
             return state.answers.isEmpty ? nil : state.answers.removeFirst()
         }
-        return try #require(answer, "nobody expected another request").get()
+        return try #require(answer, "unexpected request").get()
     }
 }
 

@@ -13,7 +13,7 @@ import Testing
 @testable import HandlerBridges
 @testable import MessageServer
 
-/// A server whose businesses have handlers outside the process, and the gateway that it speaks to.
+/// A server whose businesses have handlers outside the process, with a fake gateway.
 final class BridgedServer: Sendable {
     static let mspID = "11111111-2222-3333-4444-555555555555"
 
@@ -28,9 +28,11 @@ final class BridgedServer: Sendable {
 
     private let configuration: ServerConfiguration
 
-    /// Starts both; `bindings` are JSON, one business each, its id being `business-` and its position.
+    /// Starts both.
     ///
-    /// One that has a member `handler` is a business's whole file but for its id and name.
+    /// `bindings` are JSON objects, one for each business, whose id is `business-` and the index.
+    ///
+    /// A binding with a member `handler` is the business's whole file except its id and name.
     init(
         _ bindings: [String], directory: TemporaryDirectory = TemporaryDirectory(),
         timings: ChildTimings = .quick, limits: ServerLimits = ServerLimits(),
@@ -82,7 +84,7 @@ final class BridgedServer: Sendable {
         }
     }
 
-    /// Reads the configuration again, which has become this; an empty text is a business that is gone.
+    /// Reloads the configuration with these bindings; an empty text removes the business.
     func reload(_ bindings: [String]) async {
         await server.reload { () throws(ConfigurationError) in
             var configuration = self.configuration
@@ -112,13 +114,13 @@ final class BridgedServer: Sendable {
         try ConversationFiles(dataDirectory: directory.file("data")).lines(of: customer.business, customer.id)
     }
 
-    /// Stops both; events under way may end within `grace`.
+    /// Stops both; events in flight may finish within `grace`.
     func stop(within grace: Duration = .seconds(60)) async {
         await server.stop(within: grace)
         await gateway.stop()
     }
 
-    /// How the handlers are, as the control socket tells it.
+    /// The status of the handlers, from the control socket.
     func handlers() async throws -> JSONValue {
         var request = TransportRequest(url: "http://localhost/handlers", allowsPlainHTTP: true)
         request.unixSocket = directory.file("data/control.sock")
@@ -126,7 +128,7 @@ final class BridgedServer: Sendable {
     }
 }
 
-/// Keeps every stage event, and lets a test wait for one.
+/// Records all stage events, and lets a test wait for one.
 final class Stages: StageObserver {
     private typealias Waiter = (
         wanted: @Sendable (StageEvent) -> Bool, CheckedContinuation<StageEvent, Never>
@@ -138,7 +140,7 @@ final class Stages: StageObserver {
     func observe(_ event: StageEvent) {
         let ready = state.withLock { state in
             state.events.append(event)
-            // Asked once: who counts would count twice.
+            // Called once for each event: the predicate may have side effects.
             var ready: [CheckedContinuation<StageEvent, Never>] = []
             state.waiters.removeAll { waiter in
                 guard waiter.wanted(event) else { return false }
@@ -150,7 +152,7 @@ final class Stages: StageObserver {
         for waiter in ready { waiter.resume(returning: event) }
     }
 
-    /// Waits until `count` events are wanted ones.
+    /// Waits until `count` events match.
     func count(_ count: Int, where wanted: @escaping @Sendable (StageEvent) -> Bool) async {
         let seen = Mutex(0)
         await first { event in
@@ -176,7 +178,7 @@ final class Stages: StageObserver {
 }
 
 extension ChildTimings {
-    /// For handlers that do what they must: however busy the machine is, they are in time; they begin anew at once.
+    /// For handlers that work: limits that a busy machine keeps, and restarts without a pause.
     static var quick: ChildTimings {
         var timings = ChildTimings()
         timings.handshake = .seconds(60)
@@ -186,7 +188,7 @@ extension ChildTimings {
         return timings
     }
 
-    /// For handlers that show no sign of life, or do not end: whether they had long enough makes no difference.
+    /// For handlers that hang or do not end: short limits, since longer ones would change nothing.
     static var impatient: ChildTimings {
         var timings = ChildTimings.quick
         timings.signOfLife = .seconds(1)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HandlerBridges
 
-/// One life of a child, with nothing around it.
+/// One child process without a server.
 struct ChildSessionTests {
     private let directory = TemporaryDirectory()
     private let log = LogCollector()
@@ -25,10 +25,10 @@ struct ChildSessionTests {
         return session
     }
 
-    @Test func `who writes nothing but noise is given up once`() async throws {
+    @Test func `a child that writes only noise is killed once`() async throws {
         let session = try await session("yes garbage")
         #expect(await session.waitForExit() == .signal(9))
-        #expect(log.lines.count { $0.contains("nothing but noise") } == 1)
+        #expect(log.lines.count { $0.contains("only noise") } == 1)
         #expect(await session.noiseCount == 51)
     }
 
@@ -38,8 +38,8 @@ struct ChildSessionTests {
         #"{"jsonrpc":"2.0","id":99999,"result":{}}"#,
         #"{"jsonrpc":"2.0","id":1,"method":"reply","params":{}}"#,
     ])
-    func `a flood is read slowly, whatever it says`(_ line: String) async throws {
-        // Without an end, so that it is a flood whenever the machine finds the time for a second of it.
+    func `a flood of any content is read slowly`(_ line: String) async throws {
+        // Endless, so that it is a flood even when the machine is busy.
         let session = try await session("read go; yes '\(line)'")
         await session.introduced()
         await session.notify(Array("go\n".utf8))
@@ -48,7 +48,7 @@ struct ChildSessionTests {
         #expect(log.lines.count { $0.contains("floods standard output") } == 1)
     }
 
-    @Test func `answers that somebody waits for are no flood`() async throws {
+    @Test func `awaited answers do not count as a flood`() async throws {
         let answer = #"{"jsonrpc":"2.0","id":%d,"result":{}}\n"#
         let session = try await session(
             "n=0; while read line; do n=$((n+1)); printf '\(answer)' $n; done")
@@ -63,11 +63,11 @@ struct ChildSessionTests {
         #expect(!log.lines.contains { $0.contains("floods") })
     }
 
-    @Test func `who says nothing while an event is under way is asked for a sign of life`() async throws {
+    @Test func `a child that is silent while an event is in flight is pinged`() async throws {
         var timings = ChildTimings.quick
         timings.silence = .milliseconds(100)
         timings.signOfLife = .milliseconds(100)
-        // What it was sent is read by somebody who is not killed with it.
+        // Another process, which is not killed with the child, reads the child's input.
         let session = try await session(
             "exec 3<&0; setsid sh -c 'echo ready; exec cat >lines' <&3 & exec sleep 1000", timings: timings)
         await log.first { $0.contains("noise") && $0.contains("ready") }
@@ -85,13 +85,14 @@ struct ChildSessionTests {
         #expect(await eventually { said().contains(#""method":"ping""#) })
     }
 
-    @Test func `a child has a group of its own, none of our descriptors and no signal that is off`()
+    @Test func `a child has a group of its own, none of our descriptors and no blocked signal`()
         async throws
     {
-        // One that a child would inherit, if it could.
+        // A blocked signal, which a child would inherit.
         let inheritable = open("/dev/null", O_RDONLY)
         defer { close(inheritable) }
-        // `pid (cat) state parent group …`, then `SigBlk:` and `SigIgn:`; the shell's own would be what it does to fork.
+        // `pid (cat) state parent group …`, then `SigBlk:` and `SigIgn:`; `exec` avoids the values of the
+        // shell.
         let (process, words) = try await words(of: "exec cat /proc/self/stat /proc/self/status >words")
         #expect(words[4] == "\(process.id)")
         for name in ["SigIgn:", "SigBlk:"] {
@@ -100,11 +101,11 @@ struct ChildSessionTests {
             // Signals 32 and 33 are the C library's own (nptl(7)).
             #expect(set & ~0x1_8000_0000 == 0, "\(name) \(words[index + 1])")
         }
-        // The fourth is that of the folder which is listed.
+        // The fourth descriptor is that of the listed folder.
         #expect(try await self.words(of: "exec ls /proc/self/fd >words").1 == ["0", "1", "2", "3"])
     }
 
-    /// What a child that is started while a signal is blocked writes to the file `words`.
+    /// The words in the file `words`, written by a child that is started while a signal is blocked.
     private func words(of command: String) async throws -> (SpawnedProcess, [String]) {
         let (exits, exit) = AsyncStream.makeStream(of: SpawnedProcess.Exit.self)
         let program = SpawnedProcess.Program(
@@ -113,7 +114,8 @@ struct ChildSessionTests {
         var (signals, before) = (sigset_t(), sigset_t())
         sigemptyset(&signals)
         sigaddset(&signals, SIGUSR1)
-        // A thread's mask is its child's, unless somebody sees to it; nothing waits before the start.
+        // A child inherits a thread's signal mask unless the spawn resets it; no suspension may precede the
+        // start.
         pthread_sigmask(SIG_BLOCK, &signals, &before)
         let started = Result {
             try SpawnedProcess.start(program, queue: DispatchQueue(label: "test"), loop: loop) {
@@ -130,7 +132,7 @@ struct ChildSessionTests {
         return (process, text.split { $0 == " " || $0 == "\n" || $0 == "\t" }.map(String.init))
     }
 
-    /// A process that only ends when it is killed, and the record of it.
+    /// A process that ends only when it is killed, and its record.
     private func stubborn(_ loop: DescriptorLoop) async throws -> (
         SpawnedProcess, ProcessRecord, AsyncStream<SpawnedProcess.Exit>
     ) {
@@ -141,7 +143,7 @@ struct ChildSessionTests {
         let (process, streams) = try SpawnedProcess.start(
             program, queue: DispatchQueue(label: "test"), loop: loop
         ) { exit.yield($0) }
-        // From its first word on it does not listen.
+        // After its first output it ignores SIGTERM.
         _ = fcntl(streams.output, F_SETFL, 0)
         var byte: UInt8 = 0
         #expect(read(streams.output, &byte, 1) == 1)
@@ -149,7 +151,7 @@ struct ChildSessionTests {
         return (process, try #require(ProcessRecord(of: process.id)), exits)
     }
 
-    @Test func `what an earlier server left is ended before a handler starts`() async throws {
+    @Test func `a process of an earlier server is ended before a handler starts`() async throws {
         let loop = try DescriptorLoop()
         let (_, record, exits) = try await stubborn(loop)
         try AtomicFile.write(Array(record.text.utf8), to: directory.file("process"))
@@ -170,7 +172,7 @@ struct ChildSessionTests {
         #expect(!Directory.exists(directory.file("process")))
     }
 
-    @Test func `a process is only ended when it is the one that was written down`() async throws {
+    @Test func `a process is ended only when it matches the record`() async throws {
         let loop = try DescriptorLoop()
         let (process, record, exits) = try await stubborn(loop)
         let words = record.text.split(separator: " ").map(String.init)

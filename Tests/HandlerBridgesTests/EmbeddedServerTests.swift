@@ -7,7 +7,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// The example package's program as a server of its own: `Server.run(configurationFile:handlers:)`.
+/// Runs the example package's program as a server: `Server.run(configurationFile:handlers:)`.
 struct EmbeddedServerTests {
     @Test func `a program that embeds the server answers with its own handler`() async throws {
         let directory = TemporaryDirectory()

@@ -9,7 +9,7 @@ import Testing
 @testable import HandlerBridges
 @testable import MessageServer
 
-/// Who answers while a handler is down.
+/// The fallback's answers while a handler is down.
 struct FallbackTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
@@ -19,7 +19,8 @@ struct FallbackTests {
         return replies.last?.message.root["body"]?.string
     }
 
-    @Test func `a text answers while a program is down, once, and the handler takes over again`() async throws
+    @Test func `a fallback text is sent once while a program is down, and then the handler answers again`()
+        async throws
     {
         let fallback = #""fallback": {"text": "An agent will reply soon.", "afterSeconds": 1}"#
         let down = #"{"handler": {"exec": ["./missing"]}, \#(fallback)}"#
@@ -27,7 +28,7 @@ struct FallbackTests {
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         #expect(await body(of: customer, server, 1) == "An agent will reply soon.")
-        // Nobody is told twice in a row.
+        // A customer gets the fallback text once in a row.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         #expect(try await customer.post(customer.message(.typingStart)).status == 200)
         await server.log.first { $0.contains("its fallback answers") }
@@ -38,7 +39,7 @@ struct FallbackTests {
         await server.stop()
     }
 
-    @Test func `a second handler answers for a service that does not`() async throws {
+    @Test func `a second handler answers while a service is down`() async throws {
         let port = RefusingPort()
         let server = try await BridgedServer([
             """
@@ -46,7 +47,7 @@ struct FallbackTests {
              "fallback": {"handler": {"exec": ["\(Self.program)", "good"]}, "afterSeconds": 0}}
             """
         ])
-        // One failure is no proof; each of the three is asked about first.
+        // The service counts as down after three failures, so each of the three calls it first.
         let customers = (0..<3).map { _ in server.customer() }
         for customer in customers { #expect(try await customer.post(customer.message(.text)).status == 200) }
         for customer in customers { #expect(await body(of: customer, server, 1)?.hasPrefix("good") ?? false) }

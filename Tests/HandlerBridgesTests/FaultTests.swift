@@ -9,9 +9,9 @@ import Testing
 @testable import HandlerBridges
 @testable import MessageServer
 
-/// Everything that a child process can do wrong, and what the server makes of it.
+/// Every fault of a child process, and the server's reaction.
 struct FaultTests {
-    /// The attempt whose answer the customer gets.
+    /// The attempt whose answer reaches the customer.
     private static let survivors: [(fault: String, attempt: Int)] = [
         ("noise", 1), ("unknown", 1), ("duplicate", 1), ("long", 2), ("half", 2), ("exit", 2), ("late", 2),
         ("refusing", 2), ("malformed", 2),
@@ -21,7 +21,7 @@ struct FaultTests {
     func `a fault costs at most an attempt, and the customer gets one answer`(
         _ fault: String, _ attempt: Int
     ) async throws {
-        // Only those two are waited for until it is over; "late" answers when it has been told so.
+        // Only these two faults reach the deadline; "late" answers after its cancel.
         let runsOut = ["late", "long"].contains(fault)
         let server = try await faultyServer(fault, deadline: runsOut ? .seconds(1) : .seconds(60))
         let customer = server.customer()
@@ -29,7 +29,7 @@ struct FaultTests {
         await server.stages.first { $0.stage == .finish }
         let replies = await server.gateway.waitForMessages(customer: customer.id)
         let texts = replies.compactMap { $0.message.root["body"]?.string }
-        // On a machine that is too busy a later attempt may be the one that is in time.
+        // On a busy machine a later attempt may be the one in time.
         #expect(texts.count == 1)
         let words = try #require(texts.first).split(separator: " ")
         #expect(words.first == Substring(fault))
@@ -37,19 +37,19 @@ struct FaultTests {
         await server.stop()
     }
 
-    /// What the log says about a handler that never gets ready.
+    /// The log lines about a handler that never becomes ready.
     private static let failures: [(fault: String, line: String)] = [
         ("silent", "did not answer in time"), ("unflushed", "did not answer in time"),
-        ("wrongVersion", "the protocol version is not"), ("garbage", "nothing but noise"),
+        ("wrongVersion", "the protocol version is not"), ("garbage", "only noise"),
         ("badConfig", "says=no greeting"),
     ]
 
     @Test(arguments: failures)
-    func `a handler without a handshake is tried again, and its events wait`(
+    func `a handler without a handshake is restarted, and its events wait`(
         _ fault: String, _ line: String
     ) async throws {
         var timings = ChildTimings.impatient
-        // Those that say nothing are waited for as long as this.
+        // The handshake limit for the silent ones.
         if ["silent", "unflushed"].contains(fault) { timings.handshake = .seconds(1) }
         let server = try await faultyServer(fault, timings: timings)
         let customer = server.customer()
@@ -81,7 +81,7 @@ struct FaultTests {
         #expect(server.log.lines.contains { $0.contains("handler ended") && $0.contains("signal(9)") })
     }
 
-    @Test func `what a handler started goes with it, though it holds the pipes`() async throws {
+    @Test func `a handler's own child processes end with it, even when they hold the pipes`() async throws {
         let server = try await faultyServer("children")
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -92,7 +92,7 @@ struct FaultTests {
     }
 
     @Test(arguments: ["./missing", "./not-executable"])
-    func `a program that cannot be started stops nobody else`(_ program: String) async throws {
+    func `a program that cannot be started does not affect other businesses`(_ program: String) async throws {
         let directory = TemporaryDirectory()
         try AtomicFile.write(Array("#!/bin/sh\n".utf8), to: directory.file("not-executable"))
         let good = #"{"exec": ["\#(FaultyServer.program)", "good"]}"#
@@ -106,7 +106,7 @@ struct FaultTests {
     }
 
     @Test
-    func `who does not answer is told that nobody waits, asked for a sign of life, and told of the end`()
+    func `a handler that does not answer gets a cancel, a ping and a shutdown`()
         async throws
     {
         let server = try await faultyServer("mute", deadline: .seconds(1))
@@ -128,14 +128,14 @@ struct FaultTests {
         let ping = try #require(calls.firstIndex(of: "ping "))
         #expect(1 < cancel && cancel < ping)
         #expect(calls.last == "shutdown ")
-        // It answered the question, so it was not killed.
+        // It answered the ping, so it was not killed.
         #expect(server.log.lines.contains { $0.contains("handler ended") && $0.contains("status(0)") })
     }
 
-    @Test func `a long message comes in a file of its own, which goes with the answer`() async throws {
+    @Test func `a long message is passed in a file, which is removed after the answer`() async throws {
         let server = try await faultyServer("path")
         let customer = server.customer()
-        // Not so uniform that its compressed form is taken for a bomb.
+        // Varied, so that its compressed form is not refused as a decompression bomb.
         let text = (0..<20_000).map { "\($0) " }.joined()
         let message = #"{"type": "text", "body": "\#(text)"}"#
         #expect(try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
@@ -146,7 +146,7 @@ struct FaultTests {
     }
 
     @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
-    func `a long message for whose file there is no room costs no attempt`() async throws {
+    func `a full disk for a long message's file counts no attempt`() async throws {
         let server = try await faultyServer("path")
         let customer = server.customer()
         let disk = try SmallDisk(bytes: 64 << 10, at: server.directory.file("data/handlers/b0"))
@@ -176,7 +176,7 @@ struct FaultTests {
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.stages.first { $0.stage == .finish }
-        // The file is written after the answer, and before the end.
+        // The file is written after the answer and before the process ends.
         await server.stop()
         let path = server.directory.file("environment.json")
         let bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: 1 << 20)

@@ -9,11 +9,11 @@ import Testing
 @testable import HandlerBridges
 @testable import MessageServer
 
-/// One business's handler harms no other's, nor the server.
+/// The faults of one business's handler affect neither other businesses nor the server.
 struct IsolationTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
-    /// How long each of `count` customers of the good business waits for an answer, in order of size.
+    /// The waits of `count` customers of the healthy business for an answer, sorted.
     private func waits(_ server: BridgedServer, _ count: Int) async throws -> [Duration] {
         var waits: [Duration] = []
         for _ in 0..<count {
@@ -28,7 +28,7 @@ struct IsolationTests {
     }
 
     @Test(arguments: ["stuck", "crash", "flood", "deaf", "garbage"])
-    func `a handler that misbehaves delays nobody else's events, and its own wait in order`(_ fault: String)
+    func `a faulty handler delays only its own events, which wait in order`(_ fault: String)
         async throws
     {
         let good = #"{"exec": ["\#(Self.program)", "good"]}"#
@@ -36,11 +36,11 @@ struct IsolationTests {
         let gate = directory.file("gate")
         let binding =
             #"{"exec": ["\#(Self.program)", "\#(fault)"], "config": {"name": "bad", "gate": "\#(gate)"}}"#
-        // Who is stuck is so until its gate opens: whoever waits for it waits for ever.
+        // A stuck handler stays stuck until its gate opens.
         let bad = #"{"handler": \#(binding), "deadlineSeconds": \#(fault == "stuck" ? 300 : 2)}"#
         let server = try await BridgedServer([bad, good], directory: directory, timings: .impatient)
         let quiet = try await waits(server, 8)
-        // More than it may have under way at once.
+        // More events than its concurrency limit.
         let victims = (0..<30).map { _ in server.customer(0) }
         for victim in victims {
             for text in ["first", "second"] {
@@ -50,17 +50,17 @@ struct IsolationTests {
         }
         await server.stages.first { $0.stage == .record && $0.business == BridgedServer.business(0) }
         let beside = try await waits(server, 8)
-        // What one event costs in either case, on a machine that does other things too; a deadline is 2 s.
+        // The cost of one event in either case, on a machine with other load; a deadline is 2 s.
         #expect(
             beside[4] < quiet[4] * 20 + .milliseconds(200),
             "\(fault): \(quiet[4]) alone, \(beside[4]) beside it")
         #expect(try await server.readiness() == 200)
-        // Replaced by one that works, it finds its events in their order.
+        // A working handler that replaces it receives its events in order.
         if ["stuck", "garbage"].contains(fault) {
             async let reloaded: Void = server.reload([
                 #"{"exec": ["\#(Self.program)", "slow"], "config": {"name": "now", "seconds": 0}}"#, good,
             ])
-            // It ends without an answer, and its event comes again.
+            // It ends without an answer, and its event is delivered again.
             try AtomicFile.write([], to: gate)
             await reloaded
             for victim in victims.suffix(2) {

@@ -11,25 +11,25 @@ import Testing
 @testable import HandlerBridges
 @testable import MessageServer
 
-/// Messages that answer no event, and what a handler remembers, over the wire and in the process.
+/// Messages without an event and the handler's state, over the protocol and in the process.
 struct LateReplyTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
-    @Test func `a child says something later, once for each key`() async throws {
+    @Test func `a child's later messages are sent once for each key`() async throws {
         let server = try await BridgedServer([#"{"exec": ["\#(Self.program)", "later"]}"#])
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let replies = await server.gateway.waitForMessages(count: 2, customer: customer.id)
         let texts = replies.compactMap { $0.message.root["body"]?.string }
-        // Each leaves when it is decided: the later one before the answer, or behind it.
+        // Each message leaves when it is decided: the later one before the answer, or after it.
         #expect(texts.sorted() == ["at once: ", "later: ready"])
-        // What it was told: the same id twice, and what is wrong with an empty key.
+        // The answers to its calls: the same id twice, and the error for an empty key.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let told = await server.gateway.waitForMessages(count: 3, customer: customer.id)
         let later = told.first { $0.message.root["body"]?.string == "later: ready" }
         let id = try #require(later?.message.root["id"]?.string)
         let words = told[2].message.root["body"]?.string?.split(separator: " ").map(String.init) ?? []
-        // What is wrong with a call is known at once, the others' answers come when they are on disk.
+        // An invalid call is answered at once; the others are answered when they are on disk.
         #expect(words.sorted() == ["-32602", "at", "once:", id, id].sorted())
         await server.stop()
         let lines = try server.conversation(of: customer)
@@ -48,7 +48,7 @@ struct LateReplyTests {
                 == ["at once: ", told[2].message.root["body"]?.string])
     }
 
-    @Test func `a child remembers a conversation, also after a restart of the server, and forgets it`()
+    @Test func `a child's state survives a restart of the server, and can be deleted`()
         async throws
     {
         let binding = #"{"exec": ["\#(Self.program)", "state"]}"#
@@ -68,7 +68,7 @@ struct LateReplyTests {
         await server.stop()
     }
 
-    @Test func `the same key has the same id, whatever the other parts hold`() {
+    @Test func `the same key has the same id, whatever the other members contain`() {
         let id = { ProactiveMessages.id(BusinessID($0), CustomerID($1), $2) }
         #expect(id("b", "c", "k") == id("b", "c", "k"))
         #expect(Set([id("b", "c", "k"), id("bc", "", "k"), id("b", "ck", ""), id("", "b", "ck")]).count == 4)
@@ -76,7 +76,7 @@ struct LateReplyTests {
         #expect(id("b", "c", "k").rawValue.dropFirst(14).first == "8")
     }
 
-    /// A handler in the process that greets whom it is told to when it is provisioned, and counts with its state.
+    /// An in-process handler that sends a greeting when it is provisioned, and counts messages in its state.
     private struct Greeter: TextHandler, LifecycleHandler {
         let failures: Failures
 
@@ -111,11 +111,13 @@ struct LateReplyTests {
         func make(configuration: JSONValue?) -> any Handler { Greeter(failures: Failures(failures)) }
     }
 
-    @Test func `a handler in the process is provisioned, speaks first, and remembers`() async throws {
+    @Test func `an in-process handler is provisioned, sends a message first, and keeps its state`()
+        async throws
+    {
         let server = try await BridgedServer(
             [#"{"handler": {"builtin": "greeter"}}"#], handlers: [GreeterFactory(failures: 1)])
         let customer = server.customer()
-        // It waits for the second attempt to provision, which comes a second after the first.
+        // The greeting follows the second attempt to provision, one second after the first.
         for text in ["text 1", "text 2"] {
             #expect(try await customer.post(customer.message(.text)).status == 200)
             let count = text == "text 1" ? 1 : 2
@@ -125,6 +127,6 @@ struct LateReplyTests {
         let greeted = await server.gateway.waitForMessages(customer: CustomerID("urn:mbid:known"))
         #expect(greeted.first?.message.root["body"]?.string == "We are open again.")
         await server.stop()
-        #expect(server.log.lines.contains { $0.contains("handler cannot be provisioned") })
+        #expect(server.log.lines.contains { $0.contains("handler provisioning failed") })
     }
 }

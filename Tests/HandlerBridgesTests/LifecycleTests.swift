@@ -10,7 +10,7 @@ import Testing
 
 @testable import MessageServer
 
-/// What is asked of a handler in the process, and in which order.
+/// The lifecycle calls of an in-process handler, and their order.
 struct LifecycleTests {
     private final class Steps: Sendable {
         private let kept = Mutex<[String]>([])
@@ -22,7 +22,7 @@ struct LifecycleTests {
             added.continuation.yield(step)
         }
 
-        /// Waits for a step to come; once in a test.
+        /// Waits for a step; may be called once in a test.
         func wait(for step: String) async { for await next in added.stream where next == step { return } }
     }
 
@@ -59,7 +59,8 @@ struct LifecycleTests {
         #"{"handler": {"builtin": "diary", "config": {"name": "\#(name)"}}}"#
     }
 
-    @Test func `a handler is made, validated, provisioned, asked, and shut down before its successor begins`()
+    @Test
+    func `a handler is created, validated, provisioned, called, and shut down before its successor starts`()
         async throws
     {
         let steps = Steps()
@@ -79,10 +80,10 @@ struct LifecycleTests {
             ])
     }
 
-    @Test func `a handler that refuses its configuration keeps the old one, and never begins`() async throws {
+    @Test func `a handler that refuses its configuration never starts, and the old one stays`() async throws {
         let steps = Steps()
         let server = try await BridgedServer([binding("old")], handlers: [DiaryFactory(steps: steps)])
-        // The server's start does not wait for it, and what was not provisioned is not shut down.
+        // The server's start does not wait for provisioning, and an unprovisioned handler is not shut down.
         await steps.wait(for: "provision old")
         await server.reload([binding("nobody")])
         await server.stop()
@@ -96,7 +97,7 @@ struct LifecycleTests {
             ])
     }
 
-    @Test func `a configuration that is only checked makes and validates`() throws {
+    @Test func `a configuration check creates and validates the handler`() throws {
         let steps = Steps()
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("businesses"))
@@ -113,7 +114,7 @@ struct LifecycleTests {
         #expect(steps.all == ["make nobody", "validate nobody"])
     }
 
-    /// A handler whose calls stay until they are let go, and that tells how many were in it at once.
+    /// A handler whose calls wait until the test releases them; it counts concurrent calls.
     private final class Crowd: TextHandler {
         private struct State {
             var now = 0
@@ -148,7 +149,7 @@ struct LifecycleTests {
             return .handled
         }
 
-        /// Waits until so many are inside.
+        /// Waits until this many calls are in progress.
         func wait(for count: Int) async {
             await withCheckedContinuation { continuation in
                 let isThere = state.withLock { state in
@@ -175,7 +176,7 @@ struct LifecycleTests {
         func make(configuration: JSONValue?) -> any Handler { crowd }
     }
 
-    @Test func `a business's own concurrency, deadline and log level count, and no other's`() async throws {
+    @Test func `each business has its own concurrency, deadline and log level`() async throws {
         let (narrow, wide) = (Crowd(), Crowd())
         let server = try await BridgedServer(
             [
@@ -191,14 +192,14 @@ struct LifecycleTests {
         }
         await wide.wait(for: 2)
         await narrow.wait(for: 1)
-        // The second has been handed over, and finds no slot.
+        // The second event was dispatched, and finds no free slot.
         await server.stages.count(2) { $0.stage == .route && $0.business == BridgedServer.business(0) }
         narrow.open()
         wide.open()
         await server.stages.count(4) { $0.stage == .finish }
         await server.stop()
         #expect((narrow.most, wide.most) == (1, 2))
-        // Neither the other's nor what it is for who says nothing, and there is a minute's room for a busy machine.
+        // Far below the default deadline, with a minute of margin for a busy machine.
         #expect((.seconds(40) ... .seconds(100)).contains(narrow.deadline))
         #expect((.seconds(200) ... .seconds(300)).contains(wide.deadline))
         let told = server.log.lines.filter { $0.contains("at work") }

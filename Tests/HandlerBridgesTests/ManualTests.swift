@@ -7,7 +7,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// The manuals for other languages: what stands there is what runs here.
+/// Runs the programs printed in the manuals for other languages.
 struct ManualTests {
     private static let pages = [
         ("InPython", "python", "cake.py"), ("InNode", "js", "cake.mjs"), ("InShell", "bash", "cake.sh"),

@@ -8,21 +8,21 @@ func processes(in directory: String) -> [String] {
     return ids.filter { ProcessPaths.resolved("/proc/\($0)/cwd") == directory }
 }
 
-/// Waits until there is none, for at most a minute; whether that is so.
+/// Waits at most a minute until no such process exists; returns whether that is so.
 ///
-/// One that was killed is on its way out for a moment.
+/// A killed process still exists for a moment.
 func endOfProcesses(in directory: String) async -> Bool {
     await eventually { processes(in: directory).isEmpty }
 }
 
-/// How many of our children have ended and were not reaped.
+/// The number of our children that ended and were not reaped.
 func zombieCount() -> Int {
     let ids = ((try? Directory.names(in: "/proc")) ?? []).filter { Int($0) != nil }
     return ids.count { id in
         guard let file = try? Descriptor.open(reading: "/proc/\(id)/stat"),
             let bytes = try? file.readToEnd(maximumBytes: 4096)
         else { return false }
-        // `pid (name) state parent …`; the name may hold blanks, but no parenthesis stands behind it.
+        // `pid (name) state parent …`; the name may contain blanks, but no parenthesis follows it.
         let fields = String(decoding: bytes, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
         return fields?.first == "Z" && fields?.dropFirst().first == "\(getpid())"
     }

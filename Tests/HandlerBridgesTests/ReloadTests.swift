@@ -11,7 +11,7 @@ import Testing
 @testable import HandlerBridges
 @testable import MessageServer
 
-/// What a reload changes, and what it leaves alone.
+/// The effects of a reload.
 struct ReloadTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
@@ -19,7 +19,7 @@ struct ReloadTests {
         #"{"exec": ["\#(Self.program)", "\#(fault)"], "config": \#(config)}"#
     }
 
-    /// Writes to a business and returns the words of its answer.
+    /// Sends a text to a business and returns the words of its answer.
     private func answer(_ server: BridgedServer, _ index: Int) async throws -> [String] {
         let customer = server.customer(index)
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -28,7 +28,7 @@ struct ReloadTests {
         return text.split(separator: " ").map(String.init)
     }
 
-    @Test func `only the handler whose own section changed begins anew`() async throws {
+    @Test func `a reload restarts only handlers whose section changed`() async throws {
         let kept = binding("who", #"{"name": "kept"}"#)
         let server = try await BridgedServer([kept, binding("who", #"{"name": "old"}"#)])
         let (before, old) = (try await answer(server, 0), try await answer(server, 1))
@@ -42,11 +42,11 @@ struct ReloadTests {
             server.log.lines.contains { $0.contains("configuration reloaded") && $0.contains("unchanged=1") })
     }
 
-    @Test func `a mistake keeps the old configuration, and is loud`() async throws {
+    @Test func `a reload with an error keeps the old configuration, and logs the error`() async throws {
         let good = binding("who", #"{"name": "good"}"#)
         let server = try await BridgedServer([good, good])
         let before = try await answer(server, 0)
-        // The first would be sound: nothing of a snapshot counts when something in it is wrong.
+        // The first file is valid, but a snapshot with one invalid file is not applied.
         await server.reload([binding("who", #"{"name": "new"}"#), #"{"exec": []}"#])
         #expect(try await answer(server, 0) == before)
         await server.stop()
@@ -54,11 +54,11 @@ struct ReloadTests {
         #expect(!server.log.lines.contains { $0.contains("configuration reloaded") })
     }
 
-    @Test func `no event is lost or out of order when its handler is replaced`() async throws {
+    @Test func `replacing a handler loses and reorders no event`() async throws {
         let directory = TemporaryDirectory()
         let gates = directory.file("gates")
         try Directory.make(gates)
-        // Each event is answered when there is a file of its name.
+        // An event is answered as soon as a file with its name exists.
         try AtomicFile.write([], to: gates + "/0")
         let old = binding("slow", #"{"name": "old", "seconds": 0, "gates": "\#(gates)"}"#)
         let server = try await BridgedServer([old], directory: directory)
@@ -71,7 +71,7 @@ struct ReloadTests {
         let process = try await process(server)
         #expect(process != nil)
         async let reloaded: Void = server.reload([binding("slow", #"{"name": "new", "seconds": 0}"#)])
-        // The successor has its place while the old one still has an event, which it may end.
+        // The successor starts while the old handler finishes its last event.
         let deadline = ContinuousClock.now + .seconds(60)
         while try await self.process(server) == process, ContinuousClock.now < deadline {}
         try AtomicFile.write([], to: gates + "/1")
@@ -82,7 +82,7 @@ struct ReloadTests {
         #expect(texts.first?.hasPrefix("old") ?? false)
         #expect(texts.last?.hasPrefix("new") ?? false)
         await server.stop()
-        // Nobody was interrupted: every event was handled at its first attempt.
+        // No event was interrupted: each was handled at its first attempt.
         #expect(server.stages.events.allSatisfy { $0.attempt ?? 1 == 1 })
     }
 
@@ -91,7 +91,7 @@ struct ReloadTests {
         try await server.handlers()["handlers"]?[0]?["process"]?.int
     }
 
-    /// A handler in the process whose first call never returns, and whose others wait for its one slot.
+    /// An in-process handler whose first call never returns, and whose other calls wait for its only slot.
     private struct Stuck: TextHandler {
         let release: DispatchSemaphore
         func text(_ text: Text, _ context: Context) async -> Outcome {
@@ -109,7 +109,7 @@ struct ReloadTests {
         func make(configuration: JSONValue?) -> any Handler { Stuck(release: release) }
     }
 
-    @Test func `a handler that never returns does not keep its successor out`() async throws {
+    @Test func `a handler that never returns does not block its successor`() async throws {
         let release = DispatchSemaphore(value: 0)
         let stuck = #"{"handler": {"builtin": "stuck"}, "concurrency": 1, "deadlineSeconds": 1}"#
         let server = try await BridgedServer([stuck], handlers: [StuckFactory(release: release)])
@@ -125,7 +125,7 @@ struct ReloadTests {
         await server.stop()
     }
 
-    @Test func `a business comes and goes, and its events wait for its return`() async throws {
+    @Test func `the events of a removed business wait until the business is added again`() async throws {
         let (first, second) = (binding("who", #"{"name": "first"}"#), binding("who", #"{"name": "second"}"#))
         let server = try await BridgedServer([first])
         let stranger = server.customer(1)
@@ -165,10 +165,10 @@ struct ReloadTests {
         while try await stranger.post(stranger.message(.typingEnd)).status != 404,
             ContinuousClock.now < deadline
         {}
-        // The first two may go; the second has its turn in this life only if it was quick.
+        // The first two events may finish; the second runs before the removal only if it was quick.
         for number in 0...1 { try AtomicFile.write([], to: gates + "/\(number)") }
         await gone
-        // None, if it was not quite under way.
+        // None, if the event was not dispatched yet.
         #expect(server.gateway.messages(for: customer.id).count < 3)
         try AtomicFile.write([], to: gates + "/2")
         await server.reload([slow, slow])

@@ -24,7 +24,7 @@ struct RestartTests {
     }
 
     @Test(arguments: [(0.0, 0.4), (1.0, 0.6)])
-    func `pauses are off by a fifth at most`(_ random: Double, _ seconds: Double) {
+    func `a pause deviates by at most a fifth`(_ random: Double, _ seconds: Double) {
         var policy = RestartPolicy()
         guard case .restart(let pause) = policy.decide(at: .now, ran: .zero, random: random) else {
             Issue.record("no restart")
@@ -33,7 +33,7 @@ struct RestartTests {
         #expect(abs((pause - .seconds(seconds)).milliseconds) <= 1)
     }
 
-    @Test func `the sixth end within a minute opens the breaker`() {
+    @Test func `the sixth exit within a minute opens the breaker`() {
         var policy = RestartPolicy()
         let start = ContinuousClock.now
         for index in 0..<5 {
@@ -46,7 +46,7 @@ struct RestartTests {
         #expect(policy.decide(at: start + .seconds(6), ran: .zero, random: 0.5) == .giveRest(.seconds(300)))
     }
 
-    @Test func `ends longer ago than a minute do not count`() {
+    @Test func `exits more than a minute ago do not count`() {
         var policy = RestartPolicy()
         var now = ContinuousClock.now
         for _ in 0..<20 {
@@ -58,7 +58,7 @@ struct RestartTests {
         }
     }
 
-    /// A handler that runs `command`, and its host.
+    /// A handler that runs `command`, with its host.
     private func child(
         _ command: String, _ timings: ChildTimings, _ directory: TemporaryDirectory, _ log: LogCollector
     ) throws -> (ChildHandler, HandlerHost) {
@@ -73,7 +73,7 @@ struct RestartTests {
         return (try ExecBinder(timings: timings).child(request), host)
     }
 
-    @Test func `noise is counted over all lives, and told at the end of each`() async throws {
+    @Test func `noise is counted over all processes, and reported at the end of each`() async throws {
         let (log, directory) = (LogCollector(), TemporaryDirectory())
         let program = Fixture.directory + "/handlers/faulty.py"
         let (handler, host) = try child(#"["\#(program)", "noise"]"#, .quick, directory, log)
@@ -86,7 +86,7 @@ struct RestartTests {
         withExtendedLifetime(directory) {}
     }
 
-    @Test func `an operator's restart waits for no pause`() async throws {
+    @Test func `an operator's restart skips the pause`() async throws {
         let (log, directory) = (LogCollector(), TemporaryDirectory())
         var timings = ChildTimings.quick
         timings.restarts.backoff = Backoff([.seconds(300)])
@@ -107,13 +107,13 @@ struct RestartTests {
         withExtendedLifetime(directory) {}
     }
 
-    @Test func `a program that is not there is named, and so is how its rest ends`() async throws {
+    @Test func `a missing program is logged with its name and the restart command`() async throws {
         let log = LogCollector()
         var timings = ChildTimings()
         timings.restarts.backoff = Backoff([.zero])
         let (handler, host) = try child(#"["./nowhere"]"#, timings, TemporaryDirectory(), log)
         await handler.provision(host)
-        await log.first { $0.contains("does not stay up") && $0.contains("balloon handlers restart b") }
+        await log.first { $0.contains("ends too often") && $0.contains("balloon handlers restart b") }
         #expect(
             log.lines.contains { $0.contains("cannot be started") && $0.contains("program=./nowhere") })
         await handler.shutdown()
@@ -123,7 +123,7 @@ struct RestartTests {
         ("./missing", false), ("./plain", false), ("./folder", false), ("./good", true), ("sh", true),
         ("no-such-program-anywhere", false), ("/bin/sh", true),
     ])
-    func `what stands against a start is told beforehand`(_ name: String, _ mayStart: Bool) throws {
+    func `an obstacle to a start is reported before the start`(_ name: String, _ mayStart: Bool) throws {
         let directory = TemporaryDirectory()
         for file in ["plain", "good"] {
             try AtomicFile.write(Array("#!/bin/sh\n".utf8), to: directory.file(file))
@@ -140,7 +140,7 @@ struct RestartTests {
         var timings = ChildTimings()
         timings.restarts.backoff = Backoff([.zero])
         timings.restarts.maximumEnds = .max
-        // Each leaves one behind that holds the pipes.
+        // Each leaves a grandchild behind that holds the pipes.
         let binding = try JSONDocument(Array(#"{"exec": ["sh", "-c", "sleep 1000 & exit 0"]}"#.utf8)).root
         let directory = TemporaryDirectory()
         let log = LogCollector()
@@ -163,7 +163,7 @@ struct RestartTests {
         }
         await handler.shutdown()
         #expect(handler.health == .stopped)
-        // Other tests run at the same time; a leak would be a thousand or more.
+        // Other tests run at the same time; a real leak would be a thousand or more.
         #expect(try Directory.names(in: "/proc/self/fd").count < before + 500)
         #expect(zombieCount() < 50)
         #expect(await endOfProcesses(in: directory.path))

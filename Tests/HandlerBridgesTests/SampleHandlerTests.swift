@@ -5,14 +5,14 @@ import Simulator
 import TestSupport
 import Testing
 
-/// The samples in `config/handlers`: each leads a customer through the whole shop.
+/// The samples in `config/handlers`: each serves a customer through the whole shop.
 struct SampleHandlerTests {
     private static let steps: [(Kind, String)] = [
         (.text, "quick-reply"), (.quickReply, "listPicker"), (.listPicker, "event"), (.timePicker, "dynamic"),
     ]
 
     @Test(arguments: ["shop.py", "shop.mjs", "shop.sh", "swift"])
-    func `a sample leads through the whole conversation`(_ name: String) async throws {
+    func `a sample answers every step of the conversation`(_ name: String) async throws {
         let program =
             name == "swift" ? buildDirectory + "/ShopExample" : Fixture.sampleHandlers + "/" + name
         let server = try await BridgedServer([#"{"exec": ["\#(program)"]}"#])
@@ -29,7 +29,7 @@ struct SampleHandlerTests {
         }
         #expect(try await customer.post(customer.message(.form)).status == 200)
         let replies = await server.gateway.waitForMessages(count: 5, customer: customer.id)
-        // The one in Swift remembers which bread it was.
+        // The Swift sample keeps the chosen bread in its state.
         let bread = name == "swift" ? "Apples" : "bread"
         #expect(replies.last?.message.root["body"]?.string == "Thank you! Your \(bread) will be ready.")
         await server.stop()

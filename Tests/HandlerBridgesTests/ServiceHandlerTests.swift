@@ -17,7 +17,7 @@ struct ServiceHandlerTests {
     static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     private static let newSecret = "whsec_bmV3IHNlY3JldCBvZiB0aGUgZmlzaG1vbmdlciE="
 
-    @Test func `the signature is that of the specification's sample`() throws {
+    @Test func `the signature matches the specification's sample`() throws {
         let signature = WebhookSignature(secrets: [try Secret(webhook: Self.secret)])
         let value = signature.sign(
             id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp: 1_614_265_330,
@@ -25,7 +25,7 @@ struct ServiceHandlerTests {
         #expect(value == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
     }
 
-    @Test func `while secrets change, both sign`() throws {
+    @Test func `both secrets sign while a secret is replaced`() throws {
         let other = Secret.random(byteCount: 32)
         let both = WebhookSignature(secrets: [try Secret(webhook: Self.secret), other])
         let parts = both.sign(id: "a", timestamp: 1, body: []).split(separator: " ")
@@ -36,7 +36,7 @@ struct ServiceHandlerTests {
     }
 
     @Test(arguments: ["", "whsec_", "short", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!"])
-    func `what is no secret is refused`(_ text: String) {
+    func `an invalid secret is refused`(_ text: String) {
         #expect(throws: WireError.self) { try Secret(webhook: text) }
     }
 
@@ -47,7 +47,7 @@ struct ServiceHandlerTests {
     ]
 
     @Test(arguments: answers)
-    func `a status means what becomes of the event`(
+    func `a status maps to an outcome`(
         _ status: Int, _ retryAfter: String?, _ body: String, _ outcome: Outcome
     ) throws {
         let headers = retryAfter.map { [(name: "Retry-After", value: $0)] } ?? []
@@ -60,12 +60,12 @@ struct ServiceHandlerTests {
         (200, "hello", .notJSON),
         (200, #"{"outcome":"perhaps"}"#, .invalid(.malformed("outcome"))),
     ])
-    func `what may go better later is an error`(_ status: Int, _ body: String, _ error: BridgeError) {
+    func `a transient failure is an error`(_ status: Int, _ body: String, _ error: BridgeError) {
         let response = TransportResponse(status: status, body: Array(body.utf8))
         #expect(throws: error) { try handler().outcome(response) }
     }
 
-    @Test func `an answer that is too large is named so`() {
+    @Test func `an answer that is too large is reported as such`() {
         let failure = ServiceHandler.failure(.responseTooLarge(maximumBytes: 7))
         #expect(failure == .answerTooLarge(maximumBytes: 7))
         #expect(failure.reason.contains("more than 7 bytes"))
@@ -73,7 +73,7 @@ struct ServiceHandlerTests {
         #expect(ServiceHandler.failure(.cancelled) == .cancelled)
     }
 
-    @Test func `a service that does not answer overruns its deadline, and is not one that cannot be reached`()
+    @Test func `a service that does not answer overruns its deadline, and does not count as unreachable`()
         async throws
     {
         let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in nil }
@@ -114,7 +114,7 @@ struct ServiceHandlerTests {
     ]
 
     @Test(arguments: addresses)
-    func `an address is a web address or a socket with a path`(
+    func `an address is a URL or a socket with a path`(
         _ text: String, _ url: String?, _ socket: String?
     ) {
         let address = ServiceAddress(text)
@@ -122,7 +122,7 @@ struct ServiceHandlerTests {
         #expect(address?.socket == socket)
     }
 
-    @Test func `a service is down after three failures in a row, until it answers`() async throws {
+    @Test func `a service counts as down after three consecutive failures, until it answers`() async throws {
         let port = RefusingPort()
         let handler = try handler(port.origin)
         let context = try context()
@@ -138,7 +138,7 @@ struct ServiceHandlerTests {
     }
 
     @Test(arguments: [false, true])
-    func `an event goes to the service, signed, and its reply to the customer`(_ usesSocket: Bool)
+    func `an event is posted to the service, signed, and its reply reaches the customer`(_ usesSocket: Bool)
         async throws
     {
         let seen = Mutex<[String]>([])
@@ -173,7 +173,7 @@ struct ServiceHandlerTests {
     }
 
     @Test
-    func `a service that asks for time is asked again, and a secret that is replaced counts after a reload`()
+    func `a service that asks for a delay is called again, and a replaced secret applies after a reload`()
         async throws
     {
         let times = Mutex<[(instant: ContinuousClock.Instant, attempt: String, signatures: [String])]>([])
@@ -221,14 +221,14 @@ struct ServiceHandlerTests {
         let calls = times.withLock { $0 }
         #expect(calls.map(\.attempt) == ["1", "2", "1"])
         #expect(calls.map(\.signatures) == [["old", "old"], ["old", "old"], ["new", "old"]])
-        // The schedule alone would have come back after one second.
+        // The schedule alone would have retried after one second.
         #expect(calls[1].instant - calls[0].instant >= .milliseconds(1900))
     }
 
-    @Test func `nobody is asked behind a history that cannot be read`() async throws {
+    @Test func `a handler is not called when the history is unreadable`() async throws {
         struct Damaged: Error {}
         let context = try context(Conversation { throw Damaged() })
-        // There is nobody at the address, which would be another error.
+        // No service listens at the address; calling it would be another error.
         let port = RefusingPort()
         await #expect(throws: Damaged.self) { try await handler(port.origin).handle(context) }
         await #expect(throws: BridgeError.transport) { try await handler(port.origin).handle(self.context()) }

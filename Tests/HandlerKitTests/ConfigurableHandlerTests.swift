@@ -37,7 +37,7 @@ struct ConfigurableHandlerTests {
         return try #require(made as? Shop)
     }
 
-    @Test func `a handler gets its configuration as values`() throws {
+    @Test func `a handler receives its configuration as typed values`() throws {
         let configuration = try make(
             #"{"greeting":"Hi","prices":[{"name":"Rye","cents":350}],"mood":"kind","rates":{"EUR":1.5},"isOpen":true}"#
         ).configuration
@@ -62,12 +62,12 @@ struct ConfigurableHandlerTests {
     ]
 
     @Test(arguments: mistakes)
-    func `a mistake is told with its place`(_ json: String?, _ description: String) {
+    func `a configuration error names its place`(_ json: String?, _ description: String) {
         let error = #expect(throws: HandlerConfigurationError.self) { try make(json) }
         #expect(error?.description == description)
     }
 
-    @Test func `a value that its type refuses is told with its place`() {
+    @Test func `a value refused by its type is reported with its place`() {
         let error = #expect(throws: HandlerConfigurationError.self) {
             try make(#"{"greeting":"Hi","mood":"grim"}"#)
         }

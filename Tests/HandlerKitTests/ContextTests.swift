@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 struct ContextTests {
-    @Test func `a context shows what came with the event`() throws {
+    @Test func `a context shows the event's attributes`() throws {
         let context = try context("text", capabilities: [.quickReply, .form])
         #expect(context.business == context.event.business)
         #expect(context.customer == context.event.customer)
@@ -34,7 +34,7 @@ struct ContextTests {
         #expect(context.conversation.entries.last?.id == MessageID("m-5"))
     }
 
-    @Test func `a conversation is read when somebody asks, and once`() throws {
+    @Test func `a conversation is read once, at the first access`() throws {
         let count = Mutex(0)
         let conversation = Conversation {
             count.withLock { $0 += 1 }
@@ -48,7 +48,7 @@ struct ContextTests {
         #expect(conversation.failure == nil)
     }
 
-    @Test func `a conversation that cannot be read has no entries and says why`() {
+    @Test func `an unreadable conversation has no entries and a reason`() {
         struct Unreadable: Error {}
         let conversation = Conversation { throw Unreadable() }
         #expect(conversation.failure == nil)
@@ -57,7 +57,7 @@ struct ContextTests {
         #expect(throws: Unreadable.self) { try conversation.read() }
     }
 
-    @Test func `what the device cannot show is said in words`() throws {
+    @Test func `a reply becomes a text when the device cannot show it`() throws {
         let question = Reply.quickReply(
             try QuickReplyRequest(
                 summary: "Which?", items: [.init("a", title: "Rye"), .init("b", title: "Wheat")]))
@@ -72,7 +72,7 @@ struct ContextTests {
         #expect(unable.showable(.text("Hi")) == .text("Hi"))
     }
 
-    @Test func `outcomes have short spellings`() throws {
+    @Test func `outcomes have short forms`() throws {
         #expect(Outcome.handled == .handled([]))
         #expect(Outcome.retry == .retry(after: nil))
         #expect(Outcome.reply("a") == .handled([.text("a")]))

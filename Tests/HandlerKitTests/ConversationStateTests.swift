@@ -5,7 +5,7 @@ import Testing
 struct ConversationStateTests {
     private func text(_ bytes: [UInt8]?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
-    @Test func `what is not touched has not changed`() throws {
+    @Test func `an unmodified state has no change`() throws {
         let state = ConversationState(try JSONDocument(Array(#"{"step":"colour","n":1}"#.utf8)).root)
         #expect(state["step"] == "colour")
         #expect(state["n"] == nil)
@@ -14,7 +14,7 @@ struct ConversationStateTests {
         #expect(ConversationState().isEmpty)
     }
 
-    @Test func `a member is replaced, added and forgotten, and others stay as they are`() throws {
+    @Test func `replacing, adding and removing a member leaves the others unchanged`() throws {
         let state = ConversationState(try JSONDocument(Array(#"{"step":"colour","n":1.50}"#.utf8)).root)
         state["step"] = "size \"L\""
         state["name"] = "Ada"
@@ -36,7 +36,7 @@ struct ConversationStateTests {
         #expect(text(state.change) == "null")
     }
 
-    @Test func `a whole object replaces what was there`() throws {
+    @Test func `replacing the state removes the previous members`() throws {
         let state = ConversationState(try JSONDocument(Array(#"{"a":1}"#.utf8)).root)
         state.replace(with: try JSONDocument(Array(#"{"b":[1, 2]}"#.utf8)).root)
         #expect(text(state.change) == #"{"b":[1, 2]}"#)

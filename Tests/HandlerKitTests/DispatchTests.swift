@@ -18,7 +18,7 @@ struct DispatchTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `a handler is not asked about what it does not conform to`(kind: Kind) async throws {
+    func `a handler is not called for a kind that it does not conform to`(kind: Kind) async throws {
         #expect(Self.answers.contains { $0.0 == kind })
         #expect(try await dispatch(context(kind.rawValue), to: SilentHandler()) == nil)
         if kind != .text {
@@ -26,12 +26,12 @@ struct DispatchTests {
         }
     }
 
-    @Test func `what a handler throws comes through`() async throws {
+    @Test func `an error of a handler is rethrown`() async throws {
         let context = try context("text", attempt: 3)
         await #expect(throws: Refusal(attempt: 3)) { try await dispatch(context, to: FailingHandler()) }
     }
 
-    @Test func `conforming is subscribing`() {
+    @Test func `conforming to a kind's protocol subscribes to the kind`() {
         #expect(subscribedKinds(of: EveryKindHandler()) == Kind.allCases)
         #expect(subscribedKinds(of: FailingHandler()) == [.text])
         #expect(subscribedKinds(of: SilentHandler()).isEmpty)

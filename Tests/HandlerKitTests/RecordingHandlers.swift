@@ -39,10 +39,10 @@ struct EveryKindHandler: TextHandler, QuickReplyHandler, ListPickerHandler, Time
     }
 }
 
-/// A handler that wants nothing.
+/// A handler that subscribes to nothing.
 struct SilentHandler: Handler {}
 
-/// What a failing handler throws.
+/// The error of a failing handler.
 struct Refusal: Error, Equatable {
     let attempt: Int
 }
@@ -52,7 +52,7 @@ struct FailingHandler: TextHandler {
     func text(_ text: Text, _ context: Context) throws -> Outcome { throw Refusal(attempt: context.attempt) }
 }
 
-/// The context of a message of the fixtures.
+/// The context of a fixture message.
 func context(
     _ name: String, capabilities: Capabilities = [], attempt: Int = 1,
     conversation: Conversation = Conversation()

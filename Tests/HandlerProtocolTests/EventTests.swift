@@ -6,7 +6,7 @@ import Testing
 
 struct EventTests {
     @Test(arguments: Kind.allCases)
-    func `an event of each kind comes back as it was written`(_ kind: Kind) throws {
+    func `an event of each kind survives writing and parsing`(_ kind: Kind) throws {
         let context = try context(kind.rawValue)
         let params = try written { EventCall.write(context, to: &$0) }
         let read = try EventCall.context(params, logger: LogCollector().logger) { _ in [] }
@@ -58,7 +58,7 @@ struct EventTests {
         #expect(read.event.kind == .form)
     }
 
-    @Test func `files come with their paths, or why they are missing`() throws {
+    @Test func `files have their paths, or the reason why they are missing`() throws {
         let original = try context("text")
         let files = [
             AttachmentFile.stored(path: "/data/attachments/ab/abc", sizeBytes: 7, sha256: "abc"),
@@ -73,7 +73,7 @@ struct EventTests {
         #expect(without["files"] == nil)
     }
 
-    @Test func `files go with a text, where they are allowed and their paths are absolute`() throws {
+    @Test func `a text may have files where they are allowed and their paths are absolute`() throws {
         let original = try context("text")
         let outcome = Outcome.handled([
             .text("Look:", files: [OutboundFile(path: "/srv/offer.pdf", mimeType: "application/pdf")])
@@ -89,7 +89,7 @@ struct EventTests {
         }
     }
 
-    @Test func `the choice stands where a script finds it`() throws {
+    @Test func `the choice is a member of its own`() throws {
         let quick = try written { EventCall.write(try context("quickReply"), to: &$0) }
         #expect(quick["event"]?["selectedIdentifier"]?.string == "evening")
         let list = try written { EventCall.write(try context("listPicker"), to: &$0) }
@@ -98,7 +98,7 @@ struct EventTests {
         #expect(time["event"]?["selectedIdentifier"]?.string == "slot-2")
     }
 
-    @Test func `only the latest of a long conversation comes along`() throws {
+    @Test func `only the latest entries of a long conversation are included`() throws {
         let long = String(repeating: "x", count: 20_000)
         let params = try written {
             EventCall.write(try context("text", said: [long, long, "short"]), to: &$0)
@@ -114,7 +114,7 @@ struct EventTests {
         (#"{"outcome":"reject","reason":"no"}"#, .reject(reason: "no")),
         (#"{"outcome":"handoff"}"#, .handoff(reason: "no reason given")),
     ])
-    func `an answer says what becomes of the event`(_ json: String, _ outcome: Outcome) throws {
+    func `an answer maps to an outcome`(_ json: String, _ outcome: Outcome) throws {
         #expect(try EventAnswer.outcome(JSONDocument(Array(json.utf8)).root) == outcome)
     }
 
@@ -126,12 +126,12 @@ struct EventTests {
         (#"{"outcome":"retry","retryAfterMs":-1}"#, .malformed("retryAfterMs")),
         (#"{"replies":["# + String(repeating: #""a","#, count: 32) + #""a"]}"#, .tooManyReplies),
     ])
-    func `an answer that cannot be used is refused`(_ json: String, _ error: HandlerProtocolError) throws {
+    func `an unusable answer is refused`(_ json: String, _ error: HandlerProtocolError) throws {
         let result = try JSONDocument(Array(json.utf8)).root
         #expect(throws: error) { try EventAnswer.outcome(result) }
     }
 
-    @Test func `outcomes of a Swift handler come back as they were`() throws {
+    @Test func `outcomes of a Swift handler survive writing and parsing`() throws {
         let context = try context("text")
         for outcome in [
             Outcome.retry(after: .seconds(2)), .reject(reason: "a"), .handoff(reason: "b"), .handled,
@@ -153,7 +153,7 @@ struct EventTests {
     }
 }
 
-/// What `body` writes into an object, read back.
+/// The JSON that `body` writes into an object, parsed.
 func written(_ body: (inout JSONWriter) throws -> Void) throws -> JSONValue {
     var writer = JSONWriter()
     try writer.object(body)

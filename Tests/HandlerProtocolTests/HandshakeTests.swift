@@ -4,7 +4,7 @@ import HandlerProtocol
 import Testing
 
 struct HandshakeTests {
-    @Test func `the first call comes back as it was written`() throws {
+    @Test func `the first call survives writing and parsing`() throws {
         let configuration = try JSONDocument(Array(#"{"greeting":"Hello"}"#.utf8)).root
         let first = Initialization(
             business: BusinessID("b-1"), slug: "demo", configuration: configuration, maximumInFlight: 4,
@@ -17,12 +17,12 @@ struct HandshakeTests {
         #expect(read.deadline == .seconds(30))
     }
 
-    @Test func `a handler that knows no offered version says so`() throws {
+    @Test func `a handler without an offered version reports it`() throws {
         let params = try JSONDocument(Array(#"{"protocolVersions":["2"],"business":{"id":"a"}}"#.utf8)).root
         #expect(throws: HandlerProtocolError.unsupportedVersion) { try Initialization(params) }
     }
 
-    @Test func `an introduction comes back as it was written`() throws {
+    @Test func `an introduction survives writing and parsing`() throws {
         let introduction = Introduction(
             name: "bakery", version: "2", events: [.kind(.text), .kind(.form), .replyFailed],
             maximumInFlight: 3)
@@ -36,7 +36,7 @@ struct HandshakeTests {
         (#"{"protocolVersion":"1","events":["texts"]}"#, .unknownKind),
         (#"{"protocolVersion":"1","events":"*","maxInFlight":0}"#, .malformed("maxInFlight")),
     ])
-    func `an introduction that cannot be used is refused`(_ json: String, _ error: HandlerProtocolError)
+    func `an unusable introduction is refused`(_ json: String, _ error: HandlerProtocolError)
         throws
     {
         let result = try JSONDocument(Array(json.utf8)).root

@@ -14,14 +14,14 @@ struct LineSplitterTests {
         #expect(pieces.count == 4)
         #expect(Array(pieces.prefix(3)) == ["one", "", "two"].map { .line(Array($0.utf8)) })
         guard case .tooLong = pieces.last else {
-            Issue.record("the long line is not noticed")
+            Issue.record("the long line was not detected")
             return
         }
         #expect(splitter.hasPartialLine)
     }
 
     @Test(arguments: [(10, true), (11, false)])
-    func `the limit is the longest line there can be`(_ count: Int, _ fits: Bool) {
+    func `a line of exactly the limit is accepted, a longer one is not`(_ count: Int, _ fits: Bool) {
         var splitter = LineSplitter(maximumBytes: 10)
         let line = [UInt8](repeating: UInt8(ascii: "x"), count: count)
         #expect((splitter.take(line + [UInt8(ascii: "\n")]) == [.line(line)]) == fits)

@@ -8,11 +8,11 @@ struct RPCMessageTests {
         #"{"jsonrpc":"2.0","id":"a","result":{}}"#, #"{"jsonrpc":"2.0","id":1}"#,
         #"{"jsonrpc":"2.0","id":1,"#,
     ])
-    func `what is no message is noise`(_ line: String) {
+    func `a line that is not a message is noise`(_ line: String) {
         #expect(RPCMessage(line: Array(line.utf8)) == nil)
     }
 
-    @Test func `a call comes back as it was written`() throws {
+    @Test func `a call survives writing and parsing`() throws {
         let line = RPCLine.request(id: 7, method: "event") { $0.field("deliveryId", "a\nb") }
         #expect(line.count { $0 == UInt8(ascii: "\n") } == 1 && line.last == UInt8(ascii: "\n"))
         guard case .request(let id, let method, let params) = RPCMessage(line: line) else {
@@ -32,7 +32,7 @@ struct RPCMessageTests {
         }
     }
 
-    @Test func `results and refusals come back with their number`() throws {
+    @Test func `results and errors carry the number of their call`() throws {
         let id = try JSONDocument(Array("12".utf8)).root
         guard case .result(12, let value) = RPCMessage(line: RPCLine.result(id: id) { $0.field("a", 1) })
         else {

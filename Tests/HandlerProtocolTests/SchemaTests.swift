@@ -115,7 +115,7 @@ struct SchemaTests {
         func add(_ name: String, _ json: String, _ line: String, _ read: (JSONValue) throws -> Void) throws {
             let isTaken = try isTaken(json, read)
             taken += isTaken ? 1 : 0
-            // What is no introduction may still be an answer to something else.
+            // A line that is not an introduction may be a valid answer to another call.
             lines.append((isTaken ? "=\(name)\t" : "~\(name == "introduction" ? "answer" : "none")\t") + line)
         }
         for json in Self.introductions {

@@ -3,16 +3,16 @@ import HandlerTestKit
 import TestSupport
 import Testing
 
-/// `Manual.swift` is the Swift of the manual's first page, whose tests so run here.
+/// Runs the Swift code of the manual's first page, which `Manual.swift` repeats.
 struct ManualTests {
     private static func text(_ path: String) -> String {
         String(decoding: Fixture.bytes("../../../" + path), as: UTF8.self)
     }
 
-    @Test func `every handler and test of the manual is here, word for word`() {
+    @Test func `every handler and test of the manual is in Manual.swift, word for word`() {
         let page = Self.text("Sources/HandlerKit/HandlerKit.docc/WriteAHandler.md")
         let here = Self.text("Tests/HandlerTestKitTests/Manual.swift")
-        // What serves for ever is no test.
+        // A program that serves until it is stopped cannot be run as a test.
         let blocks = page.split(separator: "```swift\n").dropFirst()
             .compactMap { $0.split(separator: "```").first }
             .filter { !$0.contains("Server.run") }

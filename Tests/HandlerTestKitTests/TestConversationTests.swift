@@ -2,7 +2,7 @@ import HandlerKit
 import HandlerTestKit
 import Testing
 
-/// The kit, used as the author of a handler would.
+/// Uses the kit like the author of a handler.
 struct TestConversationTests {
     private struct Counter: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
         AuthenticationHandler, ApplePayHandler, CloseHandler, TypingStartHandler
@@ -45,7 +45,7 @@ struct TestConversationTests {
         func typingStart(_ typingStart: TypingStart, _ context: Context) -> Outcome { .handled }
     }
 
-    @Test func `what was said and what is remembered is kept`() async throws {
+    @Test func `messages and state persist between messages`() async throws {
         let customer = TestConversation(with: Counter())
         #expect(try await customer.says("Hi") == [.text("1 of 0")])
         #expect(try await customer.says("Hi again") == [.text("2 of 2")])
@@ -75,7 +75,7 @@ struct TestConversationTests {
         await #expect(throws: TestConversationError.notSubscribed) { try await other.lastReplyFails() }
     }
 
-    @Test func `an event that is to come again leaves nothing behind`() async throws {
+    @Test func `an event that will be retried stores nothing`() async throws {
         let customer = TestConversation(with: Counter())
         #expect(try await customer.outcome(of: .text("retry")) == .retry)
         #expect(customer.entries.isEmpty)
@@ -90,17 +90,17 @@ struct TestConversationTests {
     ]
 
     @Test(arguments: answers)
-    func `every kind arrives as Apple brings it`(_ message: TestMessage, _ answer: String) async throws {
+    func `every kind arrives in Apple's format`(_ message: TestMessage, _ answer: String) async throws {
         #expect(try await TestConversation(with: Counter()).says(message) == [.text(answer)])
     }
 
-    @Test func `what a device cannot show is an error, and so is what Apple refuses`() async throws {
+    @Test func `a reply is an error when the device cannot show it or Apple refuses it`() async throws {
         #expect(try await TestConversation(with: Counter()).says("picker").map(\.kind) == [.quickReply])
         let old = TestConversation(with: Counter(), capabilities: [.form])
         for text in ["picker", "empty"] {
             do {
                 try await old.says(text)
-                Issue.record("\(text) was taken")
+                Issue.record("\(text) was accepted")
             } catch TestConversationError.unusableReply(let index, let problems) {
                 #expect(index == 0)
                 #expect(problems.hasErrors)
@@ -113,7 +113,7 @@ struct TestConversationTests {
         #expect(try await old.outcome(of: TestMessage(json: #"{"type":"unheardOf"}"#)) == nil)
     }
 
-    @Test func `a host keeps what is said unasked, each key once`() async throws {
+    @Test func `a host records messages without an event, each key once`() async throws {
         let host = TestHost()
         let customer = CustomerID("c")
         for key in ["a", "a", "b"] { try await host.host.send(.text("Ready"), to: customer, key: key) }

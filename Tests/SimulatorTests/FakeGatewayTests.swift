@@ -10,7 +10,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct FakeGatewayTests {
-    @Test func `a message is taken once, whatever its sender repeats`() async throws {
+    @Test func `a message is recorded once, however often its sender repeats it`() async throws {
         let test = try await GatewayConversation()
         for _ in 1...3 { #expect(try await test.post("one").status == 200) }
         #expect(try await test.post("two").body.isEmpty)
@@ -26,7 +26,7 @@ import Testing
         ("", 401), ("Basic abc", 401), ("Bearer", 401), ("Bearer a.b.c", 403),
         ("Bearer eyJhbGciOiJub25lIn0.e30.", 403),
     ])
-    func `a request without a good bearer is turned away as Apple does`(bearer: String, status: Int)
+    func `a request without a valid bearer is refused as by Apple`(bearer: String, status: Int)
         async throws
     {
         let test = try await GatewayConversation()
@@ -37,7 +37,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a token of another secret, MSP or time is turned away`() async throws {
+    @Test func `a token with another secret, MSP or time is refused`() async throws {
         let test = try await GatewayConversation()
         let now = SystemClock.secondsSince1970()
         let msp = GatewayConversation.mspID
@@ -67,13 +67,13 @@ import Testing
     }
 
     @Test(arguments: ["", "{", "[]", "{}", #"{"id":"one","sourceId":"b","destinationId":"c"}"#])
-    func `a body that is no message is refused`(body: String) async throws {
+    func `a body that is not a message is refused`(body: String) async throws {
         let test = try await GatewayConversation()
         #expect(try await test.post("one", to: "c", body: body).status == 400)
         await test.gateway.stop()
     }
 
-    @Test func `misbehaviour comes in order, as often as it was asked for, and then ends`() async throws {
+    @Test func `misbehaviour rules apply in order, as often as requested, and then end`() async throws {
         let test = try await GatewayConversation()
         test.gateway.misbehave(at: .message, .answer(.serviceUnavailable, retryAfterSeconds: 7), times: 2)
         test.gateway.misbehave(at: .message, .delay(.milliseconds(1)))
@@ -88,7 +88,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a payload goes the whole way that Apple describes`() async throws {
+    @Test func `a payload passes all steps that Apple documents`() async throws {
         let test = try await GatewayConversation()
         let data = try JSONDocument(Array(#"{"data":{"receivedMessage":{"title":"Order"}}}"#.utf8)).root
         let reference = try test.gateway.register(interactiveData: data, for: BusinessID("b"))
@@ -118,7 +118,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a payload is for its business only, and only whole`() async throws {
+    @Test func `a payload is available to its business only, and only complete`() async throws {
         let test = try await GatewayConversation()
         let data = try JSONDocument(Array(#"{"bid":"x"}"#.utf8)).root
         let payload = SimulatedPayload(business: BusinessID("b"), interactiveData: data).encode()
@@ -138,7 +138,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `what was taken outlives a stop, at the same address`() async throws {
+    @Test func `recorded messages and the address survive a stop`() async throws {
         let test = try await GatewayConversation()
         try await test.post("one")
         let origin = test.gateway.origin
@@ -152,7 +152,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `nobody but this machine reaches it`() async throws {
+    @Test func `the gateway is reachable from this machine only`() async throws {
         let gateway = FakeGateway(
             mspID: "m", secret: .random(byteCount: 8), address: .tcp(host: "0.0.0.0", port: 0),
             logger: LogCollector().logger)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Simulator
 
-/// A fake gateway and somebody who talks to it as an MSP's server does.
+/// A fake gateway and a client that calls it like an MSP's server.
 struct GatewayConversation {
     static let mspID = "11111111-2222-3333-4444-555555555555"
 
@@ -23,7 +23,7 @@ struct GatewayConversation {
         origin = "http://\(try await gateway.start())"
     }
 
-    /// The token of an MSP; `claims` replaces those that are right.
+    /// The token of an MSP; `claims` replaces the valid claims.
     func bearer(_ claims: String? = nil, secret: Secret? = nil) -> String {
         let right = #"{"iss":"\#(Self.mspID)","iat":\#(SystemClock.secondsSince1970())}"#
         return "Bearer " + TokenSigner(secret: secret ?? self.secret).sign((claims ?? right).utf8)
@@ -41,7 +41,7 @@ struct GatewayConversation {
                 allowsPlainHTTP: true))
     }
 
-    /// Posts a text; `fields` replaces headers that are right.
+    /// Posts a text; `fields` replaces valid headers.
     @discardableResult
     func post(
         _ id: String = MessageID.random().rawValue, to customer: String = "urn:mbid:A+/=",
@@ -56,7 +56,7 @@ struct GatewayConversation {
             bearer: bearer)
     }
 
-    /// The numbers of the messages that the question finds.
+    /// The numbers of the messages that the query finds.
     func numbers(_ query: String) async throws -> [Int] {
         let answer = try await ask("GET", "/_simulator/messages?" + query, bearer: "")
         #expect(answer.status == 200)

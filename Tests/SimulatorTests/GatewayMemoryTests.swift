@@ -5,7 +5,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct GatewayMemoryTests {
-    @Test func `the oldest messages are forgotten first, and numbers go on`() throws {
+    @Test func `the oldest messages are dropped first, and numbers continue`() throws {
         let memory = GatewayMemory()
         let message = try JSONDocument(Array("{}".utf8))
         for number in 1...10_002 {
@@ -15,7 +15,7 @@ import Testing
         #expect(kept.found.count == 10_000)
         #expect(kept.found.first?.number == 3)
         #expect(kept.lastNumber == 10_002)
-        // A repeat of one that is kept is found at its place; one that was forgotten is new.
+        // A repetition of a kept message increments its count; a repetition of a dropped message is new.
         memory.deliver(MessageID("10001"), to: CustomerID("c"), from: BusinessID("b"), message)
         memory.deliver(MessageID("1"), to: CustomerID("c"), from: BusinessID("b"), message)
         let last = memory.messages(after: 10_000, customer: nil).found

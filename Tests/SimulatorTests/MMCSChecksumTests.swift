@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct MMCSChecksumTests {
-    @Test func `the checksum is that of the vectors`() throws {
+    @Test func `the checksum matches the vectors`() throws {
         let vectors = try JSONDocument(Fixture.bytes("vectors/attachment_aes256ctr.json")).root["vectors"]
         for vector in try #require(vectors).elements {
             let file = try Hex.decode(try #require(vector["ciphertext_hex"]?.string))
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 4, 5, 6, 7, 8, 63, 64, 65, 1000])
-    func `every length has 21 bytes of its own`(length: Int) {
+    func `inputs of every length have distinct checksums of 21 bytes`(length: Int) {
         let file = [UInt8](repeating: 7, count: length)
         #expect(MMCSChecksum(of: file).bytes.count == 21)
         #expect(MMCSChecksum(of: file) != MMCSChecksum(of: file + [7]))

@@ -21,7 +21,7 @@ import Testing
         #expect(question(query).wait == wait)
     }
 
-    @Test func `a customer's plus signs stay, escaped or not`() {
+    @Test func `plus signs in a customer's id are preserved, escaped or not`() {
         #expect(question("customer=urn:mbid:A+/=&after=3").customer == CustomerID("urn:mbid:A+/="))
         #expect(question("customer=urn%3Ambid%3AA%2B%2F%3d").customer == CustomerID("urn:mbid:A+/="))
         #expect(question("customer=%zz%4&after=x").customer == CustomerID("%zz%4"))
@@ -29,14 +29,14 @@ import Testing
         #expect(question("after=7&after").after == 0)
     }
 
-    @Test func `a question is read as it was written`() {
+    @Test func `a query survives writing and parsing`() {
         let asked = MessagesQuestion(
             customer: CustomerID("tel:+49 ü&=%"), after: 12, wait: .milliseconds(1500))
         let read = question(asked.query)
         #expect((read.customer, read.after, read.wait) == (asked.customer, 12, .milliseconds(1500)))
     }
 
-    @Test func `messages are found by customer and number, and shown whole`() async throws {
+    @Test func `messages are found by customer and number, and returned completely`() async throws {
         let test = try await GatewayConversation()
         try await test.post("one", to: "c+1")
         try await test.post("two", to: "d")
@@ -58,7 +58,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a question waits for the first message that it is about`() async throws {
+    @Test func `a query waits for the first matching message`() async throws {
         let test = try await GatewayConversation()
         async let waiting = test.numbers("customer=c&after=0&wait=30")
         try await test.post("one", to: "d")
@@ -67,7 +67,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `stopping ends all waiting`() async throws {
+    @Test func `stopping ends all waits`() async throws {
         let test = try await GatewayConversation()
         try await test.post("one")
         async let found = test.gateway.waitForMessages(count: 2, within: .seconds(600))
@@ -75,7 +75,7 @@ import Testing
         #expect(await found.map(\.number) == [1])
     }
 
-    @Test func `cancelling ends one waiting`() async throws {
+    @Test func `cancelling ends one wait`() async throws {
         let test = try await GatewayConversation()
         let waiting = Task { await test.gateway.waitForMessages(within: .seconds(600)) }
         waiting.cancel()

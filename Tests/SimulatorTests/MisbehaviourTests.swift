@@ -24,7 +24,7 @@ import Testing
         ),
         ("decodePayload=endless", MisbehaviourRule(.decodePayload, .endless)),
     ])
-    func `a rule is read as it is written`(text: String, rule: MisbehaviourRule) {
+    func `a rule is parsed from its text`(text: String, rule: MisbehaviourRule) {
         #expect(MisbehaviourRule(text) == rule)
     }
 
@@ -34,16 +34,16 @@ import Testing
         "message=drop/1",
         "message=delay", "message=delay/-1", "message=slow/0", "message=truncate/1/2", "message=503 ",
     ])
-    func `what is no rule is none`(text: String) { #expect(MisbehaviourRule(text) == nil) }
+    func `an invalid rule is refused`(text: String) { #expect(MisbehaviourRule(text) == nil) }
 
-    @Test func `a rule counts the requests that are meant, and ends`() {
+    @Test func `a rule applies to every n-th request, and ends`() {
         var rule = MisbehaviourRule(.message, .drop, times: 2, every: 3)
         let due = (1...8).map { _ in rule.isDue() }
         #expect(due == [false, false, true, false, false, true, false, false])
         #expect(!rule.isLeft)
     }
 
-    @Test func `answers that are dropped, cut or of another length are seen as such`() async throws {
+    @Test func `a dropped, truncated or resized answer is detected`() async throws {
         let test = try await GatewayConversation()
         let data = try JSONDocument(Array(#"{"bid":"x"}"#.utf8)).root
         let reference = try test.gateway.register(interactiveData: data, for: BusinessID("b"))
@@ -51,7 +51,7 @@ import Testing
         func blob() async throws -> Int { try await test.ask("GET", "/blob/\(name)").body.count }
         #expect(try await blob() == reference.sizeBytes)
         for wrong in [Misbehaviour.drop, .truncate(bytes: 10), .truncate(bytes: 0)] {
-            // Twice, because libcurl repeats once what broke on a connection that was kept.
+            // Twice, because libcurl retries once when a reused connection breaks.
             test.gateway.misbehave(at: .blob, wrong, times: 2)
             await #expect(throws: TransportError.self) { _ = try await blob() }
             test.gateway.behave()
@@ -71,7 +71,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `rules are given and ended while it runs`() async throws {
+    @Test func `rules are set and removed while the gateway runs`() async throws {
         let test = try await GatewayConversation()
         func rules(_ text: String) async throws -> Int {
             try await test.ask("POST", "/_simulator/misbehaviour", body: Array(text.utf8), bearer: "").status
@@ -87,7 +87,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a file of a customer is kept encrypted, and by its size on disk`() async throws {
+    @Test func `a customer's file is stored encrypted, and on disk when it is large`() async throws {
         let test = try await GatewayConversation()
         var content = StoredContentWriter()
         for _ in 0..<3 { try content.append([UInt8](repeating: 7, count: 50_000)) }

@@ -13,7 +13,7 @@ import Testing
             secret: test.secret, gateway: test.origin, transport: test.transport)
     }
 
-    /// What the reference of `message` leads to, as `decodePayload` answers it.
+    /// The data behind the reference of `message`, as `decodePayload` answers it.
     private func decoded(_ message: JSONDocument, by test: GatewayConversation) async throws -> JSONDocument {
         let reference = try #require(PayloadReference(message: message))
         let fields = [
@@ -34,7 +34,9 @@ import Testing
     @Test(arguments: [
         Kind.quickReply, .listPicker, .timePicker, .authentication, .applePay, .app, .unrecognized,
     ])
-    func `the whole interactive data goes behind the reference, and comes back`(kind: Kind) async throws {
+    func `all interactive data is moved behind the reference, and resolves to the original`(kind: Kind)
+        async throws
+    {
         let test = try await GatewayConversation()
         let customer = customer(of: test)
         let original = try JSONDocument(customer.message(kind))
@@ -69,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [(10 * 1024, false), (10 * 1024 + 1, true)])
-    func `interactive data of more than 10 KB is moved without being told`(bytes: Int, isMoved: Bool)
+    func `interactive data of more than 10 KB is moved without a request`(bytes: Int, isMoved: Bool)
         async throws
     {
         let test = try await GatewayConversation()

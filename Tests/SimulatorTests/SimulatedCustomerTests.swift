@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a message of each kind is one that the server reads`(kind: Kind) throws {
+    func `the server parses a message of each kind`(kind: Kind) throws {
         let document = try JSONDocument(customer().message(kind, id: MessageID("one")))
         let envelope = try InboundEnvelope.read(document: document, headers: EnvelopeHeaders())
         #expect(envelope.id == MessageID("one"))
@@ -30,7 +30,7 @@ import Testing
         #expect(InboundEvent.decode(message: document).kind == kind)
     }
 
-    @Test func `a text says what it is told, whatever that is`() throws {
+    @Test func `a text contains any given words unchanged`() throws {
         let text = "„Größe“ \"XL\"\\\n\u{0}, {\"body\": 1} 🚲"
         let document = try JSONDocument(customer().message(.text, text: text))
         #expect(document.root["body"]?.string == text)
@@ -44,7 +44,7 @@ import Testing
         #expect(sessions[0] != sessions[1])
     }
 
-    @Test func `a request is signed, compressed and addressed as Apple's are`() throws {
+    @Test func `a request is signed, compressed and addressed like Apple's`() throws {
         let message = try customer().message(.text, id: MessageID("one"))
         let request = try customer(server: "http://127.0.0.1:9/amb/").request(carrying: message)
         #expect((request.method, request.url) == ("POST", "http://127.0.0.1:9/amb/message"))
@@ -69,15 +69,14 @@ import Testing
         ("{}", ["urn:mbid:A+/=", "b"]), (#"{"sourceId":"","destinationId":null}"#, ["urn:mbid:A+/=", "b"]),
         (#"{"id":"one","sourceId":"me","destinationId":"you"}"#, ["me", "you"]),
     ])
-    func `a message from a file is completed where it is not complete`(json: String, parties: [String]) throws
-    {
+    func `missing members of a message from a file are filled in`(json: String, parties: [String]) throws {
         let body = try JSONDocument(customer().message(completing: Array(json.utf8))).root
         #expect([body["sourceId"]?.string, body["destinationId"]?.string] == parties)
         let id = try #require(body["id"]?.string)
         #expect(id == "one" || id.utf8.count == 36)
     }
 
-    @Test func `a file that is no message is refused`() throws {
+    @Test func `a file that is not a message is refused`() throws {
         let customer = try customer()
         #expect(throws: SimulatorError.messageNotAnObject) {
             try customer.message(completing: Array("[]".utf8))
@@ -87,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `what has nothing to refer to stays inline or is refused`() async throws {
+    @Test func `a message without interactive data stays inline or is refused`() async throws {
         let customer = try customer()
         let message = customer.message(.text, text: String(repeating: "x", count: 20_000))
         #expect(try await customer.referring(message) == message)
@@ -121,7 +120,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `replies are those to this customer, after a number`() async throws {
+    @Test func `replies are limited to this customer and to later numbers`() async throws {
         let test = try await GatewayConversation()
         let customer = try customer(gateway: test.origin)
         try await test.post("one", to: "urn:mbid:A+/=")

@@ -10,7 +10,7 @@ import Testing
 
 @testable import StdioHandler
 
-/// A handler in Swift as a child process: the same steps as within a server, in lines.
+/// Runs a Swift handler as a child process: the same steps as inside a server, over protocol lines.
 struct SessionTests {
     private final class Steps: Sendable {
         private let kept = Mutex<[String]>([])
@@ -65,7 +65,7 @@ struct SessionTests {
         }
     }
 
-    /// The server's side of both streams.
+    /// The server's end of both streams.
     private final class Server: Sendable {
         let output: Descriptor
         let input: AsyncStream<[UInt8]>.Continuation
@@ -111,7 +111,8 @@ struct SessionTests {
         }
     }
 
-    @Test func `a handler gets ready, speaks first, answers, is cancelled and shut down`() async throws {
+    @Test func `a handler is provisioned, sends a message, answers, is cancelled and shut down`() async throws
+    {
         let steps = Steps()
         let server = try Server(BakerFactory(steps: steps))
         let initialization = Initialization(
@@ -120,7 +121,7 @@ struct SessionTests {
             deadline: .seconds(30))
         server.input.yield(
             RPCLine.request(id: 1, method: Method.initialize) { initialization.write(to: &$0) })
-        // It is not introduced before it is ready, and getting ready it may ask the server.
+        // The introduction follows provisioning, during which the handler may call the server.
         let open = try await server.line()
         #expect(open["method"]?.string == "reply")
         #expect(open["params"]?["key"]?.string == "open")
@@ -146,13 +147,13 @@ struct SessionTests {
         #expect(answer["result"]?["replies"]?[0]?["body"]?.string == "7 rye, after 1")
         #expect(answer["result"]?["state"]?["count"]?.string == "7")
 
-        // Only what kind of error it was goes out: its text may be a customer's.
+        // Only the error's type is sent: its text may quote a customer.
         try server.event(3, "burn")
         let failure = try await server.line()
         #expect(failure["error"]?["code"]?.int == RPCFailure.Code.retryable)
         #expect(failure["error"]?["message"]?.string == "the handler threw Burnt")
 
-        // Others are answered while one is at work.
+        // Other events are answered while one is in progress.
         try server.event(4, "wait")
         server.input.yield(RPCLine.request(id: 5, method: Method.ping))
         #expect(try await server.line()["id"]?.int == 5)
@@ -168,7 +169,8 @@ struct SessionTests {
         #expect(steps.all.suffix(2) == ["wait", "shutdown"])
     }
 
-    @Test func `an event before the first call is refused, and nothing is shut down that never began`()
+    @Test
+    func `an event before the first call is refused, and a handler that never started is not shut down`()
         async throws
     {
         let steps = Steps()
