@@ -23,8 +23,8 @@ struct CharacterClass: Sendable {
 
     /// Bytes of a token: methods, field names (RFC 9110 §5.6.2).
     ///
-    /// The words are what `init(_:)` makes of
-    /// ``tokenMembers``; a test holds them together. They are constants so that no lookup pays for lazy initialization.
+    /// The words are the result of `init(_:)` for ``tokenMembers``; a test compares them. They are constants,
+    /// so that a lookup does not pay for lazy initialization.
     static var token: CharacterClass {
         CharacterClass(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
     }

@@ -1,4 +1,4 @@
-/// Takes the chunked coding off a body as it comes (RFC 9112 §7.1): pure, synchronous, bounded.
+/// Decodes a chunked body incrementally (RFC 9112 §7.1): pure, synchronous, bounded.
 struct ChunkedDecoder: Sendable {
     private enum State: Sendable {
         case size(Int, digits: Int)
@@ -13,16 +13,16 @@ struct ChunkedDecoder: Sendable {
     }
 
     private var state = State.size(0, digits: 0)
-    /// Bytes of chunk extensions and trailers so far: they are skipped, but not without bound.
+    /// The bytes of chunk extensions and trailers so far, which are skipped up to a limit.
     private var overheadBytes = 0
-    /// The trailer line that is being read.
+    /// The current trailer line.
     private var trailer: [UInt8] = []
     static let maximumOverheadBytes = 16384
 
     /// Whether the last chunk and its trailer have been read.
     var isFinished: Bool { if case .finished = state { true } else { false } }
 
-    /// Reads on in `bytes[cursor..<end]` and appends content to `body`; stops at the body's end.
+    /// Decodes `bytes[cursor..<end]` and appends content to `body`; stops at the end of the body.
     mutating func decode(
         _ bytes: [UInt8], _ cursor: inout Int, to end: Int, into body: inout [UInt8], maximumBytes: Int
     ) throws(HTTPRefusal) {
@@ -79,7 +79,8 @@ struct ChunkedDecoder: Sendable {
         _ byte: UInt8, _ size: Int, _ digits: Int, _ room: Int
     ) throws(HTTPRefusal) {
         if let digit = hexValue(byte) {
-            // Sixteen digits count any 64-bit length; what is beyond every limit stays so as it grows.
+            // Sixteen digits hold any 64-bit length; a length over the limit stays over it with each further
+            // digit.
             guard digits < 16 else { throw .malformedChunk }
             state = .size(min(size, 1 << 48) << 4 | digit, digits: digits + 1)
             return
@@ -97,9 +98,9 @@ struct ChunkedDecoder: Sendable {
         state = .sizeLineFeed(size)
     }
 
-    /// A trailer line is whole; an empty one ends the body.
+    /// Ends a trailer line; an empty one ends the body.
     ///
-    /// None is kept (RFC 9110 §6.5.1).
+    /// Trailers are not kept (RFC 9110 §6.5.1).
     private mutating func endTrailerLine() throws(HTTPRefusal) {
         if trailer.isEmpty {
             state = .finished
@@ -123,17 +124,17 @@ struct ChunkedDecoder: Sendable {
     }
 }
 
-/// Fields about framing, routing, authentication or content, which may not come in a trailer (RFC 9110 §6.5.1): who
-/// merges them into the header would read another request than we did.
+/// Fields about framing, routing, authentication or content, which are forbidden in a trailer (RFC 9110
+/// §6.5.1): a server that merges them into the header would interpret the request differently.
 private let forbiddenTrailers = [
     "transfer-encoding", "content-length", "host", "connection", "te", "trailer", "upgrade", "expect",
     "max-forwards", "range", "cache-control", "authorization", "proxy-authorization", "cookie",
     "content-encoding", "content-type", "content-range",
 ]
 
-/// Chunk extensions (RFC 9112 §7.1.1): `;name`, `;name=token` or `;name="text"`, none with a meaning here.
+/// Chunk extensions (RFC 9112 §7.1.1): `;name`, `;name=token` or `;name="text"`; all are ignored.
 ///
-/// White space around them is "bad" in the RFC, which parsers read in different ways: refused.
+/// White space around them is "bad" in the RFC, and parsers treat it differently: it is refused.
 private struct ChunkExtension: Sendable {
     private enum State: Sendable {
         case nameStart, name, valueStart, value, quoted, escaped, end
@@ -141,7 +142,7 @@ private struct ChunkExtension: Sendable {
 
     private var state = State.nameStart
 
-    /// Takes a byte; false when it is the CR that ends the line.
+    /// Consumes a byte; false for the CR that ends the line.
     mutating func take(_ byte: UInt8) throws(HTTPRefusal) -> Bool {
         switch (state, byte) {
         case (.name, 0x0D), (.value, 0x0D), (.end, 0x0D): return false

@@ -1,32 +1,32 @@
 import BalloonPOSIX
 import BalloonTLS
 
-/// One client connection: the bytes that were read and not used, the bytes that wait to be written, and its state.
+/// One client connection: its unprocessed input, its pending output, and its state.
 ///
-/// Belongs to its shard; every change is made there.
+/// Belongs to its shard, which makes every change.
 final class Connection {
-    /// The state of the connection, with what only that state needs.
+    /// The state of the connection, with the data of that state.
     ///
     /// `head` → `collecting…` → `answering` → `head`, once for each request. The last answer leads to `closing`,
     /// `lingering` and `closed`.
     enum Phase {
-        /// Reads a request's header, or waits for one.
+        /// Reads a request's header, or waits for its first byte.
         case head
-        /// The next pipelined request waits in `input` until the client has taken more of the answers before it.
+        /// The next pipelined request stays in `input` until the client has read more of the earlier answers.
         case heldBack
         /// Waits for the rest of a body of known length.
         case collecting(Exchange, length: Int)
-        /// Takes the chunked coding off a body.
+        /// Decodes a chunked body.
         case collectingChunks(Exchange, ChunkedRequest)
-        /// The handler has the request and will answer; a pulled body may still come in.
+        /// The handler has the request and will answer; a pulled body may still arrive.
         case answering(Exchange)
-        /// The answer is written piece by piece; a pulled body may still come in.
+        /// The answer is sent in pieces; a pulled body may still arrive.
         case streaming(Exchange, StreamedAnswer)
-        /// The last answer is given and not all of it is sent; nothing that still comes in is looked at.
+        /// The last answer is queued and not completely sent; further input is ignored.
         case closing
         /// The last answer is sent; input is discarded until the peer has finished.
         case lingering
-        /// The descriptor is out of the epoll set, and the shard has forgotten the connection.
+        /// The descriptor is removed from the epoll set, and the shard from the connection.
         case closed
     }
 
@@ -39,23 +39,23 @@ final class Connection {
     let tls: TLSSession?
 
     var phase = Phase.head
-    /// The peer has sent its last byte; it may still read.
+    /// The peer has sent its last byte; it may still read answers.
     var isPeerFinished = false
     var parser = RequestParser()
-    /// Bytes from the current request's first one on, when they did not fit into one read.
+    /// The bytes of the current request, when one read did not bring all of them.
     var input: [UInt8] = []
     var output: [UInt8] = []
     var outputStart = 0
-    /// What the listener knows of ``heldBytes``.
+    /// The part of ``heldBytes`` that the listener has counted.
     var countedBytes = 0
     var interest: Epoll.Events = .readable
 
     var exchangeNumber: UInt32 = 0
-    /// The ticks of the request's first byte and of its header's end, and the bytes of its body so far.
+    /// The ticks of the request's first byte and of the end of its header, and its body bytes so far.
     var requestStart: UInt64 = 0
     var bodyStart: UInt64 = 0
     var bodyBytes = 0
-    /// The tick at which the current phase has lasted too long, and the one at which the wheel looks.
+    /// The tick at which the current phase expires, and the tick of its entry in the wheel.
     var deadline: UInt64 = .max
     var scheduled: UInt64 = .max
 
@@ -74,13 +74,13 @@ final class Connection {
     var pendingOutputBytes: Int { output.count - outputStart }
     var exchangeID: ExchangeID { ExchangeID(connection: token, number: exchangeNumber) }
 
-    /// Whether the next pipelined request may be looked at: none while memory is short and answers wait.
+    /// Whether the next pipelined request may be parsed: false while memory is short and answers are pending.
     var hasRoomForAnswers: Bool {
         pendingOutputBytes == 0
             || pendingOutputBytes < listener.limits.maximumPendingOutputBytes && listener.connections.hasRoom
     }
 
-    /// What the connection keeps from one read to the next; TLS keeps its own, which `maximumConnections` bounds.
+    /// The bytes held between reads; TLS buffers are separate and bounded by `maximumConnections`.
     var heldBytes: Int {
         let inPhase =
             switch phase {
@@ -96,7 +96,7 @@ extension Connection {
     var isOpen: Bool { if case .closed = phase { false } else { true } }
     var isHeldBack: Bool { if case .heldBack = phase { true } else { false } }
 
-    /// The last answer is given.
+    /// Whether the last answer is queued.
     var isClosing: Bool {
         switch phase {
         case .closing, .lingering, .closed: true
@@ -104,7 +104,7 @@ extension Connection {
         }
     }
 
-    /// Whether a request is not whole, so that it can still be refused.
+    /// Whether a request is incomplete, so that it can still be refused.
     var isReading: Bool {
         switch phase {
         case .head, .heldBack, .collecting, .collectingChunks: true
@@ -112,7 +112,7 @@ extension Connection {
         }
     }
 
-    /// Whether the bytes that come are the body of a request that its route admitted.
+    /// Whether the arriving bytes are the body of an admitted request.
     var isAdmitted: Bool {
         switch phase {
         case .collecting, .collectingChunks: true
@@ -120,12 +120,12 @@ extension Connection {
         }
     }
 
-    /// No request is in flight and nothing waits to be written.
+    /// Whether no request is in flight and no output is pending.
     var isIdle: Bool {
         if case .head = phase { parser.isAtStart && input.isEmpty && pendingOutputBytes == 0 } else { false }
     }
 
-    /// The request in flight cannot be completed, and none can follow it: the peer has sent its last byte.
+    /// Whether the request in flight can never be completed, because the peer has sent its last byte.
     var isStarved: Bool {
         guard isPeerFinished else { return false }
         return switch phase {
@@ -134,7 +134,7 @@ extension Connection {
         }
     }
 
-    /// The body that the handler pulls, while it has the request.
+    /// The pulled body of the request in flight.
     var pull: PulledBody? {
         switch phase {
         case .answering(let exchange), .streaming(let exchange, _): exchange.pull
@@ -142,7 +142,7 @@ extension Connection {
         }
     }
 
-    /// What the socket should be watched for now.
+    /// The events to watch the socket for.
     var wantedInterest: Epoll.Events {
         let output: Epoll.Events = pendingOutputBytes > 0 ? .writable : .none
         let input: Epoll.Events = !isPeerFinished && wantsInput ? .readable : .none
@@ -154,7 +154,7 @@ extension Connection {
         case .head, .collecting, .collectingChunks: hasRoomForAnswers
         case .heldBack, .closing, .closed: false
         case .answering, .streaming:
-            // Pipelined requests wait in the buffer, and then in the kernel's.
+            // Pipelined requests wait in the buffer, and then in the kernel's buffer.
             if let pull, !pull.isFinished {
                 pull.wantsMore
             } else {

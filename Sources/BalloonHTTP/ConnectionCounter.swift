@@ -1,8 +1,8 @@
 import BalloonPOSIX
 import Synchronization
 
-/// How many connections of one listener are open, on all shards together, how many of each peer, and the bytes that they
-/// hold.
+/// Counts the open connections of one listener over all shards, the connections of each peer, and the bytes
+/// that they hold.
 final class ConnectionCounter: Sendable {
     private let total = Atomic<Int>(0)
     private let buffered = Atomic<Int>(0)
@@ -20,14 +20,16 @@ final class ConnectionCounter: Sendable {
 
     var value: Int { total.load(ordering: .relaxed) }
 
-    /// Whether the connections may hold more that is not the body of an admitted request: headers, pipelined requests and
-    /// answers have half of the bytes, so that none of them can keep a body out.
+    /// Whether connections may hold more bytes besides the bodies of admitted requests.
+    ///
+    /// Headers, pipelined requests and answers share half of the bytes, so that they cannot displace admitted
+    /// bodies.
     var hasRoom: Bool { bufferedBytes < maximumBufferedBytes / 2 }
-    /// What the connections hold.
+    /// The bytes that all connections hold.
     var bufferedBytes: Int { buffered.load(ordering: .relaxed) }
 
-    /// Counts so many bytes more, or fewer, of a connection of `peer`; false when all, or those of the peer, hold too much
-    /// now.
+    /// Adds a change in the held bytes of a connection of `peer`; false when all connections, or those of the
+    /// peer, hold too much.
     func count(_ change: Int, of peer: PeerAddress, isAdmitted: Bool) -> Bool {
         let all = buffered.add(change, ordering: .relaxed).newValue
         let hasShare = countShare(change, of: peer)
@@ -35,7 +37,7 @@ final class ConnectionCounter: Sendable {
     }
 
     private func countShare(_ change: Int, of peer: PeerAddress) -> Bool {
-        // A proxy on this machine is every client at once.
+        // Connections from this machine are not limited, because a local proxy carries all clients.
         guard let maximumBufferedBytesPerPeer, !peer.isLocal else { return true }
         return bufferedPerPeer.withLock { bytes in
             let held = bytes[peer.group, default: 0] + change
@@ -44,7 +46,7 @@ final class ConnectionCounter: Sendable {
         }
     }
 
-    /// Counts a connection of `peer`; false, and not counted, when that has all it may have.
+    /// Counts a connection of `peer`; false, without counting it, when the peer is at its limit.
     func add(_ peer: PeerAddress) -> Bool {
         if let maximumPerPeer {
             let isAllowed = perPeer.withLock { counts in
@@ -62,7 +64,7 @@ final class ConnectionCounter: Sendable {
         total.subtract(1, ordering: .relaxed)
         guard maximumPerPeer != nil else { return }
         perPeer.withLock { counts in
-            // A peer without connections leaves nothing behind.
+            // Remove the entry of a peer without connections.
             guard let count = counts[peer.group] else { return }
             counts[peer.group] = count > 1 ? count - 1 : nil
         }

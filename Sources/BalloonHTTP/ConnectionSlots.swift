@@ -1,4 +1,4 @@
-/// A shard's connections, found by token in O(1); a token of a connection that has gone finds nothing.
+/// A shard's connections by token, found in O(1); the token of a closed connection finds nothing.
 struct ConnectionSlots {
     private var slots: [Connection?] = []
     private var generations: [UInt32] = []
@@ -6,7 +6,7 @@ struct ConnectionSlots {
 
     var isEmpty: Bool { slots.count == free.count }
 
-    /// Every connection, as of now.
+    /// All current connections.
     var all: [Connection] { slots.compactMap(\.self) }
 
     subscript(token: UInt64) -> Connection? {
@@ -15,7 +15,7 @@ struct ConnectionSlots {
         return connection
     }
 
-    /// The token for a connection that must be put in next.
+    /// The token for a connection that must be inserted next.
     mutating func makeToken() -> UInt64 {
         let slot: Int
         if let reused = free.popLast() {
@@ -26,7 +26,7 @@ struct ConnectionSlots {
             generations.append(0)
         }
         generations[slot] &+= 1
-        // The generation's top bit stays clear, so that no token reaches those that are not connections'.
+        // The top bit of the generation is zero, so that tokens never equal those of other descriptors.
         return UInt64(generations[slot] & 0x7FFF_FFFF) << 32 | UInt64(slot)
     }
 

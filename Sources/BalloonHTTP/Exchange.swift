@@ -4,22 +4,22 @@ struct ExchangeID: Sendable, Hashable {
     let number: UInt32
 }
 
-/// What is known of the request in flight once its header is whole.
+/// The data of the request in flight after its header is complete.
 struct Exchange {
-    /// Nil when no route serves it.
+    /// The route; nil when the path has none.
     var route: ShardRoute?
-    /// The answer has no body (RFC 9110 §9.3.2).
+    /// Whether the answer has no body (RFC 9110 §9.3.2).
     let isHeadRequest: Bool
     let minorVersion: UInt8
     /// Whether another request may follow on the connection.
     var isPersistent: Bool
-    /// The route's `admit` has admitted it.
+    /// Whether the route's `admit` admitted the request.
     var isAdmitted = false
-    /// The body of a route that pulls it.
+    /// The body, for a route that pulls it.
     var pull: PulledBody?
 }
 
-/// A request whose chunked body is not whole: its header's bytes, and what has come of the body.
+/// A request with an incomplete chunked body: the bytes of its header, and the body so far.
 final class ChunkedRequest {
     let head: [UInt8]
     var body: [UInt8] = []
@@ -28,16 +28,16 @@ final class ChunkedRequest {
     init(head: ArraySlice<UInt8>) { self.head = Array(head) }
 }
 
-/// An answer that is written piece by piece.
+/// An answer that is written in pieces.
 final class StreamedAnswer {
-    /// Whether the pieces are chunks.
+    /// Whether the pieces are sent as chunks.
     let isChunked: Bool
-    /// The handler, while it waits for the client to take bytes.
+    /// The handler that waits for the client to read more.
     var writer: CheckedContinuation<Void, any Error>?
 
     init(isChunked: Bool) { self.isChunked = isChunked }
 
-    /// Resumes the handler that waits; with an error when the client left.
+    /// Resumes the waiting handler; with an error when the client disconnected.
     func resumeWriter(throwing error: HTTPStreamError? = nil) {
         guard let writer else { return }
         self.writer = nil

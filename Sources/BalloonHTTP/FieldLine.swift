@@ -1,11 +1,11 @@
-/// Takes a field line apart: where its name ends, and its value without white space around it (RFC 9112 §5).
+/// Splits a field line: the end of its name, and its value without surrounding white space (RFC 9112 §5).
 @inline(__always)
 func fieldLine(
     _ bytes: [UInt8], _ start: Int, _ end: Int
 ) throws(HTTPRefusal) -> (nameEnd: Int, value: Range<Int>) {
     var nameEnd = start
     while nameEnd < end, CharacterClass.token.contains(bytes[nameEnd]) { nameEnd += 1 }
-    // White space here would be a folded line at the start, or a name that another parser trims (RFC 9112 §5.1).
+    // White space here is a folded line at the start, or a name that another parser trims (RFC 9112 §5.1).
     guard nameEnd > start, nameEnd < end, bytes[nameEnd] == 0x3A else { throw .malformedField }
     let value = trimmed(bytes, (nameEnd + 1)..<end)
     var index = value.lowerBound
@@ -29,7 +29,7 @@ func trimmed(_ bytes: [UInt8], _ range: Range<Int>) -> Range<Int> {
     return start..<end
 }
 
-/// Whether `bytes[range]` is `name`, which is lower case, but for the case of letters.
+/// Whether `bytes[range]` equals `name`, ignoring the case of letters; `name` is lower case.
 func isName(_ bytes: [UInt8], _ range: Range<Int>, _ name: String) -> Bool {
     let name = name.utf8
     guard range.count == name.count else { return false }

@@ -1,4 +1,4 @@
-/// Where one field line of a request lies: offsets from the request's first byte.
+/// The position of one field line: offsets from the request's first byte.
 struct HTTPField: Sendable, Hashable {
     let nameStart: UInt32
     let nameEnd: UInt32
@@ -13,7 +13,7 @@ struct HTTPField: Sendable, Hashable {
     }
 }
 
-/// The name of a header field, lower case, ready to be looked up.
+/// The name of a header field in lower case, prepared for lookups.
 package struct HTTPFieldName: Sendable, Hashable {
     let bytes: [UInt8]
 

@@ -1,4 +1,4 @@
-/// A request method that this server knows (RFC 9110 §9.3, RFC 5789).
+/// A request method that this server supports (RFC 9110 §9.3, RFC 5789).
 package enum HTTPMethod: String, Sendable, CaseIterable {
     case get = "GET"
     case head = "HEAD"
@@ -8,9 +8,9 @@ package enum HTTPMethod: String, Sendable, CaseIterable {
     case delete = "DELETE"
     case options = "OPTIONS"
 
-    /// Reads the exact spelling in `bytes[start..<end]`; methods are case-sensitive (RFC 9110 §9.1).
+    /// Parses the exact spelling in `bytes[start..<end]`; methods are case-sensitive (RFC 9110 §9.1).
     init?(_ bytes: [UInt8], _ start: Int, _ end: Int) {
-        // Seven bytes at the most: a word names the method, and comparing words is cheap.
+        // Method names have at most seven bytes, so that they fit into a word and compare quickly.
         guard end - start <= 7 else { return nil }
         var word: UInt64 = 0
         for index in start..<end { word = word << 8 | UInt64(bytes[index]) }
@@ -26,6 +26,6 @@ package enum HTTPMethod: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a request with this method is expected to bring a body.
+    /// Whether requests with this method have a body.
     var expectsBody: Bool { self == .post || self == .put || self == .patch }
 }

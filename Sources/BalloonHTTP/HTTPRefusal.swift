@@ -1,52 +1,57 @@
-/// Why a request is refused without a handler's word; the connection is closed after the answer, unless the request was
-/// well formed and only its path or method is not served.
+/// The reason why the server refuses a request without calling a handler.
+///
+/// The connection closes after the answer, unless the request was well formed and only its path or method is
+/// not served.
 package enum HTTPRefusal: Error, Sendable, Hashable {
     /// The request line is not `method SP target SP version CRLF` (RFC 9112 §3).
     case malformedRequestLine
-    /// The target has a byte that no URI may contain, or a form that its method does not take (RFC 9112 §3.2).
+    /// The target has a byte that URIs must not contain, or a form that its method does not allow (RFC 9112
+    /// §3.2).
     case malformedTarget
-    /// The version is `HTTP/` something, but not 1.x (RFC 9110 §15.6.6).
+    /// The version begins with `HTTP/`, but is not 1.x (RFC 9110 §15.6.6).
     case unsupportedVersion
     /// The method is well formed and unknown (RFC 9110 §15.6.2).
     case unknownMethod
     /// A field line is malformed: white space before the colon, a bad name or value byte, a folded line (RFC 9112 §5).
     case malformedField
-    /// A line ends in a bare LF, or holds a bare CR (RFC 9112 §2.2).
+    /// A line ends in a bare LF, or contains a bare CR (RFC 9112 §2.2).
     case malformedLineEnd
     /// `Host` is missing, repeated or not a host (RFC 9112 §3.2).
     case badHost
-    /// `Content-Length` is repeated, or not digits only, or too large to count (RFC 9112 §6.3).
+    /// `Content-Length` is repeated, or not a number, or too large (RFC 9112 §6.3).
     case badContentLength
     /// `Content-Length` and `Transfer-Encoding` together, or a coding in HTTP/1.0 (RFC 9112 §6.1).
     case ambiguousFraming
-    /// `Transfer-Encoding` whose last coding is not `chunked`, or that has it twice (RFC 9112 §6.1, §6.3).
+    /// The last coding of `Transfer-Encoding` is not `chunked`, or `chunked` occurs twice (RFC 9112 §6.1,
+    /// §6.3).
     case badTransferEncoding
-    /// A transfer coding besides `chunked` (RFC 9112 §6.1).
+    /// `Transfer-Encoding` names a coding besides `chunked` (RFC 9112 §6.1).
     case unknownTransferCoding
     /// A chunk's size, extension, end or trailer is malformed (RFC 9112 §7.1).
     case malformedChunk
     /// `Expect` asks for something other than `100-continue` (RFC 9110 §10.1.1).
     case unknownExpectation
-    /// A method that brings content came without its length (RFC 9110 §15.5.12).
+    /// A request whose method has a body came without a length (RFC 9110 §15.5.12).
     case lengthMissing
     /// The request line is longer than its limit.
     case requestLineTooLong
-    /// The field lines are too many, or one or all of them are longer than their limit (RFC 6585 §5).
+    /// The field lines are too many, or one or all of them exceed their limit (RFC 6585 §5).
     case fieldsTooLarge
-    /// The body is longer than the route takes.
+    /// The body exceeds the limit of its route.
     case bodyTooLarge
-    /// All requests together hold as much memory as they may (RFC 9110 §15.6.4); a moment later there may be room.
+    /// All requests together hold the maximum of memory (RFC 9110 §15.6.4); a later attempt may succeed.
     case overloaded
-    /// The request did not arrive in its time (RFC 9110 §15.5.9).
+    /// The request did not arrive within its time limit (RFC 9110 §15.5.9).
     case timedOut
-    /// Nothing is served at the path (RFC 9110 §15.5.5).
+    /// No route serves the path (RFC 9110 §15.5.5).
     case notFound
-    /// The path takes other methods (RFC 9110 §15.5.6).
+    /// The path supports other methods (RFC 9110 §15.5.6).
     case methodNotAllowed
-    /// The handler has not answered in its time (RFC 9110 §15.6.4): its fault, not the client's.
+    /// The handler did not answer within its time limit (RFC 9110 §15.6.4): the server is at fault, not the
+    /// client.
     case unanswered
 
-    /// The status that the client is told.
+    /// The status of the answer.
     package var status: HTTPStatus {
         switch self {
         case .malformedRequestLine, .malformedTarget, .malformedField, .malformedLineEnd, .badHost,
@@ -68,7 +73,7 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
 }
 
 extension HTTPRefusal {
-    /// The fields of the answer.
+    /// The header fields of the answer.
     var fields: [(name: String, value: String)] {
         status == .serviceUnavailable ? [("Retry-After", "5")] : []
     }

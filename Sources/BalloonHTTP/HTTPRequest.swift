@@ -1,34 +1,36 @@
-/// One request as a handler gets it: a view of the bytes that arrived, without a copy.
+/// One request for a handler: a view of the received bytes, without a copy.
 ///
-/// Take out what must outlive the handler's call: a request that is kept keeps its connection's buffer from being reused.
+/// Copy the parts that must outlive the handler's call: a stored request prevents its connection from reusing
+/// the buffer.
 package struct HTTPRequest: Sendable {
     /// The method.
     package var method: HTTPMethod { head.method }
-    /// The whole body; empty when the route pulls it.
+    /// The complete body; empty when the route pulls it.
     package let body: ArraySlice<UInt8>
-    /// The body of a route that pulls it, nil for the others.
+    /// The reader of a pulled body; nil for other routes.
     package let bodyReader: HTTPBodyReader?
-    /// The verdict of the route's `admit` at the request's head; false when the route has none, and while it decides.
+    /// The decision of the route's `admit` about the request's head; false when the route has none, and
+    /// during the decision.
     package let isAdmitted: Bool
 
     let bytes: [UInt8]
     let base: Int
     let head: RequestHead
 
-    /// The path of the target as it was sent: not decoded, never empty for a routed request.
+    /// The path of the target as sent: not decoded, never empty for a routed request.
     package var path: ArraySlice<UInt8> {
         // RFC 9110 §4.2.3: an absolute-form target without a path means `/`.
         if head.path.isEmpty { return [0x2F] }
         return bytes[(base + Int(head.path.lowerBound))..<(base + Int(head.path.upperBound))]
     }
 
-    /// The query of the target without `?`, as it was sent; empty when there is none.
+    /// The query of the target as sent, without `?`; empty when there is none.
     package var query: ArraySlice<UInt8> {
         guard let query = head.query else { return [] }
         return bytes[(base + Int(query.lowerBound))..<(base + Int(query.upperBound))]
     }
 
-    /// The value of the first field of that name, without white space around it.
+    /// The value of the first field with that name, without surrounding white space.
     package func field(_ name: HTTPFieldName) -> ArraySlice<UInt8>? {
         for field in head.fields where field.hasName(name.bytes, in: bytes, from: base) {
             return bytes[(base + Int(field.valueStart))..<(base + Int(field.valueEnd))]
@@ -36,7 +38,7 @@ package struct HTTPRequest: Sendable {
         return nil
     }
 
-    /// All field lines in the order they were sent: names as sent, values without white space around them.
+    /// All field lines in the order of arrival: names as sent, values without surrounding white space.
     package var fields: [(name: String, value: String)] {
         head.fields.map { field in
             let name = bytes[(base + Int(field.nameStart))..<(base + Int(field.nameEnd))]

@@ -1,4 +1,5 @@
-/// The way to answer one request later, from any thread; a second answer is ignored, as is one to a client that left.
+/// Answers one request later, from any thread; further answers are ignored, and answers to a disconnected
+/// client as well.
 package struct HTTPResponder: Sendable {
     let shard: Shard
     let exchange: ExchangeID
@@ -8,25 +9,27 @@ package struct HTTPResponder: Sendable {
         shard.post(.answer(exchange, response))
     }
 
-    /// Closes the connection without an answer, or in the middle of one that was begun.
+    /// Closes the connection without an answer, or in the middle of a streamed one.
     package func abort() { shard.post(.abort(exchange)) }
 
-    /// Starts an answer whose body is written piece by piece.
+    /// Starts an answer whose body is written in pieces.
     package func stream(_ head: HTTPStreamHead) -> HTTPBodyWriter {
         shard.post(.streamHead(exchange, head))
         return HTTPBodyWriter(shard: shard, exchange: exchange)
     }
 }
 
-/// Writes the body of a streamed answer; without a length HTTP/1.1 clients get chunks, HTTP/1.0 clients the end of the
-/// connection.
+/// Writes the body of a streamed answer.
+///
+/// Without a length, HTTP/1.1 clients get chunks, and HTTP/1.0 clients the end of the connection.
 package struct HTTPBodyWriter: Sendable {
     let shard: Shard
     let exchange: ExchangeID
 
-    /// Sends `bytes` and returns when the client has taken enough for more to be written.
+    /// Sends `bytes` and returns when the client has read enough for the next piece.
     ///
-    /// Throws ``HTTPStreamError/disconnected`` when the client left or took nothing for the listener's write timeout.
+    /// Throws ``HTTPStreamError/disconnected`` when the client disconnected, or read nothing for the
+    /// listener's write timeout.
     package func write(_ bytes: [UInt8]) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             shard.post(.chunk(exchange, bytes, continuation))
@@ -37,23 +40,24 @@ package struct HTTPBodyWriter: Sendable {
     package func finish() { shard.post(.streamEnd(exchange)) }
 }
 
-/// Reads the body of a request whose route pulls it; the client is held back while nobody reads.
+/// Reads the body of a request whose route pulls it; back-pressure stops the client while the handler does
+/// not read.
 package struct HTTPBodyReader: Sendable {
     let shard: Shard
     let exchange: ExchangeID
 
-    /// The next piece, nil at the body's end; one call at a time.
+    /// The next piece, nil at the end of the body; one call at a time.
     ///
-    /// Throws ``HTTPStreamError`` when the body is too large, malformed, or its sender left.
+    /// Throws ``HTTPStreamError`` when the body is too large or malformed, or its sender disconnected.
     package func next() async throws -> [UInt8]? {
         try await withCheckedThrowingContinuation { shard.post(.pull(exchange, $0)) }
     }
 }
 
-/// Why a body cannot be written or read to its end.
+/// The reason why a body cannot be written or read completely.
 package enum HTTPStreamError: Error, Sendable, Hashable {
-    /// The peer left, or was too slow for its limits; nothing more can be done for this request.
+    /// The peer disconnected or exceeded a time limit; the request cannot be completed.
     case disconnected
-    /// The body is malformed or larger than the route takes; the client has been told.
+    /// The body is malformed or exceeds the route's limit; the client has got the refusal.
     case refused(HTTPRefusal)
 }

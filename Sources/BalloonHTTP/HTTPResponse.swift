@@ -1,13 +1,14 @@
-/// An answer with its whole body; its header is rendered when it is made, so that a constant one is cheap to send.
+/// An answer with its complete body; the header is rendered at creation, so that sending a constant one is
+/// cheap.
 package struct HTTPResponse: Sendable {
     /// The status.
     package let status: HTTPStatus
     /// The content.
     package let body: [UInt8]
-    /// Status line and fields, but for `Date` and `Connection`, which are known when it is sent.
+    /// Status line and fields, without `Date` and `Connection`, which are added when it is sent.
     let header: [UInt8]
 
-    /// Makes an answer; `fields` must not name `Content-Length`, `Content-Type`, `Date` or `Connection`.
+    /// Creates an answer; `fields` must not name `Content-Length`, `Content-Type`, `Date` or `Connection`.
     package init(
         _ status: HTTPStatus, contentType: String = "text/plain; charset=utf-8", body: [UInt8] = [],
         fields: [(name: String, value: String)] = []
@@ -22,23 +23,23 @@ package struct HTTPResponse: Sendable {
         self.header = header
     }
 
-    /// Makes an answer whose body is text.
+    /// Creates an answer whose body is text.
     package init(_ status: HTTPStatus, text: String) { self.init(status, body: Array(text.utf8)) }
 
-    /// Makes an answer whose body is JSON.
+    /// Creates an answer whose body is JSON.
     package init(_ status: HTTPStatus, json: [UInt8]) {
         self.init(status, contentType: "application/json", body: json)
     }
 }
 
-/// The start of an answer whose body follows piece by piece, as it is written.
+/// The head of an answer whose body follows in pieces.
 package struct HTTPStreamHead: Sendable {
     let header: [UInt8]
     let hasLength: Bool
 
-    /// Makes the start of an answer; `fields` as for ``HTTPResponse``.
+    /// Creates the head of an answer; `fields` as for ``HTTPResponse``.
     ///
-    /// With a length exactly so many bytes must be written, and none of them is wrapped.
+    /// With a length, exactly that many bytes must be written, and they are sent without chunk framing.
     package init(
         _ status: HTTPStatus, contentType: String, contentLength: Int? = nil,
         fields: [(name: String, value: String)] = []
@@ -49,7 +50,7 @@ package struct HTTPStreamHead: Sendable {
     }
 }
 
-/// Values come from us alone; a line break in one would end the header early, so it becomes a space.
+/// A line break in a value would end the header early, so it becomes a space; clients control no value.
 private func renderHeader(_ status: HTTPStatus, _ fields: [(name: String, value: String)]) -> [UInt8] {
     var header = Array("HTTP/1.1 \(status.code) \(status.reason)\r\n".utf8)
     for (name, value) in fields {

@@ -1,33 +1,34 @@
 package import BalloonPOSIX
 package import BalloonTLS
 
-/// What answers requests for one path; belongs to one shard, so that it may hold state without locks.
+/// Handles requests for one path; belongs to one shard, so that it may hold state without locks.
 ///
-/// Called inline on the shard: it must not block. It returns the answer, or nil after it has handed the responder to
-/// whoever will answer later.
+/// Called inline on the shard: it must not block. It returns the answer, or nil when the responder will
+/// answer later.
 package typealias HTTPHandler = (_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse?
 
-/// What a route says at the head of a request, before any of its body is kept.
+/// The decision of a route about the head of a request, before its body is stored.
 package enum HTTPVerdict: Sendable {
-    /// The body may come; the handler finds the verdict in ``HTTPRequest/isAdmitted``.
+    /// The body is received; the handler sees the decision in ``HTTPRequest/isAdmitted``.
     case admitted
-    /// The answer; the body is not read, and the handler never sees the request.
+    /// This answer is sent; the body is not read, and the handler does not see the request.
     case refused(HTTPResponse)
 }
 
-/// Decides at the head of a request; belongs to one shard.
+/// Decides about the head of a request; belongs to one shard.
 ///
-/// Called inline on the shard, once for each request whose framing and size are in order, and before `100 Continue`: it
-/// must not block. The request has no body yet.
+/// Called inline on the shard, once for each request with valid framing and size, and before `100 Continue`:
+/// it must not block. The request has no body yet.
 package typealias HTTPAdmission = (_ head: HTTPRequest) -> HTTPVerdict
 
-/// One method on one path, and how its body is taken.
+/// One method on one path, and the delivery of its body.
 package struct HTTPRoute: Sendable {
-    /// How the body reaches the handler.
+    /// The delivery of the body to the handler.
     package enum Body: Sendable {
-        /// Whole, up to a limit; over it 413.
+        /// Complete, up to a limit; a longer body gets 413.
         case collected(maximumBytes: Int)
-        /// Piece by piece through ``HTTPRequest/bodyReader``, with back-pressure, up to a limit; over it reading throws.
+        /// In pieces through ``HTTPRequest/bodyReader``, with back-pressure, up to a limit; reading a longer
+        /// body throws.
         case pulled(maximumBytes: Int)
 
         var maximumBytes: Int {
@@ -37,13 +38,14 @@ package struct HTTPRoute: Sendable {
         }
     }
 
-    /// What one shard asks about the requests of the route.
+    /// The closures of one shard for the requests of the route.
     package struct Handlers {
         /// Nil admits every request.
         let admit: HTTPAdmission?
         let handle: HTTPHandler
 
-        /// Pairs the decision at the head with what handles the whole request, so that both may share state.
+        /// Pairs the decision about the head with the handler of the complete request, so that both may share
+        /// state.
         package init(admit: HTTPAdmission? = nil, handle: @escaping HTTPHandler) {
             self.admit = admit
             self.handle = handle
@@ -57,10 +59,10 @@ package struct HTTPRoute: Sendable {
     let endBurst: (@Sendable () -> Void)?
     let makeHandlers: @Sendable (_ shard: Int) -> Handlers
 
-    /// Makes a route; `path` is compared as bytes, and stands for everything below it when it ends in `/*`.
+    /// Creates a route; `path` is compared as bytes, and includes all paths below it when it ends in `/*`.
     ///
-    /// `makeHandlers` is called once for every shard. A GET route answers HEAD too. `endBurst` is called on the shard after
-    /// requests that arrived together were handled: what they began can go on in one go.
+    /// `makeHandlers` is called once for every shard. A GET route answers HEAD too. `endBurst` is called on
+    /// the shard after a batch of requests that arrived together, so that their work can continue as a batch.
     package init(
         _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
         endBurst: (@Sendable () -> Void)? = nil,
@@ -74,7 +76,7 @@ package struct HTTPRoute: Sendable {
         self.makeHandlers = makeHandlers
     }
 
-    /// Makes a route that admits every request, with a handler of its own for each shard.
+    /// Creates a route that admits every request, with a separate handler for each shard.
     package init(
         _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
         endBurst: (@Sendable () -> Void)? = nil,
@@ -85,7 +87,7 @@ package struct HTTPRoute: Sendable {
             makeHandlers: { Handlers(handle: makeHandler($0)) })
     }
 
-    /// Makes a route that admits every request, and whose handler needs no state of its own.
+    /// Creates a route that admits every request, and whose handler has no state.
     package init(
         _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
         handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> HTTPResponse?
@@ -98,14 +100,14 @@ package struct HTTPRoute: Sendable {
     }
 }
 
-/// One address, and what is served there.
+/// One address with its routes.
 package struct HTTPListener: Sendable {
     let address: SocketAddress
     let routes: [HTTPRoute]
     let limits: HTTPLimits
     let tls: TLSCredentials?
 
-    /// Makes a listener for a TCP address or a unix socket; it speaks TLS when it has credentials for that.
+    /// Creates a listener for a TCP address or a unix socket; with credentials it uses TLS.
     package init(
         _ address: SocketAddress, routes: [HTTPRoute], limits: HTTPLimits = HTTPLimits(),
         tls: TLSCredentials? = nil

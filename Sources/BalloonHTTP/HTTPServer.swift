@@ -2,10 +2,10 @@ package import BalloonPOSIX
 package import Logging
 import Synchronization
 
-/// Words the body of a refusal's answer, and may log it; called on a shard, must not block.
+/// Returns the body of a refusal's answer, and may log the refusal; called on a shard, must not block.
 package typealias RefusalDescription = @Sendable (HTTPRefusal) -> [UInt8]
 
-/// An HTTP/1.1 server on POSIX sockets and Dispatch: one shard for every core, any number of listeners.
+/// An HTTP/1.1 server on POSIX sockets and Dispatch: one shard per core, any number of listeners.
 package actor HTTPServer {
     private let listeners: [HTTPListener]
     /// One for each listener.
@@ -14,7 +14,7 @@ package actor HTTPServer {
     private var bound: [Bound] = []
     private var isServing = false
 
-    /// Makes a server that does not listen yet.
+    /// Creates a server that does not listen yet.
     package init(
         listeners: [HTTPListener], shards: Int, logger: Logger,
         describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) }
@@ -29,9 +29,10 @@ package actor HTTPServer {
         }
     }
 
-    /// Binds every listener and returns the bound addresses in the listeners' order; who connects waits for ``start()``.
+    /// Binds every listener and returns the bound addresses in the listeners' order; connections wait until
+    /// ``start()``.
     ///
-    /// Throws a ``SystemError`` that names the address when one is in use or not ours; then none is bound.
+    /// Throws a ``SystemError`` with the address when one is in use or not local; then none is bound.
     @discardableResult
     package func bind() throws(SystemError) -> [SocketAddress] {
         guard bound.isEmpty else { return bound.map(\.address) }
@@ -41,25 +42,26 @@ package actor HTTPServer {
         return sockets.map(\.address)
     }
 
-    /// Starts serving, and returns the bound addresses in the listeners' order; binds them if ``bind()`` has not.
+    /// Starts serving, and returns the bound addresses in the listeners' order; calls ``bind()`` unless it
+    /// was called before.
     ///
-    /// Throws as ``bind()`` does; then none is served.
+    /// Throws like ``bind()``; then no listener is served.
     package func start() async throws -> [SocketAddress] {
-        // All or none: every address is bound before the first connection is accepted.
+        // All or none: bind every address before the first connection is accepted.
         let addresses = try bind()
         for (index, bound) in bound.enumerated() {
             guard let socket = bound.take() else { continue }
             try await shards[0].accept(on: socket, index, shards: shards)
         }
-        // Only now: a shard that serves takes no other work but what is posted to it.
+        // Start the shards last: a running shard accepts other work only through its mailbox.
         for shard in shards { await shard.start() }
         isServing = true
         return addresses
     }
 
-    /// Stops accepting, lets requests under way finish for at most `grace`, then closes what is left.
+    /// Stops accepting, lets requests in flight finish within `grace`, then closes the remaining connections.
     ///
-    /// A server that was stopped is not started again.
+    /// A stopped server cannot be started again.
     package func stop(within grace: Duration) async {
         guard isServing else { return bound = [] }
         await withTaskGroup(of: Void.self) { group in
@@ -69,7 +71,7 @@ package actor HTTPServer {
         }
     }
 
-    /// Connections open now.
+    /// The number of open connections.
     package nonisolated var connectionCount: Int {
         shards.reduce(0) { $0 + $1.connectionCount.load(ordering: .relaxed) }
     }

@@ -1,6 +1,7 @@
 /// Whether `bytes[start..<end]` is `host[:port]` (RFC 9110 §7.2): a name, an IPv4 address or an IPv6 literal.
 ///
-/// Narrower than RFC 3986: sub-delims such as `,` and `;`, which no host's name has, are what smuggling is made of.
+/// Stricter than RFC 3986: sub-delims such as `,` and `;` do not occur in host names, but in request
+/// smuggling.
 func isHost(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     guard start < end else { return false }
     var cursor = start
@@ -18,7 +19,7 @@ func isHost(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     return cursor == end || bytes[cursor] == 0x3A && isPort(bytes, cursor + 1, end)
 }
 
-/// Digits that count to at most 65535; there may be none (RFC 3986 §3.2.3).
+/// Digits up to 65535, possibly none (RFC 3986 §3.2.3).
 private func isPort(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     var port = 0
     for index in start..<end {
@@ -29,15 +30,15 @@ private func isPort(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     return end - start <= 5
 }
 
-/// Eight groups of up to four hex digits, one run of them maybe left out, the last two maybe an IPv4 address
-/// (RFC 3986 §3.2.2).
+/// Eight groups of up to four hex digits; one run of groups may be omitted, and the last two may be an IPv4
+/// address (RFC 3986 §3.2.2).
 private func isIPv6(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     var groups = 0
     var hasGap = false
     var cursor = start
     while cursor < end {
         if bytes[cursor] == 0x3A {
-            // A colon is the second of two, or stands before a group; alone it stands neither first nor last.
+            // A colon is the second of two, or precedes a group; a single colon is neither first nor last.
             let isDouble = cursor + 1 < end && bytes[cursor + 1] == 0x3A
             if isDouble {
                 guard !hasGap else { return false }

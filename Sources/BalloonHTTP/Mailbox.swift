@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Synchronization
 
-/// What other threads ask of a shard, in the order they asked.
+/// Requests of other threads to a shard, in order.
 final class Mailbox: Sendable {
     /// One request of another thread.
     enum Post: Sendable {
@@ -25,10 +25,10 @@ final class Mailbox: Sendable {
 
     init() throws(SystemError) { wakeUp = try WakeUp() }
 
-    /// Readable while something may be in the box.
+    /// Readable when the mailbox may contain a post.
     var raw: Int32 { wakeUp.raw }
 
-    /// Puts `post` into the box; false once that is closed.
+    /// Appends `post`; false when the mailbox is closed.
     func put(_ post: Post) -> Bool {
         let wasEmpty = state.withLock { state -> Bool? in
             if state.isClosed { return nil }
@@ -39,14 +39,14 @@ final class Mailbox: Sendable {
         return wasEmpty != nil
     }
 
-    /// Gives everything in the box in exchange for `posts`, which must be empty and lends its storage.
+    /// Swaps the contents with `posts`, which must be empty and provides its storage.
     func exchange(_ posts: inout [Post]) {
-        // Before the exchange: what is put in after it signals again.
+        // Clear the signal before the swap: a later post signals again.
         wakeUp.clear()
         state.withLock { swap(&$0.posts, &posts) }
     }
 
-    /// Takes nothing more; returns what was still in the box.
+    /// Closes the mailbox, and returns its contents.
     func close() -> [Post] {
         state.withLock { state in
             state.isClosed = true

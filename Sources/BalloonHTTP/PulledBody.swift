@@ -1,4 +1,4 @@
-/// A body that the handler pulls: the bytes that have come in and were not taken.
+/// The received bytes of a pulled body that the handler has not read yet.
 final class PulledBody {
     private var remaining: BodyFraming
     private let maximumBytes: Int
@@ -7,9 +7,9 @@ final class PulledBody {
     private(set) var buffered: [UInt8] = []
     private(set) var isFinished: Bool
     private(set) var failure: HTTPStreamError?
-    /// The client waits for `100 Continue`.
+    /// Whether the client waits for `100 Continue`.
     var needsContinue: Bool
-    /// The handler, while it waits for the next piece.
+    /// The handler that waits for the next piece.
     var reader: CheckedContinuation<[UInt8]?, any Error>?
 
     init(_ framing: BodyFraming, maximumBytes: Int, needsContinue: Bool) {
@@ -21,7 +21,7 @@ final class PulledBody {
 
     var wantsMore: Bool { failure == nil && buffered.count < 65536 }
 
-    /// Resumes the waiting reader with what has come; does nothing when that is nothing yet.
+    /// Resumes the waiting reader with the received bytes, if there are any.
     func resumeReader() {
         guard let waiting = reader else { return }
         if !buffered.isEmpty {
@@ -37,13 +37,13 @@ final class PulledBody {
         reader = nil
     }
 
-    /// Tells the reader, now or when it asks, that the body cannot be read to its end.
+    /// Fails the reader, now or at its next call.
     func fail(_ error: HTTPStreamError) {
         failure = error
         resumeReader()
     }
 
-    /// Takes body bytes from `bytes[cursor..<end]`; a refusal becomes what the reader is told.
+    /// Receives body bytes from `bytes[cursor..<end]`; a refusal fails the reader.
     func take(_ bytes: [UInt8], _ cursor: inout Int, _ end: Int) {
         switch remaining {
         case .none: isFinished = true
@@ -55,7 +55,7 @@ final class PulledBody {
             isFinished = left == count
         case .chunked:
             let before = buffered.count
-            // The decoder counts from the pieces that wait; what has been taken already counts too.
+            // The decoder counts the unread pieces only, so the bytes read so far are added.
             let maximum = maximumBytes - receivedBytes + before
             do throws(HTTPRefusal) {
                 try decoder.decode(bytes, &cursor, to: end, into: &buffered, maximumBytes: maximum)

@@ -5,26 +5,26 @@ struct RequestHead: Sendable, Hashable {
     var path: Range<UInt32> = 0..<0
     /// The query of the target, without `?`.
     var query: Range<UInt32>?
-    /// The target is `*` (RFC 9112 §3.2.4).
+    /// Whether the target is `*` (RFC 9112 §3.2.4).
     var isAsterisk = false
     var minorVersion: UInt8 = 1
     var fields: [HTTPField] = []
     var framing = BodyFraming.none
     /// Whether the connection may be used again after this request (RFC 9112 §9.3).
     var isPersistent = true
-    /// The client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
+    /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     var expectsContinue = false
     /// Bytes from the request's first byte to the end of the empty line.
     var length = 0
 
-    /// Makes the head that of no request; storage is kept.
+    /// Clears the head and keeps its storage.
     mutating func reset() {
         method = .get
         path = 0..<0
         query = nil
         isAsterisk = false
         minorVersion = 1
-        // Not unique when a handler kept the request.
+        // The storage is shared when a handler kept the request.
         fields.removeAll(keepingCapacity: true)
         framing = .none
         isPersistent = true
@@ -33,7 +33,7 @@ struct RequestHead: Sendable, Hashable {
     }
 }
 
-/// How the end of a request's body is found (RFC 9112 §6.3).
+/// The rule that determines the end of a request's body (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
     case none
     case length(Int)

@@ -1,4 +1,4 @@
-/// Which of the fields that decide about framing and the connection have been seen.
+/// The fields about framing and the connection that were parsed so far.
 struct SeenFields: Sendable {
     var contentLength: Int?
     var hasHost = false
@@ -66,14 +66,14 @@ extension RequestParser {
         if isName(bytes, value, "chunked") {
             seen.coding = .chunked
         } else if endsInChunked(bytes, value) {
-            // RFC 9112 §6.1: the framing would be known, but not how to undo the coding before it.
+            // RFC 9112 §6.1: the framing is known, but the preceding coding cannot be decoded.
             seen.coding = .unknown
         } else {
             throw .badTransferEncoding
         }
     }
 
-    /// Whether the value is a list of tokens whose last is `chunked`, and no other is.
+    /// Whether the value is a list of tokens with `chunked` as its last element only.
     private func endsInChunked(_ bytes: [UInt8], _ value: Range<Int>) -> Bool {
         var cursor = value.lowerBound
         while true {
@@ -88,7 +88,7 @@ extension RequestParser {
         }
     }
 
-    /// Digits only, at most 18 of them, which an `Int` holds (RFC 9110 §8.6).
+    /// Parses digits only, at most 18 of them, which fit into an `Int` (RFC 9110 §8.6).
     private func readLength(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) -> Int {
         guard !value.isEmpty, value.count <= 18 else { throw .badContentLength }
         var length = 0
@@ -99,7 +99,8 @@ extension RequestParser {
         return length
     }
 
-    /// How the body ends and whether the connection goes on, when all fields are known (RFC 9112 §6.3, §9.3).
+    /// Decides how the body ends and whether the connection persists, after all fields are parsed (RFC 9112
+    /// §6.3, §9.3).
     mutating func decideFraming() throws(HTTPRefusal) {
         guard seen.hasHost || head.minorVersion == 0 else { throw .badHost }
         switch seen.coding {

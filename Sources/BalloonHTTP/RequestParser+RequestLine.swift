@@ -17,7 +17,7 @@ extension RequestParser {
         try readTarget(bytes, base, target, cursor)
     }
 
-    /// `HTTP/1.x`; a minor version above 1 is read as 1 (RFC 9110 §2.5).
+    /// `HTTP/1.x`; a minor version above 1 is treated as 1 (RFC 9110 §2.5).
     private func readVersion(_ bytes: [UInt8], _ start: Int, _ end: Int) throws(HTTPRefusal) -> UInt8 {
         guard end - start == 8, bytes[start] == 0x48, bytes[start + 1] == 0x54, bytes[start + 2] == 0x54,
             bytes[start + 3] == 0x50, bytes[start + 4] == 0x2F, isDigit(bytes[start + 5]),
@@ -27,7 +27,7 @@ extension RequestParser {
         return bytes[start + 7] == 0x30 ? 0 : 1
     }
 
-    /// Origin-form, absolute-form or asterisk-form (RFC 9112 §3.2); authority-form belongs to CONNECT alone.
+    /// Origin-form, absolute-form or asterisk-form (RFC 9112 §3.2); authority-form is for CONNECT only.
     private mutating func readTarget(
         _ bytes: [UInt8], _ base: Int, _ start: Int, _ end: Int
     ) throws(HTTPRefusal) {
@@ -56,11 +56,11 @@ extension RequestParser {
         }
         head.path = UInt32(path - base)..<UInt32((query ?? end) - base)
         if let query { head.query = UInt32(query + 1 - base)..<UInt32(end - base) }
-        // RFC 9112 §3.2.4: OPTIONS with neither path nor query asks about the whole server.
+        // RFC 9112 §3.2.4: OPTIONS with neither path nor query concerns the whole server.
         head.isAsterisk = path == end && head.method == .options
     }
 
-    /// Skips `http://host:port` of an absolute-form target; what follows is the path, maybe empty.
+    /// Skips `http://host:port` of an absolute-form target; the rest is the path, possibly empty.
     private func endOfAuthority(_ bytes: [UInt8], _ start: Int, _ end: Int) throws(HTTPRefusal) -> Int {
         var cursor = start
         for byte in "http".utf8 {

@@ -1,18 +1,18 @@
-/// Reads request headers from bytes as they come (RFC 9112): pure, synchronous, and strict.
+/// Parses request headers incrementally (RFC 9112): pure, synchronous, and strict.
 ///
-/// Feed it the same bytes whole or in any pieces and it answers the same. One framing only: whatever two parsers
-/// could read in two ways is refused, because a proxy in front may be the other one.
+/// The result is the same for any split of the input. Input that two parsers could interpret differently is
+/// refused, because a proxy in front may interpret it the other way.
 struct RequestParser: Sendable {
     var head = RequestHead()
     var seen = SeenFields()
 
-    /// Offset of the line that is being read, and of the first byte in it that has not been looked at.
+    /// The offset of the current line, and of the first unscanned byte in it.
     private var lineStart = 0
     private var scanned = 0
     private var isInFields = false
     private var headerBytes = 0
 
-    /// Makes the parser ready for the next request; storage is kept.
+    /// Prepares the parser for the next request; keeps its storage.
     mutating func reset() {
         head.reset()
         seen = SeenFields()
@@ -22,10 +22,10 @@ struct RequestParser: Sendable {
         headerBytes = 0
     }
 
-    /// Whether nothing of a request has been seen, but for the empty lines that may come before one.
+    /// Whether no byte of a request was parsed, except empty lines before it.
     var isAtStart: Bool { !isInFields && scanned == lineStart }
 
-    /// Reads on in `bytes[base..<end]`, where `base` is the request's first byte; true when ``head`` is whole.
+    /// Parses `bytes[base..<end]`, where `base` is the request's first byte; true when ``head`` is complete.
     mutating func parse(
         _ bytes: [UInt8], from base: Int, to end: Int, _ limits: HTTPLimits
     ) throws(HTTPRefusal) -> Bool {
@@ -36,7 +36,7 @@ struct RequestParser: Sendable {
             }
             guard let feed = lineFeed(in: bytes, from: base + scanned, to: end) else {
                 scanned = end - base
-                // The last byte may be the CR that ends the line.
+                // The last byte may be the CR of the line end.
                 try checkLength(of: end - start - 1, limits)
                 return false
             }
@@ -69,14 +69,14 @@ struct RequestParser: Sendable {
         return true
     }
 
-    /// Refuses a line, or what there is of it, that is longer than its limit; `length` is without the line's end.
+    /// Refuses a complete or partial line over its limit; `length` excludes the line end.
     private func checkLength(of length: Int, _ limits: HTTPLimits) throws(HTTPRefusal) {
         guard isInFields else {
             if length > limits.maximumRequestLineBytes { throw .requestLineTooLong }
             return
         }
         if length > limits.maximumFieldLineBytes { throw .fieldsTooLarge }
-        // The empty line is none of the fields.
+        // The empty line is not a field.
         if length > 0, headerBytes + length + 2 > limits.maximumHeaderBytes { throw .fieldsTooLarge }
     }
 }

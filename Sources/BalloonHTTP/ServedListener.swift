@@ -1,6 +1,6 @@
 import BalloonTLS
 
-/// A listener as one shard serves it: its limits, and its routes with this shard's handlers.
+/// A listener on one shard: its limits, and its routes with this shard's handlers.
 final class ServedListener {
     let limits: HTTPLimits
     let ticks: DeadlineTicks
@@ -17,11 +17,11 @@ final class ServedListener {
         self.connections = connections
     }
 
-    /// What serves a request, or the status that says why nothing does.
+    /// The route of a request, or the status of its refusal.
     enum Match {
         case route(ShardRoute)
         case notFound
-        /// The path exists; the methods that it takes.
+        /// The path exists for these other methods.
         case otherMethods(String)
     }
 
@@ -36,7 +36,7 @@ final class ServedListener {
         return isKnownPath ? .otherMethods(allowed(path)) : .notFound
     }
 
-    /// The value of `Allow` (RFC 9110 §10.2.1) for a path; for nil, of the whole server.
+    /// The value of `Allow` (RFC 9110 §10.2.1) for a path, or for nil of the whole server.
     func allowed(_ path: ArraySlice<UInt8>?) -> String {
         var methods: [HTTPMethod] = [.options]
         for entry in routes where path.map(entry.route.matches) ?? true {
@@ -47,7 +47,7 @@ final class ServedListener {
     }
 }
 
-/// A route with its handlers for one shard.
+/// A route with its closures for one shard.
 final class ShardRoute {
     let route: HTTPRoute
     let admit: HTTPAdmission?
@@ -60,7 +60,7 @@ final class ShardRoute {
     }
 }
 
-/// A listener's waits in ticks of the timer wheel, reckoned once.
+/// A listener's time limits in ticks of the timer wheel, computed once.
 struct DeadlineTicks: Sendable {
     let firstByte: UInt64
     let head: UInt64
@@ -86,7 +86,7 @@ struct DeadlineTicks: Sendable {
         linger = TimerWheel.ticks(limits.lingerTimeout)
     }
 
-    /// How long after its header a body of which `bytes` have come may still take.
+    /// The remaining time of a body after its header, when `bytes` have arrived.
     func body(after bytes: Int) -> UInt64 {
         let earned = TimerWheel.ticks(.seconds(bytes / minimumBodyBytesPerSecond))
         return min(body, bodyGrace + earned)

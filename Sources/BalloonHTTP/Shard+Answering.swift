@@ -2,7 +2,7 @@ import BalloonPOSIX
 import BalloonTLS
 
 extension Shard {
-    /// The answer to a request whose handler had returned without one.
+    /// Answers a request whose handler returned nil.
     func answer(_ exchange: ExchangeID, _ response: HTTPResponse) {
         guard let (connection, exchange) = answering(exchange) else { return }
         finish(connection, exchange, response)
@@ -17,7 +17,7 @@ extension Shard {
         return (connection, exchange)
     }
 
-    /// Puts a whole answer behind what is to be sent, and makes the connection ready for the next request.
+    /// Queues a complete answer, and prepares the connection for the next request.
     func finish(_ connection: Connection, _ exchange: Exchange, _ response: HTTPResponse) {
         let isPersistent = mayPersist(exchange)
         out += response.header
@@ -27,9 +27,9 @@ extension Shard {
         end(exchange, on: connection, isPersistent)
     }
 
-    /// Whether another request may follow this one, as far as is known when the answer begins.
+    /// Whether the connection may persist after this answer, as known when the answer begins.
     private func mayPersist(_ exchange: Exchange) -> Bool {
-        // The unread rest of a pulled body would be taken for the next request.
+        // The unread rest of a pulled body would be parsed as the next request.
         exchange.isPersistent && !isStopping && exchange.pull?.isFinished ?? true
     }
 
@@ -54,7 +54,8 @@ extension Shard {
         }
     }
 
-    /// Answers a refusal with its status and closes, so that what follows it is never taken for a request.
+    /// Answers a refusal with its status and closes, so that the following bytes are never parsed as a
+    /// request.
     func refuse(_ connection: Connection, _ refusal: HTTPRefusal) {
         connection.exchangeNumber &+= 1
         let exchange = Exchange(
@@ -63,12 +64,12 @@ extension Shard {
         finish(connection, exchange, answer(to: refusal))
     }
 
-    /// The answer to a refused request, with its words from ``describeRefusal``.
+    /// The answer to a refused request, with the body from ``describeRefusal``.
     func answer(to refusal: HTTPRefusal, fields: [(name: String, value: String)] = []) -> HTTPResponse {
         HTTPResponse(refusal.status, body: describeRefusal(refusal), fields: refusal.fields + fields)
     }
 
-    /// Sends `out`, as far as the client takes it; the rest waits in the connection.
+    /// Sends `out`, as far as the client reads it; the connection keeps the rest.
     func send(_ connection: Connection) {
         if !out.isEmpty {
             if let tls = connection.tls { sendSealed(connection, tls) } else { transmit(connection, out) }
@@ -77,7 +78,7 @@ extension Shard {
         if case .closing = connection.phase, connection.pendingOutputBytes == 0 { linger(connection) }
     }
 
-    /// Sends `bytes` behind what waits already.
+    /// Sends `bytes` after the pending output.
     func transmit(_ connection: Connection, _ bytes: [UInt8]) {
         if connection.pendingOutputBytes > 0 {
             connection.output += bytes
@@ -95,11 +96,11 @@ extension Shard {
     }
 
     private func emptyOut() {
-        // One large answer must not stay in memory for ever.
+        // Release the memory of one large answer.
         out.removeAll(keepingCapacity: out.capacity <= 1 << 20)
     }
 
-    /// The client takes bytes again.
+    /// Sends pending output after the socket became writable.
     func flush(_ connection: Connection) {
         do {
             connection.outputStart += try connection.descriptor.send(
@@ -124,17 +125,18 @@ extension Shard {
         settle(connection)
     }
 
-    /// Everything is said: waits for the client to finish.
+    /// After the last answer: waits for the client to close.
     private func linger(_ connection: Connection) {
         if connection.isPeerFinished { return close(connection) }
-        // RFC 9112 §9.6: closing over unread bytes would reset the connection and take the answer with it.
+        // RFC 9112 §9.6: closing with unread bytes would reset the connection, and the client could lose the
+        // answer.
         connection.phase = .lingering
         if let tls = connection.tls { sendEnd(connection, tls) }
         connection.descriptor.finishSending()
         setDeadline(connection, connection.listener.ticks.linger)
     }
 
-    /// The write timeout is over: the phase gets its own wait again.
+    /// Restores the phase's own time limit after the write timeout ended.
     private func restoreDeadline(_ connection: Connection) {
         let ticks = connection.listener.ticks
         switch connection.phase {
@@ -157,7 +159,7 @@ extension Shard {
         guard let (connection, answered) = answering(exchange) else { return }
         var exchange = answered
         out += head.header
-        // RFC 9112 §6.1: never a coding towards HTTP/1.0; there the end of the connection ends the body.
+        // RFC 9112 §6.1: no transfer coding towards HTTP/1.0; there the end of the connection ends the body.
         let isChunked = exchange.minorVersion == 1 && !head.hasLength
         exchange.isPersistent = mayPersist(exchange) && (isChunked || head.hasLength)
         appendConnectionFields(exchange, exchange.isPersistent)
@@ -167,7 +169,7 @@ extension Shard {
         settle(connection)
     }
 
-    /// Closes the connection of a request that is answered or begun to be.
+    /// Closes the connection of a request, with or without a partial answer.
     func abort(_ exchange: ExchangeID) {
         guard let connection = answering(exchange)?.0 ?? streaming(exchange)?.0 else { return }
         close(connection)
@@ -187,7 +189,7 @@ extension Shard {
         if !bytes.isEmpty, !exchange.isHeadRequest { appendPiece(bytes, answer) }
         answer.writer = writer
         settle(connection)
-        // Closing has told the writer already.
+        // Closing has failed the writer already.
         if connection.hasRoomForAnswers { answer.resumeWriter() }
     }
 

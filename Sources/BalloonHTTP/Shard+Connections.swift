@@ -7,10 +7,10 @@ import Synchronization
 final class Acceptor {
     let socket: ListeningSocket
     let listener: Int
-    /// The shards that connections are handed to.
+    /// The shards that receive connections.
     let shards: [Shard]
     var isPaused = false
-    /// Whether the reason of the last pause has been logged.
+    /// Whether the reason of the current pause has been logged.
     var hasWarned = false
 
     init(_ socket: consuming ListeningSocket, _ listener: Int, shards: [Shard]) {
@@ -29,20 +29,20 @@ final class Acceptor {
 }
 
 extension Shard {
-    /// Accepts connections on `socket` for itself and its peers, all of which are `shards`.
+    /// Accepts connections on `socket` for all `shards`, including this one.
     func accept(on socket: consuming ListeningSocket, _ listener: Int, shards: [Shard]) throws {
         let acceptor = Acceptor(socket, listener, shards: shards)
         try epoll.add(acceptor.socket.raw, .readable, token: acceptor.token)
         acceptors[listener] = acceptor
     }
 
-    /// Takes waiting connections and gives each to the shard that has the fewest.
+    /// Accepts waiting connections and assigns each to the shard with the fewest.
     func acceptConnections(_ listener: Int) {
         guard let acceptor = acceptors[listener], !acceptor.isPaused else { return }
         let served = listeners[listener]
         for _ in 0..<256 {
             guard served.connections.value < served.limits.maximumConnections else {
-                return pause(acceptor, "the listener has all the connections it may have")
+                return pause(acceptor, "the listener is at its connection limit")
             }
             do throws(SystemError) {
                 var peer = PeerAddress()
@@ -50,7 +50,7 @@ extension Shard {
                     acceptor.hasWarned = false
                     return
                 }
-                // Who has too many is not worth an answer.
+                // A peer over its limit gets no answer.
                 guard served.connections.add(peer), let shard = acceptor.leastLoaded else { continue }
                 shard.connectionCount.add(1, ordering: .relaxed)
                 if shard === self {
@@ -59,7 +59,7 @@ extension Shard {
                     shard.post(.accepted(raw: descriptor.release(), from: peer, listener: listener))
                 }
             } catch {
-                // Out of descriptors or memory: the connection waits in the kernel's queue until there are some.
+                // Out of descriptors or memory: the connection stays in the kernel's queue.
                 return pause(acceptor, "\(error)")
             }
         }
@@ -69,9 +69,9 @@ extension Shard {
         acceptor.isPaused = true
         if !acceptor.hasWarned {
             acceptor.hasWarned = true
-            logger.warning("accepting is paused", metadata: ["reason": "\(reason)"])
+            logger.warning("accepting paused", metadata: ["reason": "\(reason)"])
         }
-        // Cannot fail: the socket is in the set.
+        // Never fails: the socket is in the set.
         try? epoll.modify(acceptor.socket.raw, .none, token: acceptor.token)
         startTicking()
     }
@@ -79,15 +79,15 @@ extension Shard {
     func resumeAcceptors() {
         for acceptor in acceptors.values where acceptor.isPaused {
             acceptor.isPaused = false
-            // Cannot fail: the socket is in the set.
+            // Never fails: the socket is in the set.
             try? epoll.modify(acceptor.socket.raw, .readable, token: acceptor.token)
         }
     }
 
-    /// Begins to serve a connection that has been counted.
+    /// Starts serving a counted connection.
     func adopt(_ descriptor: consuming Descriptor, _ peer: PeerAddress, _ listener: Int) {
         let served = listeners[listener]
-        // Without memory for a session the connection is closed, for want of anything better.
+        // Without memory for a TLS session the connection is closed.
         let tls = try? served.tls?.makeSession()
         if tls == nil, served.tls != nil { return uncount(peer, listener) }
         let connection = Connection(
@@ -102,13 +102,13 @@ extension Shard {
         if isStopping { serveOrClose(connection) }
     }
 
-    /// Serves the request that has arrived, or closes when there is none.
+    /// Serves the complete request, or closes when there is none.
     func serveOrClose(_ connection: Connection) {
         receive(connection)
         if connection.isOpen, connection.isIdle { close(connection) }
     }
 
-    /// Brings the epoll set in line with what the connection waits for now.
+    /// Updates the epoll set to the events that the connection now waits for.
     func updateInterest(_ connection: Connection) {
         let wanted = connection.wantedInterest
         guard connection.isOpen, wanted.rawValue != connection.interest.rawValue else { return }
@@ -120,7 +120,7 @@ extension Shard {
         }
     }
 
-    /// Forgets the connection and fails whoever waits for it; the descriptor closes with its last reference.
+    /// Removes the connection and fails its waiting handlers; the descriptor closes with its last reference.
     func close(_ connection: Connection) {
         guard connection.isOpen else { return }
         let phase = connection.phase
@@ -129,8 +129,8 @@ extension Shard {
         uncount(connection.peer, connection.listenerNumber)
         _ = connection.listener.connections.count(
             -connection.countedBytes, of: connection.peer, isAdmitted: false)
-        // Removed by hand, because what is left of this burst may still hold the connection, and with it the
-        // descriptor. Fails only when it never came into the set.
+        // Remove the descriptor explicitly, because the rest of this burst may still hold the connection and
+        // its descriptor. Fails only when it was never in the set.
         try? epoll.remove(connection.descriptor.raw)
         switch phase {
         case .answering(let exchange): exchange.pull?.fail(.disconnected)

@@ -2,7 +2,7 @@ import BalloonPOSIX
 import Dispatch
 
 extension Shard {
-    /// Gives the connection's current phase `ticks` from now.
+    /// Sets the time limit of the connection's current phase to `ticks` from now.
     func setDeadline(_ connection: Connection, _ ticks: UInt64) {
         connection.deadline = wheel.now + ticks
         if connection.scheduled > connection.deadline {
@@ -11,7 +11,7 @@ extension Shard {
         }
     }
 
-    /// Gives a collected body the time that it has earned by coming.
+    /// Extends the time limit of a collected body according to the received bytes.
     func setBodyDeadline(_ connection: Connection) {
         let ticks = connection.listener.ticks
         let end = min(
@@ -36,7 +36,7 @@ extension Shard {
         if wheel.count > 0 || isStopping || acceptors.values.contains(where: \.isPaused) { startTicking() }
     }
 
-    /// Looks at the clock once for a burst: the `Date` field and the deadlines that have passed.
+    /// Reads the clock once per burst: updates the `Date` field and expires deadlines.
     func refreshClock() {
         let second = SystemClock.secondsSince1970()
         if second != dateSecond {
@@ -47,7 +47,7 @@ extension Shard {
         guard tick > wheel.now else { return }
         resumeAcceptors()
         for token in wheel.advance(to: tick) {
-            // A deadline that moved nearer has left its old entry behind: only the newest one counts.
+            // A deadline that moved earlier leaves an outdated entry: only the latest entry is valid.
             guard let connection = slots[token], connection.scheduled <= tick else { continue }
             if connection.deadline > tick {
                 connection.scheduled = wheel.insert(token, at: connection.deadline)
@@ -59,7 +59,7 @@ extension Shard {
         if tick >= lastTick { cutOff() }
     }
 
-    /// The current phase has lasted too long.
+    /// Handles the timeout of the current phase.
     private func expire(_ connection: Connection) {
         if connection.pendingOutputBytes > 0 { return close(connection) }
         switch connection.phase {
@@ -75,7 +75,7 @@ extension Shard {
             exchange.isPersistent = false
             finish(connection, exchange, answer(to: .unanswered))
             settle(connection)
-        // A stream that has nothing to say is the handler's business; its client is seen to be gone when it leaves.
+        // A handler may pause its stream; a client that disconnects is detected by the socket.
         case .streaming: setDeadline(connection, connection.listener.ticks.answer)
         case .heldBack, .closing, .lingering: close(connection)
         case .closed: break

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 
 extension Shard {
-    /// Reads once and serves every request that is whole.
+    /// Reads once and serves every complete request.
     func receive(_ connection: Connection) {
         let received: Int
         do {
@@ -12,7 +12,8 @@ extension Shard {
         }
         if received == 0 {
             connection.isPeerFinished = true
-            // Half a connection is enough to answer on (RFC 9112 §9.6), but a body that stops short is not.
+            // After a half-close answers may still be sent (RFC 9112 §9.6), but an incomplete body can never
+            // be completed.
             if let pull = connection.pull, !pull.isFinished { return close(connection) }
         } else if connection.isClosing {
             return
@@ -26,7 +27,7 @@ extension Shard {
         settle(connection)
     }
 
-    /// Refuses a request that grows while all of them together, or those of its peer, hold too much.
+    /// Refuses a growing request while all requests together, or those of its peer, hold too much.
     private func refuseWhenFull(_ connection: Connection) {
         let before = connection.countedBytes
         let hasRoom = count(connection)
@@ -36,10 +37,11 @@ extension Shard {
         refuse(connection, .overloaded)
     }
 
-    /// Tells the listener what the connection holds; false when all, or those of its peer, hold too much.
+    /// Reports the held bytes to the listener; false when all connections, or those of the peer, hold too
+    /// much.
     private func count(_ connection: Connection) -> Bool {
         let held = connection.heldBytes
-        // Nearly always: requests come whole, and answers are taken at once.
+        // The common case: the request is complete, and the answer is sent at once.
         guard held != connection.countedBytes, connection.isOpen else { return true }
         let change = held - connection.countedBytes
         connection.countedBytes = held
@@ -47,7 +49,7 @@ extension Shard {
             change, of: connection.peer, isAdmitted: connection.isAdmitted)
     }
 
-    /// Serves every request that is whole with these bytes.
+    /// Serves every request that these bytes complete.
     private func take(_ connection: Connection, _ bytes: [UInt8], _ count: Int) {
         countBody(connection, count)
         if connection.input.isEmpty {
@@ -69,7 +71,7 @@ extension Shard {
         }
     }
 
-    /// Serves what waits in the connection's own buffer.
+    /// Serves the requests in the connection's own buffer.
     func processInput(_ connection: Connection) {
         guard !connection.input.isEmpty else { return }
         var input: [UInt8] = []
@@ -82,11 +84,11 @@ extension Shard {
         }
     }
 
-    /// Sends what has been answered, and waits for what is needed next.
+    /// Sends the answers, and updates the events to wait for.
     func settle(_ connection: Connection) {
         while connection.isOpen {
             send(connection)
-            // The client has taken the answers that held its next requests back.
+            // The client has read the answers that delayed its next requests.
             guard connection.isOpen, connection.isHeldBack, connection.hasRoomForAnswers else { break }
             processInput(connection)
         }
@@ -100,7 +102,7 @@ extension Shard {
         updateInterest(connection)
     }
 
-    /// Serves requests in `bytes[..<end]`; returns how many bytes are done with.
+    /// Serves requests in `bytes[..<end]`; returns the number of consumed bytes.
     private func process(_ connection: Connection, _ bytes: [UInt8], _ end: Int) -> Int {
         var cursor = 0
         if connection.isHeldBack { connection.phase = .head }
@@ -109,11 +111,11 @@ extension Shard {
         } catch {
             refuse(connection, error)
         }
-        // RFC 9112 §9.6: nothing behind a last answer is a request.
+        // RFC 9112 §9.6: bytes after the last answer are not a request.
         return connection.isClosing ? end : cursor
     }
 
-    /// Takes one step; false when more bytes, or an answer, must come first.
+    /// Processes one step; false when it needs more bytes or an answer first.
     private func step(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) throws(HTTPRefusal) -> Bool {
@@ -157,11 +159,11 @@ extension Shard {
         }
     }
 
-    /// A header is whole: finds its route and decides how the body is taken.
+    /// After a complete header: finds the route and starts receiving the body.
     private func begin(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) throws(HTTPRefusal) {
-        // Not kept in a variable: a second reference would make the parser's reset allocate.
+        // Not stored in a variable: a second reference would make the parser's reset allocate.
         let method = connection.parser.head.method
         let path = connection.parser.head.path
         connection.exchangeNumber &+= 1
@@ -203,9 +205,9 @@ extension Shard {
         }
     }
 
-    /// What the route says of a request whose header is whole; nil when it admits every request.
+    /// The route's decision about a request with a complete header; nil when it admits every request.
     ///
-    /// Not inlined, for the reason of ``response(_:_:_:_:_:)``.
+    /// Not inlined, for the reason given at ``response(_:_:_:_:_:)``.
     @inline(never)
     private func verdict(
         _ connection: Connection, _ exchange: Exchange, _ bytes: [UInt8], _ base: Int
@@ -217,8 +219,9 @@ extension Shard {
                 head: connection.parser.head))
     }
 
-    /// Answers a request that its route did not admit; the connection stays open only when the whole body is here, so
-    /// that it can be skipped.
+    /// Answers a request that its route did not admit.
+    ///
+    /// The connection stays open only when the complete body was received, so that it can be skipped.
     private func answerUnadmitted(
         _ connection: Connection, _ exchange: Exchange, _ response: HTTPResponse, _ bytes: [UInt8],
         _ cursor: inout Int, _ end: Int
@@ -232,7 +235,7 @@ extension Shard {
         case .chunked:
             var decoder = ChunkedDecoder()
             var skipped: [UInt8] = []
-            // A malformed body closes the connection, as one that is missing does.
+            // A malformed or incomplete body closes the connection.
             try? decoder.decode(bytes, &cursor, to: end, into: &skipped, maximumBytes: end - cursor)
             if !decoder.isFinished { exchange.isPersistent = false }
         }
@@ -247,7 +250,7 @@ extension Shard {
         let framing = connection.parser.head.framing
         switch (body, framing) {
         case (.collected, .length(let length)):
-            // Whole already, as nearly all are: one step, no copy.
+            // The common case, a complete body: one step, no copy.
             if end - cursor - headLength < length { waitForBody(connection, hasNone: true) }
             connection.phase = .collecting(exchange, length: length)
         case (.collected, .none):
@@ -273,11 +276,11 @@ extension Shard {
         connection.bodyStart = wheel.now
         connection.bodyBytes = 0
         setBodyDeadline(connection)
-        // RFC 9110 §10.1.1: may be left out once the body has begun to arrive.
+        // RFC 9110 §10.1.1: omitted when the body has begun to arrive.
         if connection.parser.head.expectsContinue, hasNone { out += continueResponse }
     }
 
-    /// Answers a request that no route takes; its body is not worth reading, so the connection ends with it.
+    /// Answers a request without a route; the connection closes, so that its body need not be read.
     private func answerUnrouted(
         _ connection: Connection, _ exchange: Exchange, _ response: HTTPResponse, _ cursor: inout Int
     ) {
@@ -287,7 +290,7 @@ extension Shard {
         finish(connection, exchange, response)
     }
 
-    /// Hands a request to its handler, inline.
+    /// Calls the handler of a request, inline.
     private func dispatch(
         _ connection: Connection, _ exchange: Exchange, _ bytes: [UInt8], _ base: Int,
         _ body: ArraySlice<UInt8>
@@ -300,9 +303,9 @@ extension Shard {
         }
     }
 
-    /// What the handler answers at once.
+    /// Returns the handler's immediate answer.
     ///
-    /// Not inlined: the request must be gone before the parser is reset, which would allocate otherwise.
+    /// Not inlined: the request must be released before the parser is reset, which would allocate otherwise.
     @inline(never)
     private func response(
         _ connection: Connection, _ exchange: Exchange, _ bytes: [UInt8], _ base: Int,
@@ -324,7 +327,7 @@ extension Shard {
 private let continueResponse = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
 extension Shard {
-    /// The handler asks for the next piece of the body.
+    /// Handles the request of a handler for the next piece of the body.
     func pull(_ exchange: ExchangeID, _ reader: CheckedContinuation<[UInt8]?, any Error>) {
         guard let connection = slots[exchange.connection], connection.exchangeID == exchange,
             let pull = connection.pull, pull.reader == nil
@@ -339,7 +342,7 @@ extension Shard {
         settle(connection)
     }
 
-    /// A body that has not come bounds the wait; one that has leaves the handler its time.
+    /// While the body has not arrived the body timeout applies, afterwards the answer timeout.
     private func resumeReader(of pull: PulledBody, on connection: Connection) {
         pull.resumeReader()
         guard case .answering = connection.phase else { return }
@@ -349,7 +352,8 @@ extension Shard {
         setDeadline(connection, end > wheel.now ? end - wheel.now : 0)
     }
 
-    /// Moves body bytes to where the handler pulls them from; false when it must pull first, or the body has ended.
+    /// Moves body bytes to the handler's reader; false when the handler must read first, or the body has
+    /// ended.
     private func feedPull(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) -> Bool {

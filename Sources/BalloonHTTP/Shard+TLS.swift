@@ -2,7 +2,7 @@ import BalloonPOSIX
 import BalloonTLS
 
 extension Shard {
-    /// Takes TLS off what was received; returns how many bytes that leaves, nil when the connection is closed.
+    /// Decrypts received bytes; returns the number of plain bytes, nil when the connection is closed.
     func open(_ connection: Connection, _ tls: TLSSession, _ received: Int) -> Int? {
         do {
             let result = try tls.open(scratch, count: received, into: &opened)
@@ -10,21 +10,21 @@ extension Shard {
             if result.isFinished { connection.isPeerFinished = true }
             return connection.isOpen ? result.count : nil
         } catch {
-            // The alert says why, if there is one.
+            // The alert, if there is one, names the reason.
             sendReplies(connection, tls)
             close(connection)
             return nil
         }
     }
 
-    /// Sends what the handshake has to say.
+    /// Sends handshake messages.
     private func sendReplies(_ connection: Connection, _ tls: TLSSession) {
         tls.takeReplies(into: &sealed)
         if !sealed.isEmpty { transmit(connection, sealed) }
         emptySealed()
     }
 
-    /// Puts TLS on the answers and sends them.
+    /// Encrypts and sends the answers.
     func sendSealed(_ connection: Connection, _ tls: TLSSession) {
         do throws(TLSError) {
             try tls.seal(out, into: &sealed)
@@ -39,10 +39,10 @@ extension Shard {
         sealed.removeAll(keepingCapacity: sealed.capacity <= 1 << 20)
     }
 
-    /// Tells the peer that nothing was cut off.
+    /// Sends `close_notify`, so that the peer can rule out truncation.
     func sendEnd(_ connection: Connection, _ tls: TLSSession) {
         tls.finish(into: &sealed)
-        // The last that is sent: a peer that does not take it has gone.
+        // These are the last bytes: when the peer does not read them, it has disconnected.
         _ = try? connection.descriptor.send(sealed)
         emptySealed()
     }

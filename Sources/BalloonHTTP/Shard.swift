@@ -6,8 +6,9 @@ import Synchronization
 
 /// A serial Dispatch queue that owns an epoll set and the connections in it.
 ///
-/// One Dispatch read source on the epoll descriptor wakes the shard; it drains what is ready, answers inline, and
-/// lingers a moment for the next burst. A Dispatch source for every connection would cost twice the time.
+/// One Dispatch read source on the epoll descriptor wakes the shard. It handles all ready events, answers
+/// inline, and waits briefly for the next burst. A Dispatch source for every connection would double the time
+/// per request.
 actor Shard {
     nonisolated let executor: QueueExecutor
     nonisolated let connectionCount = Atomic<Int>(0)
@@ -24,11 +25,11 @@ actor Shard {
     var acceptors: [Int: Acceptor] = [:]
     var slots = ConnectionSlots()
 
-    /// One read's bytes; requests are parsed where they lie, so an idle connection holds no buffer.
+    /// The bytes of one read; requests are parsed in this buffer, so an idle connection needs none.
     var scratch = [UInt8](repeating: 0, count: 65536)
-    /// Answers of the connection that is being served, sent with one call.
+    /// The answers of the current connection, sent with one call.
     var out: [UInt8] = []
-    /// What one read's bytes are when TLS is taken off, and what is sent when it is put on.
+    /// The decrypted bytes of one read, and the encrypted bytes to send.
     var opened: [UInt8] = []
     var sealed: [UInt8] = []
     var wheel = TimerWheel(now: SystemClock.coarseMilliseconds() >> TimerWheel.tickShift)
@@ -37,7 +38,7 @@ actor Shard {
     var dateField: [UInt8] = []
     private(set) var isStopping = false
     private(set) var isGone = false
-    /// The tick at which a stop does not wait any longer.
+    /// The tick of the stop's deadline.
     var lastTick = UInt64.max
     private var drained: [CheckedContinuation<Void, Never>] = []
 
@@ -66,9 +67,9 @@ actor Shard {
         try epoll.add(mailbox.raw, .readable, token: Self.mailboxToken)
     }
 
-    /// Starts serving; the shard lives until it has drained.
+    /// Starts serving; the shard keeps itself alive until it is drained.
     func start() {
-        // Makes Dispatch open the descriptor that its timers need, while there is one.
+        // Makes Dispatch open its timer descriptor now, while descriptors are available.
         startTicking()
         let source = DispatchSource.makeReadSource(fileDescriptor: epoll.raw, queue: executor.queue)
         source.setEventHandler { @Sendable in self.assumeIsolated { $0.drain() } }
@@ -76,7 +77,7 @@ actor Shard {
         self.source = source
     }
 
-    /// Hands `post` to the shard; any thread.
+    /// Sends `post` to the shard, from any thread.
     nonisolated func post(_ post: Mailbox.Post) {
         if !mailbox.put(post) { turnAway(post) }
     }
@@ -86,7 +87,8 @@ actor Shard {
         while !isGone {
             let ready = epoll.wait(milliseconds: patience)
             if ready == 0 { return }
-            // A burst is seldom alone: a millisecond here saves re-arming the source and waking a thread.
+            // Bursts often follow each other: waiting a millisecond here avoids re-arming the source and
+            // waking a thread.
             patience = 1
             refreshClock()
             for index in 0..<ready {
@@ -128,7 +130,7 @@ actor Shard {
         }
     }
 
-    /// Tells whoever waits for `post` that the shard is no more.
+    /// Fails the callers that wait for `post`, because the shard has ended.
     private nonisolated func turnAway(_ post: Mailbox.Post) {
         switch post {
         case .accepted(let raw, let peer, let listener):
@@ -155,19 +157,19 @@ extension Shard {
         drained.append(continuation)
         lastTick = min(lastTick, wheel.now + TimerWheel.ticks(grace))
         startTicking()
-        // Who has connected and asked is served, even if we have not looked yet.
+        // Serve clients that connected and sent a request before the stop.
         for listener in acceptors.keys { acceptConnections(listener) }
         acceptors = [:]
         for connection in slots.all where connection.isIdle { serveOrClose(connection) }
         leaveWhenDrained()
     }
 
-    /// Closes what has not finished in its time.
+    /// Closes the connections that did not finish in time.
     func cutOff() {
         for connection in slots.all { close(connection) }
     }
 
-    /// When nothing is left to do, tells everybody who waits, and goes.
+    /// Ends the shard when it is drained, and resumes all callers that wait for that.
     func leaveWhenDrained() {
         guard isStopping, !isGone, slots.isEmpty else { return }
         isGone = true

@@ -1,6 +1,6 @@
 /// Deadlines of many connections at O(1) each: a ring of buckets, one per tick.
 ///
-/// A deadline that moves later costs nothing: its old entry is looked at when it comes due and put where it belongs now.
+/// Moving a deadline later is free: its old entry is checked when it is due, and moved to the new tick.
 struct TimerWheel: Sendable {
     /// Milliseconds of one tick as a power of two.
     static let tickShift: UInt64 = 7
@@ -9,19 +9,19 @@ struct TimerWheel: Sendable {
     private(set) var now: UInt64
     private(set) var count = 0
 
-    /// Makes a wheel with `bucketCount` buckets (a power of two) that stands at tick `now`.
+    /// Creates a wheel with `bucketCount` buckets (a power of two) at tick `now`.
     init(bucketCount: Int = 1024, now: UInt64) {
         buckets = Array(repeating: [], count: bucketCount)
         self.now = now
     }
 
-    /// The ticks that a wait takes, at least one.
+    /// The number of ticks of a wait, at least one.
     static func ticks(_ duration: Duration) -> UInt64 {
         let milliseconds = max(0, duration / .milliseconds(1))
         return UInt64(min(milliseconds, 1e15)) >> tickShift + 1
     }
 
-    /// Puts `token` where it will be looked at, at `tick` or before when that is beyond the wheel; returns that tick.
+    /// Inserts `token` at `tick`, or at an earlier tick when that is beyond the wheel; returns the tick used.
     mutating func insert(_ token: UInt64, at tick: UInt64) -> UInt64 {
         let due = min(max(tick, now + 1), now + UInt64(buckets.count) - 1)
         buckets[Int(due) & (buckets.count - 1)].append(token)
@@ -29,7 +29,7 @@ struct TimerWheel: Sendable {
         return due
     }
 
-    /// Moves on to `tick` and returns every token whose bucket was passed.
+    /// Advances to `tick` and returns the tokens of every passed bucket.
     mutating func advance(to tick: UInt64) -> [UInt64] {
         guard tick > now else { return [] }
         var due: [UInt64] = []

@@ -1,6 +1,6 @@
-/// Base64 in its two alphabets, strict in what it reads (RFC 4648 §4 and §5).
+/// Base64 in its two alphabets, with strict decoding (RFC 4648 §4 and §5).
 package enum Base64 {
-    /// An alphabet together with its rule for padding.
+    /// An alphabet with its padding rule.
     package enum Alphabet: Sendable {
         /// `+` and `/`; padding is written and required.
         case standard
@@ -18,7 +18,7 @@ package enum Base64 {
     package static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet) -> String {
         let length = encodedLength(of: bytes.count, alphabet: alphabet)
         return unsafe String(unsafeUninitializedCapacity: length) { buffer in
-            // Only the first `length` bytes are written, and all of them are.
+            // Sound: exactly the first `length` bytes are written.
             var text = unsafe buffer.mutableSpan
             encode(bytes, alphabet: alphabet, into: &text)
             return length
@@ -66,7 +66,7 @@ package enum Base64 {
     package static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet, into text: inout MutableSpan<UInt8>)
     {
         let table = alphabet.characters
-        // An InlineArray is copied for every element that is read of it; a span of it is not.
+        // Reading an InlineArray's element copies the array; reading a span's does not.
         let characters = table.span
         var (read, written) = (0, 0)
         while bytes.count - read >= 3 {
@@ -126,12 +126,12 @@ package enum Base64 {
         let spareBits = digitsLeft * 6 % 8
         if digitsLeft == 3 { bytes[written] = UInt8(truncatingIfNeeded: group >> 10) }
         if digitsLeft >= 2 { bytes[bytes.count - 1] = UInt8(truncatingIfNeeded: group >> spareBits) }
-        // RFC 4648 §3.5: spare bits that are not zero would give one value several spellings.
+        // RFC 4648 §3.5: nonzero spare bits would give one value several spellings.
         return seen < notADigit && group & (1 << spareBits - 1) == 0
     }
 }
 
-/// What the tables hold for a character outside the alphabet: above every value of six bits.
+/// The table entry of a character outside the alphabet: larger than any six-bit value.
 private let notADigit = 0x80
 
 private let padding = UInt8(ascii: "=")

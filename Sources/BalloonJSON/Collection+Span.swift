@@ -5,7 +5,7 @@ extension Collection<UInt8> {
     ) throws(Failure) -> Result {
         var outcome: Swift.Result<Result, Failure>?
         withContiguousStorageIfAvailable { buffer in
-            // The buffer lives until the closure returns, and no span leaves `body`.
+            // Sound: the buffer lives until the closure returns, and no span escapes `body`.
             outcome = Swift.Result { () throws(Failure) in try body(unsafe buffer.span) }
         }
         if let outcome { return try outcome.get() }

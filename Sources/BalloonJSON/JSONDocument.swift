@@ -1,11 +1,11 @@
-/// A JSON text that was found valid, and the index by which its values are walked.
+/// A valid JSON text with an index of its values.
 ///
-/// Accepts exactly RFC 8259: one value of any kind, in UTF-8, without a byte order mark, white space around it.
-/// A copy costs one reference.
+/// Accepts exactly RFC 8259: one value of any kind, in UTF-8, without a byte order mark, optionally
+/// surrounded by white space. Copying a document costs one reference.
 public struct JSONDocument: Sendable {
     let storage: JSONStorage
 
-    /// Validates and indexes a text in one pass; throws where it breaks the grammar or a limit.
+    /// Validates and indexes a text in one pass; throws where it violates the grammar or a limit.
     public init(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
         var words: [UInt64] = []
         let used = try indexJSON(bytes.span, limits: limits, into: &words)
@@ -13,29 +13,30 @@ public struct JSONDocument: Sendable {
         storage = JSONStorage(bytes: bytes, tape: JSONTape(words: words))
     }
 
-    /// Does the same with the index in `memory`, which is used again once this document, and every value of it, is gone.
+    /// Does the same with the index in `memory`, which is reused after this document and all its values are
+    /// released.
     public init(
         _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), reusing memory: inout JSONMemory
     ) throws(JSONError) {
         _ = try indexJSON(bytes.span, limits: limits, into: &memory.words)
         storage = JSONStorage(bytes: bytes, tape: JSONTape(words: memory.words))
-        // What one large text needed is not kept for the small ones; the document has it still.
+        // An unusually large index is not kept in `memory`; the document still owns it.
         if memory.words.count > JSONMemory.maximumKeptWords { memory.words = [] }
     }
 
     /// The value that the text consists of.
     public var root: JSONValue { JSONValue(storage: storage, index: 0) }
 
-    /// The text as it was given, white space around the value included.
+    /// The text as given, including surrounding white space.
     public var bytes: [UInt8] { storage.bytes }
 }
 
-/// Memory for the indexes of documents that come one after the other.
+/// Reusable memory for the indexes of consecutive documents.
 public struct JSONMemory: Sendable {
     fileprivate var words: [UInt64] = []
     fileprivate static let maximumKeptWords = 16384
 
-    /// Begins with none.
+    /// Creates empty memory.
     public init() {}
 }
 

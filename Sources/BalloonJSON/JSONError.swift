@@ -1,31 +1,31 @@
-/// The reason why bytes were refused as JSON; always the fault of who wrote them.
+/// The reason why bytes were refused as JSON; always the fault of their author.
 ///
-/// `offset` counts bytes from the start of the text. Nothing of the text itself is carried.
+/// `offset` counts bytes from the start of the text. The error contains no part of the text.
 public enum JSONError: Error, Sendable, Equatable {
-    /// The text ends inside a value, or holds none; it was cut off or is empty.
+    /// The text ends inside a value, or is empty.
     case unexpectedEnd(offset: Int)
-    /// A byte stands where the grammar has no place for it (RFC 8259 §2).
+    /// A byte is not allowed by the grammar at its place (RFC 8259 §2).
     case unexpectedByte(offset: Int)
-    /// Something other than white space follows the one value; two texts were joined.
+    /// Something other than white space follows the value, for example a second text.
     case trailingBytes(offset: Int)
     /// The text begins with a byte order mark (RFC 8259 §8.1); save the file without one.
     case byteOrderMark(offset: Int)
-    /// A number has a leading zero, a lone sign, or no digit where one is due (RFC 8259 §6).
+    /// A number has a leading zero, a lone sign, or a missing digit (RFC 8259 §6).
     case invalidNumber(offset: Int)
-    /// A backslash is followed by something that is no escape (RFC 8259 §7).
+    /// A backslash is not followed by a valid escape (RFC 8259 §7).
     case invalidEscape(offset: Int)
-    /// A control character stands unescaped in a string (RFC 8259 §7).
+    /// A string contains an unescaped control character (RFC 8259 §7).
     case controlCharacter(offset: Int)
-    /// A string holds bytes that are not UTF-8 (RFC 3629 §4); the text has another encoding or was cut.
+    /// A string contains bytes that are not UTF-8 (RFC 3629 §4); the text has another encoding or was cut.
     case invalidUTF8(offset: Int)
-    /// More containers are open at once than `JSONLimits.maximumDepth`.
+    /// Containers are nested deeper than `JSONLimits.maximumDepth`.
     case tooDeep(maximum: Int, offset: Int)
     /// The text is longer than `JSONLimits.maximumBytes`.
     case tooLong(maximum: Int, offset: Int)
-    /// The text holds more values than `JSONLimits.maximumNodes`.
+    /// The text contains more values than `JSONLimits.maximumNodes`.
     case tooManyNodes(maximum: Int, offset: Int)
 
-    /// The byte at which reading stopped, counted from the start of the text.
+    /// The byte at which parsing stopped, counted from the start of the text.
     public var offset: Int {
         switch self {
         case .unexpectedEnd(let offset), .unexpectedByte(let offset), .trailingBytes(let offset),
@@ -36,7 +36,7 @@ public enum JSONError: Error, Sendable, Equatable {
         }
     }
 
-    /// Finds line and column of the error in the text that was refused.
+    /// Finds line and column of the error in the refused text.
     ///
     /// Both count from 1; a line ends with a line feed; a column is one character (Unicode scalar).
     public func position(in bytes: [UInt8]) -> (line: Int, column: Int) {
@@ -45,12 +45,12 @@ public enum JSONError: Error, Sendable, Equatable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// What is wrong and at which byte, for logs and terminals.
+    /// The reason and the offset, for logs and terminals.
     public var description: String {
         "\(reason) at byte \(offset)"
     }
 
-    /// What is wrong, without the place.
+    /// The reason without the offset.
     public var reason: String {
         switch self {
         case .unexpectedEnd: "the text ends too early"

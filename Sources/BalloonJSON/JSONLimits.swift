@@ -1,15 +1,15 @@
-/// The bounds within which a JSON text is accepted.
+/// The limits within which a JSON text is accepted.
 ///
-/// They keep what a sender can make us hold proportional to what it sent.
+/// They keep the memory for a text proportional to its length.
 public struct JSONLimits: Sendable, Equatable {
-    /// How many arrays and objects may be open at once.
+    /// The maximum nesting depth of arrays and objects.
     public var maximumDepth: Int
-    /// How long a text may be; values above `JSONLimits.addressableBytes` act like it.
+    /// The maximum length of a text; values above `JSONLimits.addressableBytes` act like it.
     public var maximumBytes: Int
-    /// How many values a text may hold, containers included, member names not.
+    /// The maximum number of values, including containers but not member names.
     public var maximumNodes: Int
 
-    /// The longest text that an index can describe: an extent has 28 bits.
+    /// The longest text that an index can describe, since an extent has 28 bits.
     public static let addressableBytes = 1 << 28 - 1
 
     /// Creates limits; the defaults fit webhooks, decoded payloads and configuration files.

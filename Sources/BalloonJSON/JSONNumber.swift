@@ -1,11 +1,11 @@
-/// Computes the exact integer that a valid JSON number stands for; nil when it is none or does not fit.
+/// The exact integer of a valid JSON number; nil when it is not an integer or does not fit.
 func exactInteger(_ text: ArraySlice<UInt8>) -> Int? {
     var digits = text[...]
     let isNegative = digits.first == UInt8(ascii: "-")
     if isNegative { digits.removeFirst() }
     var exponent = 0
     if let mark = digits.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "e") }) {
-        // An exponent that does not fit moves any digit other than zero out of range.
+        // An exponent that does not fit an Int moves any nonzero digit out of range.
         guard let written = Int(String(decoding: digits[(mark + 1)...], as: UTF8.self)) else {
             return digits[..<mark].contains { $0 > UInt8(ascii: "0") } ? nil : 0
         }
@@ -18,7 +18,7 @@ func exactInteger(_ text: ArraySlice<UInt8>) -> Int? {
     return accumulate(digits[..<point], digits[(point + 1)...], exponent, isNegative)
 }
 
-/// Adds up the digits before and after the decimal point, which `exponent` moves to the right.
+/// Accumulates the digits before and after the decimal point, which `exponent` moves to the right.
 private func accumulate(
     _ whole: ArraySlice<UInt8>, _ fraction: ArraySlice<UInt8>, _ exponent: Int, _ isNegative: Bool
 ) -> Int? {
@@ -44,7 +44,7 @@ private func accumulate(
     return value
 }
 
-/// Appends a decimal digit to a number that grows away from zero.
+/// Appends a decimal digit to a number, away from zero.
 private func appending(_ digit: Int, to value: Int, _ isNegative: Bool) -> Int? {
     let (product, productOverflows) = value.multipliedReportingOverflow(by: 10)
     let (sum, sumOverflows) = product.addingReportingOverflow(isNegative ? -digit : digit)

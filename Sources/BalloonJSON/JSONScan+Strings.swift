@@ -1,6 +1,6 @@
 /// Scans a string that begins with a quotation mark at `start` (RFC 8259 §7).
 ///
-/// An escaped surrogate without its other half is accepted, as the grammar does (RFC 8259 §8.2).
+/// An escaped surrogate without its other half is accepted, as the grammar allows (RFC 8259 §8.2).
 func scanString(_ bytes: Span<UInt8>, _ start: Int) throws(JSONError) -> JSONToken {
     var at = start &+ 1
     var tag = JSONTag.plainString
@@ -22,11 +22,12 @@ func scanString(_ bytes: Span<UInt8>, _ start: Int) throws(JSONError) -> JSONTok
     }
 }
 
-/// Moves to the next quotation mark, backslash, control character or byte above 0x7F, eight bytes at a time.
+/// Advances to the next quotation mark, backslash, control character or byte above 0x7F, eight bytes at a
+/// time.
 @inline(__always)
 func skipPlainText(_ bytes: Span<UInt8>, _ at: inout Int) {
     while at &+ 8 <= bytes.count {
-        // Eight bytes are left, and every bit pattern is a UInt64.
+        // Sound: eight bytes remain, and every bit pattern is a UInt64.
         let loaded = unsafe bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self)
         let found = markSpecialBytes(UInt64(littleEndian: loaded))
         if found != 0 {
@@ -38,10 +39,10 @@ func skipPlainText(_ bytes: Span<UInt8>, _ at: inout Int) {
     while at < bytes.count, markSpecialBytes(0x2020_2020_2020_2000 | UInt64(bytes[at])) == 0 { at &+= 1 }
 }
 
-/// Sets the top bit of the first byte that ends plain text; bits above it mean nothing.
+/// Sets the top bit of the first byte that ends plain text; bits above it are undefined.
 ///
-/// Subtracting leaves a top bit where a byte was too small, and borrows only past such a byte, so the lowest
-/// mark is exact.
+/// The subtraction sets a top bit where a byte is too small, and borrows only above such a byte, so the
+/// lowest mark is exact.
 @inline(__always)
 private func markSpecialBytes(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
@@ -51,7 +52,7 @@ private func markSpecialBytes(_ word: UInt64) -> UInt64 {
     return (control | quote | backslash | word) & (ones &* 0x80)
 }
 
-/// Moves over an escape sequence.
+/// Advances over an escape sequence.
 @inline(__always)
 private func skipEscape(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError) {
     let start = at
@@ -72,7 +73,7 @@ private func skipEscape(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError)
     }
 }
 
-/// Returns what a hexadecimal digit in either case stands for.
+/// The value of a hexadecimal digit in either case.
 @inline(__always)
 func hexadecimalValue(_ byte: UInt8) -> UInt8? {
     switch byte {
@@ -83,7 +84,7 @@ func hexadecimalValue(_ byte: UInt8) -> UInt8? {
     }
 }
 
-/// Moves over a run of well-formed sequences of two to four bytes (RFC 3629 §4).
+/// Advances over a run of well-formed sequences of two to four bytes (RFC 3629 §4).
 @inline(__always)
 private func skipMultibyteText(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError) {
     repeat {
@@ -93,7 +94,7 @@ private func skipMultibyteText(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSO
     } while at < bytes.count && bytes[at] >= 0x80
 }
 
-/// Returns the length of the sequence at `at`; 0 when it is cut, overlong, a surrogate or above U+10FFFF.
+/// The length of the sequence at `at`; 0 when it is truncated, overlong, a surrogate or above U+10FFFF.
 @inline(__always)
 private func multibyteLength(_ bytes: Span<UInt8>, _ at: Int) -> Int {
     let lead = bytes[at]
@@ -105,14 +106,14 @@ private func multibyteLength(_ bytes: Span<UInt8>, _ at: Int) -> Int {
         guard at &+ 2 < bytes.count, isContinuation(bytes[at &+ 1]), isContinuation(bytes[at &+ 2]) else {
             return 0
         }
-        // Of the 10 bits that decide: below 0x20 is overlong, 0x360 begins the surrogates.
+        // Of the 10 deciding bits: values below 0x20 are overlong, those from 0x360 on are surrogates.
         let high = UInt16(lead & 0x0F) << 6 | UInt16(bytes[at &+ 1] & 0x3F)
         return high < 0x20 || high & 0x3E0 == 0x360 ? 0 : 3
     }
     guard at &+ 3 < bytes.count, lead < 0xF5, isContinuation(bytes[at &+ 1]),
         isContinuation(bytes[at &+ 2]), isContinuation(bytes[at &+ 3])
     else { return 0 }
-    // Below 0x10 is overlong, 0x110 and above is no character.
+    // Values below 0x10 are overlong, those from 0x110 on exceed U+10FFFF.
     let high = UInt16(lead & 0x07) << 6 | UInt16(bytes[at &+ 1] & 0x3F)
     return 0x10..<0x110 ~= high ? 4 : 0
 }

@@ -1,4 +1,4 @@
-/// Moves over space, tab, line feed and carriage return (RFC 8259 §2).
+/// Advances over space, tab, line feed and carriage return (RFC 8259 §2).
 @inline(__always)
 func skipWhitespace(_ bytes: Span<UInt8>, _ position: inout Int) {
     while position < bytes.count {
@@ -8,20 +8,20 @@ func skipWhitespace(_ bytes: Span<UInt8>, _ position: inout Int) {
     }
 }
 
-/// What was recognised, and the position behind it.
+/// A recognised token, and the position after it.
 struct JSONToken {
     let tag: JSONTag
     let end: Int
 }
 
-/// Scans the rest of a literal whose first letter stands at `start`.
+/// Scans the rest of a literal whose first letter is at `start`.
 func scanLiteral(
     _ literal: StaticString, _ tag: JSONTag, _ bytes: Span<UInt8>, _ start: Int
 ) throws(JSONError) -> JSONToken {
     for index in 1..<literal.utf8CodeUnitCount {
         let at = start &+ index
         guard at < bytes.count else { throw .unexpectedEnd(offset: at) }
-        // The literal outlives the program and the index is below its length.
+        // Sound: the literal is static and the index is below its length.
         guard unsafe literal.utf8Start[index] == bytes[at] else { throw .unexpectedByte(offset: at) }
     }
     return JSONToken(tag: tag, end: start &+ literal.utf8CodeUnitCount)
@@ -40,7 +40,7 @@ func scanNumber(_ bytes: Span<UInt8>, _ start: Int) throws(JSONError) -> JSONTok
         at &+= 1
         try skipDigits(bytes, &at)
     }
-    // Setting the sixth bit makes both letters small.
+    // Setting the sixth bit maps both letters to lower case.
     if at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") {
         tag = .decimal
         at &+= 1
@@ -50,7 +50,7 @@ func scanNumber(_ bytes: Span<UInt8>, _ start: Int) throws(JSONError) -> JSONTok
     return JSONToken(tag: tag, end: at)
 }
 
-/// Moves over one or more digits.
+/// Advances over one or more digits.
 @inline(__always)
 private func skipDigits(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError) {
     let start = at

@@ -1,7 +1,7 @@
 /// The state of one pass over a text.
 struct JSONScan {
     var position = 0
-    /// How many words of the tape are in use.
+    /// The number of used tape words.
     var used = 0
     /// The index of the innermost open container, or -1.
     var container = -1
@@ -10,20 +10,21 @@ struct JSONScan {
     var nodes = 0
 }
 
-/// Validates a text by RFC 8259 and indexes it in one pass, without recursion; returns how many of the words are used.
+/// Validates a text by RFC 8259 and indexes it in one pass, without recursion; returns the number of used
+/// words.
 ///
-/// What is in the words before does not matter, and no more of them are added than are needed.
+/// The previous contents of the words are overwritten, and no more words are added than needed.
 func indexJSON(
     _ bytes: Span<UInt8>, limits: JSONLimits, into words: inout [UInt64]
 ) throws(JSONError) -> Int {
     let maximumBytes = min(limits.maximumBytes, JSONLimits.addressableBytes)
     guard bytes.count <= maximumBytes else { throw .tooLong(maximum: maximumBytes, offset: maximumBytes) }
-    // RFC 8259 §8.1 lets a parser ignore a byte order mark; being strict, we would not write one either.
+    // RFC 8259 §8.1 allows a parser to ignore a byte order mark; this one refuses it.
     if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
         throw .byteOrderMark(offset: 0)
     }
     var scan = JSONScan()
-    // Messages have a value or name per 10 to 15 bytes.
+    // Messages have about one value or name per 10 to 15 bytes.
     if words.count < bytes.count / 8 + 16 { words = [UInt64](repeating: 0, count: bytes.count / 8 + 16) }
     while try !scanValues(bytes, limits, &scan, words: &words) { grow(&words, for: scan, of: bytes.count) }
     skipWhitespace(bytes, &scan.position)
@@ -31,9 +32,9 @@ func indexJSON(
     return scan.used
 }
 
-/// Makes room for the words of the whole text, if the rest of it is as dense as what was read.
+/// Adds words for the whole text, assuming that its rest is as dense as the scanned part.
 ///
-/// Doubling instead would take up to four times the words of a large and dense text, while the old ones are copied.
+/// Doubling would take up to four times the words of a large and dense text during the copy.
 private func grow(_ words: inout [UInt64], for scan: JSONScan, of byteCount: Int) {
     let expected = scan.used * byteCount / max(1, scan.position)
     let count = max(expected + expected / 16, words.count + words.count / 4) + 16
@@ -41,22 +42,22 @@ private func grow(_ words: inout [UInt64], for scan: JSONScan, of byteCount: Int
     words.append(contentsOf: repeatElement(0, count: count - words.count))
 }
 
-/// Scans values until the outermost one is complete, or false when the tape must grow before the next one.
+/// Scans values until the outermost one is complete; false when the tape must grow first.
 private func scanValues(
     _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, words: inout [UInt64]
 ) throws(JSONError) -> Bool {
     var tape = words.mutableSpan
     repeat {
         repeat {
-            // A name is one word and a value begins with at most two.
+            // A name takes one word, and a value begins with at most two.
             guard scan.used &+ 3 <= tape.count else { return false }
         } while try beginValue(bytes, limits, &scan, &tape)
     } while try advanceToNextValue(bytes, &scan, &tape)
     return true
 }
 
-/// Scans a member's name if one is due, and a scalar or the beginning of a container; true when the scan now
-/// stands before its first child.
+/// Scans a member's name if one is expected, and a scalar or the beginning of a container; true when the scan
+/// is before a container's first child.
 @inline(__always)
 private func beginValue(
     _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>
@@ -105,7 +106,7 @@ private func open(
     scan.position = start &+ 1
     let index = scan.used
     tape[index] = JSONTape.word(scan.isInObject ? .object : .array, start, start)
-    // -1 becomes UInt32.max and comes back as -1.
+    // -1 is stored as UInt32.max and restored as -1.
     tape[index &+ 1] = UInt64(UInt32(truncatingIfNeeded: scan.container))
     scan.used &+= 2
     scan.container = index
@@ -135,7 +136,7 @@ private func close(_ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>) {
     }
 }
 
-/// Moves over what follows a value; true when the scan now stands before another value.
+/// Advances over the separator after a value; true when another value follows.
 @inline(__always)
 private func advanceToNextValue(
     _ bytes: Span<UInt8>, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>
@@ -157,7 +158,7 @@ private func advanceToNextValue(
     return false
 }
 
-/// Scans a member's name and the colon behind it.
+/// Scans a member's name and its colon.
 @inline(__always)
 private func scanName(
     _ bytes: Span<UInt8>, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>

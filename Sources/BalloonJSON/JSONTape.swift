@@ -1,11 +1,11 @@
-/// What a word of the tape describes.
+/// The kind of a tape word.
 ///
 /// The raw value is the low four bits of the word.
 enum JSONTag: UInt64 {
     case object, array
-    /// A string whose bytes between the quotes are its content.
+    /// A string whose bytes between the quotes are its content, without escapes.
     case plainString
-    /// A string that holds at least one backslash.
+    /// A string with at least one backslash.
     case escapedString
     /// A number without fraction and exponent.
     case integer
@@ -15,15 +15,15 @@ enum JSONTag: UInt64 {
 
 /// The index of a JSON text: one word per value and member name in text order, and a second one per container.
 ///
-/// First word: tag (4 bits), length in bytes (28), offset (32). Second word of a container: index behind
-/// its last word (32), number of children (32). While a container is open, its second word holds the index of
-/// the container around it instead, so scanning needs no stack.
+/// First word: tag (4 bits), length in bytes (28), offset (32). Second word of a container: index after its
+/// last word (32), number of children (32). While a container is open, its second word is the index of the
+/// enclosing container, so that scanning needs no stack.
 struct JSONTape: Sendable {
-    /// Those behind the root's last one are without meaning.
+    /// The words; those after the root's last one are undefined.
     let words: [UInt64]
 
     func tag(at index: Int) -> JSONTag {
-        // Every word at an index that this type hands out was composed from a tag.
+        // Every word at an index that this type returns was composed from a tag.
         JSONTag(rawValue: words[index] & 0xF) ?? .null
     }
 
@@ -37,7 +37,7 @@ struct JSONTape: Sendable {
         Int(truncatingIfNeeded: words[index + 1] >> 32)
     }
 
-    /// Returns the index behind the value at `index` and everything in it.
+    /// Returns the index after the value at `index` and all of its content.
     func end(of index: Int) -> Int {
         words[index] & 0xF <= JSONTag.array.rawValue
             ? Int(truncatingIfNeeded: words[index + 1] & 0xFFFF_FFFF) : index + 1

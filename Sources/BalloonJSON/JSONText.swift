@@ -1,4 +1,4 @@
-/// Appends a JSON string: quotation marks, backslashes and control characters are escaped, all else verbatim.
+/// Appends a JSON string: escapes quotation marks, backslashes and control characters only.
 func appendQuoted(_ text: String, to result: inout [UInt8]) {
     result.append(UInt8(ascii: "\""))
     let utf8 = text.utf8Span.span
@@ -20,7 +20,7 @@ func appendQuoted(_ text: String, to result: inout [UInt8]) {
 
 @inline(__always)
 private func append(_ text: Span<UInt8>, to result: inout [UInt8]) {
-    // The buffer is copied before the call returns.
+    // Sound: the buffer is copied before the call returns.
     unsafe text.withUnsafeBufferPointer { unsafe result.append(contentsOf: $0) }
 }
 

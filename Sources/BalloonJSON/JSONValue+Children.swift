@@ -1,7 +1,7 @@
 extension JSONValue {
     /// Finds an object's member by its name; nil when it is absent or this is not an object.
     ///
-    /// When a name occurs more than once the last one wins. Names are equal when their UTF-8 is. The time is
+    /// Of a repeated name, the last member is returned. Names are compared by their UTF-8. The time is
     /// proportional to the number of members.
     public subscript(_ name: String) -> JSONValue? {
         guard tag == .object else { return nil }
@@ -19,13 +19,13 @@ extension JSONValue {
 
     /// Finds an array's element by its position from 0; nil when out of bounds or this is not an array.
     ///
-    /// The time is proportional to the position; iterate over `elements` to see all.
+    /// The time is proportional to the position; use `elements` to iterate.
     public subscript(_ position: Int) -> JSONValue? {
         guard position >= 0, position < elements.count else { return nil }
         return elements.dropFirst(position).first { _ in true }
     }
 
-    /// The members of an object in the order of the text, duplicates included; empty for other kinds.
+    /// The members of an object in text order, including duplicates; empty for other kinds.
     public var members: JSONMembers { JSONMembers(of: self) }
 
     /// The elements of an array in order; empty for other kinds.

@@ -1,8 +1,8 @@
 extension JSONValue {
-    /// Finds the first array with more than `maximumElements` elements, or object with more than `maximumMembers`
-    /// members, in this value, itself included; nil when every container is within both.
+    /// Finds the first array with more than `maximumElements` elements, or object with more than
+    /// `maximumMembers` members, in this value including itself; nil when there is none.
     ///
-    /// Reads the index once and allocates nothing.
+    /// Scans the index once and allocates nothing.
     package func firstContainer(exceedingElements maximumElements: Int, members maximumMembers: Int)
         -> JSONValue?
     {

@@ -1,15 +1,15 @@
 extension JSONValue {
-    /// Where the value begins in the document's text.
+    /// The position of the value in the document's text.
     ///
-    /// Both count from 1; a line ends with a line feed; a column is one character (Unicode scalar). Computed by
-    /// reading the text up to the value.
+    /// Both count from 1; a line ends with a line feed; a column is one character (Unicode scalar). Computed
+    /// by scanning the text up to the value.
     public var position: (line: Int, column: Int) {
         textPosition(of: extent.lowerBound, in: storage.bytes)
     }
 
     /// The JSON Pointer (RFC 6901) that leads from the document's root to this value; empty for the root.
     ///
-    /// Computed by walking there from the root.
+    /// Computed by a walk from the root.
     public var pointer: String {
         let tape = storage.tape
         var result = ""
@@ -45,7 +45,7 @@ private func pointerToken(_ name: String) -> String {
     }
 }
 
-/// Finds line and column of a byte; the one place that says how both are counted.
+/// Finds line and column of a byte; both are counted only here.
 func textPosition(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
     var (line, column) = (1, 1)
     for byte in bytes.prefix(offset) {
@@ -53,7 +53,7 @@ func textPosition(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int)
             line += 1
             column = 1
         } else if byte & 0xC0 != 0x80 {
-            // Continuation bytes belong to the character that their lead byte counted.
+            // A character is counted at its lead byte.
             column += 1
         }
     }

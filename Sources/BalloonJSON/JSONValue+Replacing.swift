@@ -1,9 +1,9 @@
 extension JSONValue {
-    /// Returns an object's text with some members' values replaced by other JSON; the rest stays verbatim.
+    /// Returns an object's text with the values of some members replaced; the rest stays verbatim.
     ///
-    /// Every occurrence of a name is replaced, so that nothing of the former value stays. Names that the object
-    /// does not have are added at the end, in the order of their UTF-8. The replacements must be JSON; they are
-    /// not looked at. A value that is not an object is returned as it is.
+    /// Every occurrence of a name is replaced, so that no former value remains. Missing names are added at
+    /// the end, in the order of their UTF-8. The replacements must be JSON; they are not checked. A value
+    /// that is not an object is returned unchanged.
     public func replacing(members: [String: [UInt8]]) -> [UInt8] {
         guard tag == .object else { return Array(text) }
         var result: [UInt8] = []
@@ -25,7 +25,7 @@ extension JSONValue {
     }
 }
 
-/// Appends members to an object that lacks only its closing brace.
+/// Appends members to an object without its closing brace.
 private func appendMembers(_ members: [String: [UInt8]], to result: inout [UInt8], isFirst: Bool) {
     var needsComma = !isFirst
     for (name, value) in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {

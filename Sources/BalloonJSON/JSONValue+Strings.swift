@@ -1,7 +1,7 @@
 extension JSONValue {
     /// The text of a string with its escapes resolved.
     ///
-    /// An escaped surrogate without its other half becomes U+FFFD, since no Swift string can hold it.
+    /// An escaped surrogate without its other half becomes U+FFFD, since Swift strings cannot contain it.
     public var string: String? {
         switch tag {
         case .plainString, .escapedString: storage.string(at: index)
@@ -9,12 +9,12 @@ extension JSONValue {
         }
     }
 
-    /// The bytes between the quotation marks when they are the string's content, that is without escapes.
+    /// The bytes between the quotation marks; nil when they contain escapes.
     public var stringBytes: ArraySlice<UInt8>? {
         tag == .plainString ? storage.bytes[storage.content(at: index)] : nil
     }
 
-    /// Compares a string's text with another, byte by byte, without building a `String` of it.
+    /// Compares a string's text with another, byte by byte, without creating a `String`.
     public func equals(_ text: String) -> Bool {
         kind == .string && storage.string(at: index, equals: text.utf8Span.span)
     }
@@ -35,11 +35,11 @@ extension JSONStorage {
             : String(decoding: unescaped(content), as: UTF8.self)
     }
 
-    /// Compares UTF-8 bytes, never canonical equivalents: two names that look alike are two names.
+    /// Compares UTF-8 bytes without canonical equivalence: names with different bytes are different names.
     @inline(__always)
     func string(at index: Int, equals wanted: Span<UInt8>) -> Bool {
         let content = content(at: index)
-        // An escape is longer than what it stands for, so a shorter text never matches.
+        // An escape is longer than the character it stands for, so a shorter text never matches.
         if content.count <= wanted.count {
             return content.count == wanted.count && tape.tag(at: index) == .plainString
                 && isIdenticalText(bytes, content.lowerBound, wanted)
@@ -83,7 +83,7 @@ private func unescaped(_ content: ArraySlice<UInt8>) -> [UInt8] {
     return result
 }
 
-/// Resolves the four digits at the start of `rest`, and the escape behind them when both are one pair.
+/// Resolves the four digits at the start of `rest`, and a following escape that completes a surrogate pair.
 private func appendUnicodeEscape(_ rest: inout ArraySlice<UInt8>, to result: inout [UInt8]) {
     let unit = codeUnit(rest)
     rest.removeFirst(4)
@@ -99,7 +99,7 @@ private func appendUnicodeEscape(_ rest: inout ArraySlice<UInt8>, to result: ino
     result += UTF8.encode(scalar ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter
 }
 
-/// Returns the number that four hexadecimal digits stand for.
+/// Returns the number written as four hexadecimal digits.
 private func codeUnit(_ digits: ArraySlice<UInt8>) -> UInt32 {
     digits.prefix(4).reduce(0) { $0 << 4 | UInt32(hexadecimalValue($1) ?? 0) }
 }

@@ -1,10 +1,10 @@
-/// A value inside a JSON document, read from the document's bytes when asked.
+/// A value inside a JSON document, decoded from the document's bytes on access.
 ///
-/// It holds a reference to the document and a place in its index; nothing of the text is copied before a
-/// property returns it. Asking for a kind that the value does not have gives nil, or emptiness for containers.
+/// It consists of a reference to the document and an index; no text is copied before a property returns it. A
+/// property for another kind returns nil, and a collection property is empty.
 public struct JSONValue: Sendable {
     let storage: JSONStorage
-    /// The place of the value's first word on the tape; an index has fewer words than 2^31.
+    /// The index of the value's first word on the tape; an index has fewer words than 2^31.
     private let node: Int32
 
     init(storage: JSONStorage, index: Int) {
@@ -16,7 +16,7 @@ public struct JSONValue: Sendable {
     var tag: JSONTag { storage.tape.tag(at: index) }
     var extent: Range<Int> { storage.tape.extent(at: index) }
 
-    /// The six kinds of value (RFC 8259 §3; both literals of truth are `boolean`).
+    /// The six kinds of value (RFC 8259 §3; `true` and `false` are `boolean`).
     public enum Kind: Sendable, Equatable {
         /// Name/value pairs.
         case object
@@ -32,7 +32,7 @@ public struct JSONValue: Sendable {
         case null
     }
 
-    /// Which kind of value this is.
+    /// The kind of this value.
     public var kind: Kind {
         switch tag {
         case .object: .object
@@ -44,7 +44,7 @@ public struct JSONValue: Sendable {
         }
     }
 
-    /// The truth value of `true` or `false`.
+    /// The value of `true` or `false`.
     public var bool: Bool? {
         switch tag {
         case .true: true
@@ -56,9 +56,9 @@ public struct JSONValue: Sendable {
     /// Whether this is the literal `null`.
     public var isNull: Bool { tag == .null }
 
-    /// The number as an integer, when it is one exactly and fits 64 bits.
+    /// The number as an integer, when it is an integer and fits 64 bits.
     ///
-    /// The value counts, not the spelling: `1`, `1.0`, `10e-1` and `-0` are integers, `1.5` and `1e30` are not.
+    /// The spelling is irrelevant: `1`, `1.0`, `10e-1` and `-0` are integers, `1.5` and `1e30` are not.
     public var int: Int? {
         switch tag {
         case .integer: Int(String(decoding: text, as: UTF8.self))
@@ -81,6 +81,6 @@ public struct JSONValue: Sendable {
         }
     }
 
-    /// The verbatim bytes of this value, a string's quotation marks included.
+    /// The verbatim bytes of this value, including a string's quotation marks.
     public var text: ArraySlice<UInt8> { storage.bytes[extent] }
 }

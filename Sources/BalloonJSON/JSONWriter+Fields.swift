@@ -1,4 +1,4 @@
-/// Members in one line; a value that is nil leaves the member out.
+/// Members in one call; a nil value omits the member.
 extension JSONWriter {
     /// Writes a member with a string.
     public mutating func field(_ name: String, _ value: String?) {
@@ -21,7 +21,7 @@ extension JSONWriter {
         double(value)
     }
 
-    /// Writes a member with a truth value.
+    /// Writes a member with a Boolean.
     public mutating func field(_ name: String, _ value: Bool?) {
         guard let value else { return }
         key(name)

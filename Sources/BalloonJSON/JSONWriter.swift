@@ -1,19 +1,19 @@
-/// A buffer to which JSON is appended, with commas put where they belong.
+/// A buffer for JSON output that inserts the commas.
 ///
-/// The output has no white space and depends on nothing but the calls. An object's body alternates `key` and
+/// The output has no white space and is deterministic. An object's body alternates `key` and
 /// one value; an array's body writes values.
 public struct JSONWriter: Sendable {
-    /// What was written so far.
+    /// The bytes written so far.
     public private(set) var bytes: [UInt8] = []
     /// Whether a value or member was written since the innermost container or member name began.
     private var needsComma = false
 
-    /// Creates an empty writer, with room for as many bytes as are expected.
+    /// Creates an empty writer with the given capacity.
     public init(reservingCapacity capacity: Int = 0) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Creates a writer that goes on behind `bytes`, which it takes; nothing in them is looked at.
+    /// Creates a writer that appends to `bytes`, whose content is not checked.
     public init(appendingTo bytes: consuming [UInt8]) {
         self.bytes = bytes
     }
@@ -66,9 +66,9 @@ public struct JSONWriter: Sendable {
         raw(String(value).utf8)
     }
 
-    /// Writes the shortest number that reads back as the same double; `null` for infinities and NaN.
+    /// Writes the shortest number that parses as the same double; `null` for infinities and NaN.
     public mutating func double(_ value: Double) {
-        // RFC 8259 §6 has no spelling for them.
+        // RFC 8259 §6 cannot express them.
         raw((value.isFinite ? value.description : "null").utf8)
     }
 
@@ -87,7 +87,7 @@ public struct JSONWriter: Sendable {
         beginValue()
         let start = bytes.count
         bytes += value.text
-        // A valid string holds no bare line break, so all of them stand between tokens.
+        // A valid string contains no unescaped line break, so all of them are between tokens.
         var written = bytes.mutableSpan
         for index in start..<written.count {
             let byte = written[index]
@@ -95,19 +95,19 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Writes bytes that must be one JSON value; they are not looked at.
+    /// Writes bytes that must be one JSON value; they are not checked.
     public mutating func raw(_ json: some Collection<UInt8>) {
         beginValue()
         bytes.append(contentsOf: json)
     }
 
-    /// Writes what `append` appends, which must be one JSON value; it is not looked at.
+    /// Writes the output of `append`, which must be one JSON value; it is not checked.
     public mutating func raw(_ append: (inout [UInt8]) -> Void) {
         beginValue()
         append(&bytes)
     }
 
-    /// Returns what was written.
+    /// Returns the bytes written.
     public consuming func finish() -> [UInt8] { bytes }
 
     private mutating func beginValue() {

@@ -7,10 +7,10 @@
 /// threads while it blocks. Neither kind blocks a thread of Swift's cooperative pool.
 package final class BlockingTaskExecutor: TaskExecutor {
     private let threads: SharedThreads
-    /// Where its jobs wait.
+    /// The index of its job queue.
     let place: Int
 
-    /// Makes an executor of which at most so many jobs run at a time.
+    /// Creates an executor that runs at most this many jobs at a time.
     package init(maximumThreads: Int = 1, on threads: SharedThreads = SharedThreads()) {
         self.threads = threads
         place = threads.addQueue(maximumThreads: max(1, maximumThreads))
@@ -18,7 +18,7 @@ package final class BlockingTaskExecutor: TaskExecutor {
 
     deinit { threads.removeQueue(place) }
 
-    /// Runs `job` after those that were enqueued here before it have begun.
+    /// Runs `job` after earlier jobs of this executor have started.
     package func enqueue(_ job: consuming ExecutorJob) {
         threads.enqueue(UnownedJob(job), of: self)
     }

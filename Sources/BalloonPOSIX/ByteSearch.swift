@@ -2,17 +2,17 @@ import CLinux
 import Glibc
 
 extension [UInt8] {
-    /// The position of the first `byte` at or after `start`, found at memory speed; nil when there is none.
+    /// The position of the first `byte` at or after `start`, found with `memchr`; nil when there is none.
     @inline(__always)
     package func firstPosition(of byte: UInt8, from start: Int) -> Int? {
         firstPosition(of: byte, in: start..<Swift.max(start, count))
     }
 
-    /// The position of the first `byte` in `range`, found at memory speed; nil when there is none.
+    /// The position of the first `byte` in `range`, found with `memchr`; nil when there is none.
     @inline(__always)
     package func firstPosition(of byte: UInt8, in range: Range<Int>) -> Int? {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
-        // Sound: memchr looks at the range, which lies inside the array's storage.
+        // Sound: memchr reads the range, which lies inside the array's storage.
         return unsafe withUnsafeBytes { buffer in
             guard let base = buffer.baseAddress,
                 let found = unsafe memchr(base + range.lowerBound, Int32(byte), range.count)
@@ -21,11 +21,11 @@ extension [UInt8] {
         }
     }
 
-    /// The position of the last `byte` before `end`, found at memory speed; nil when there is none.
+    /// The position of the last `byte` before `end`, found with `memrchr`; nil when there is none.
     @inline(__always)
     package func lastPosition(of byte: UInt8, before end: Int) -> Int? {
         precondition(end >= 0 && end <= count)
-        // Sound: memrchr looks at 0..<end, which lies inside the array's storage.
+        // Sound: memrchr reads 0..<end, which lies inside the array's storage.
         return unsafe withUnsafeBytes { buffer in
             guard let base = buffer.baseAddress, let found = unsafe memrchr(base, Int32(byte), end) else {
                 return nil
@@ -34,7 +34,7 @@ extension [UInt8] {
         }
     }
 
-    /// Turns every `byte` at or after `start` into `replacement`.
+    /// Replaces every `byte` at or after `start` with `replacement`.
     package mutating func replace(_ byte: UInt8, with replacement: UInt8, from start: Int) {
         var position = start
         while let found = firstPosition(of: byte, from: position) {
@@ -45,9 +45,9 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// The position of the first occurrence of `text`, found at memory speed; nil when there is none.
+    /// The position of the first occurrence of `text`, found with `memmem`; nil when there is none.
     package func firstPosition(of text: [UInt8]) -> Int? {
-        // Sound: memmem looks at the slice and at the text, both of which live for the call.
+        // Sound: memmem reads the slice and the text, both of which live during the call.
         unsafe withUnsafeBytes { buffer in
             unsafe text.withUnsafeBytes { text in
                 guard let base = buffer.baseAddress,

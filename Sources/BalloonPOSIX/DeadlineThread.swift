@@ -9,7 +9,7 @@ import Synchronization
 package final class DeadlineThread: Sendable {
     private let cancellation = DispatchSemaphore(value: 0)
 
-    /// Starts the thread; `expire` is called once, unless ``cancel()`` comes first.
+    /// Starts the thread; it calls `expire` once, unless ``cancel()`` is called first.
     package init(after time: Duration, _ expire: @escaping @Sendable () -> Void) {
         let deadline = DispatchTime.now() + max(.zero, time).dispatchInterval
         ThreadPool.shared.run { [cancellation] in
@@ -17,7 +17,7 @@ package final class DeadlineThread: Sendable {
         }
     }
 
-    /// Ends the thread before its time.
+    /// Ends the thread without calling `expire`.
     package func cancel() { cancellation.signal() }
 }
 

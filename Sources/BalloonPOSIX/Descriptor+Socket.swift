@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 extension Descriptor {
-    /// Connects to `address`; a TCP connect may still be under way when this returns.
+    /// Connects to `address`; a TCP connection may still be in progress when this returns.
     package static func connect(to address: SocketAddress) throws(SystemError) -> Descriptor {
         let descriptor = try socket(for: address)
         guard let (storage, length) = address.storage else { throw SystemError("inet_pton", code: EINVAL) }
@@ -17,17 +17,19 @@ extension Descriptor {
         return descriptor
     }
 
-    /// Sends small answers at once instead of waiting for more to send (`TCP_NODELAY`); harmless on a unix socket.
+    /// Sends small answers at once instead of collecting more data (`TCP_NODELAY`); harmless on a unix
+    /// socket.
     package borrowing func disableDelay() {
         // A unix socket refuses the option, and has no delay to disable.
         try? setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     }
 
-    /// Receives into `bytes` from its start; returns how many, 0 when the peer has finished, nil when none are there.
+    /// Receives into `bytes` from its start; returns the number of bytes, 0 after the peer's end, nil when
+    /// none are available.
     @inline(__always)
     package borrowing func receive(into bytes: inout [UInt8]) throws(SystemError) -> Int? {
         let raw = raw
-        // Sound: at most `count` bytes are written into the array's storage.
+        // Sound: at most `count` bytes are written to the array's storage.
         let count = unsafe bytes.withUnsafeMutableBytes { buffer in
             unsafe recv(raw, buffer.baseAddress, buffer.count, 0)
         }
@@ -37,7 +39,7 @@ extension Descriptor {
         throw error
     }
 
-    /// Sends from `bytes[offset...]`; returns how many were taken, 0 when the socket is full.
+    /// Sends from `bytes[offset...]`; returns the number of sent bytes, 0 when the socket is full.
     @inline(__always)
     package borrowing func send(_ bytes: [UInt8], from offset: Int = 0) throws(SystemError) -> Int {
         precondition(offset <= bytes.count)
@@ -54,9 +56,9 @@ extension Descriptor {
         throw error
     }
 
-    /// Tells the peer that nothing more comes, and goes on receiving.
+    /// Half-closes the connection; receiving is still possible.
     package borrowing func finishSending() {
-        // Fails only when the peer is gone already, which the next receive reports.
+        // Fails only when the peer has disconnected, which the next receive reports.
         _ = shutdown(raw, Int32(SHUT_WR))
     }
 }

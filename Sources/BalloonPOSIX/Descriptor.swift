@@ -1,19 +1,19 @@
 import CLinux
 import Glibc
 
-/// An open file descriptor, closed when the value goes.
+/// An open file descriptor, closed when the value is destroyed.
 ///
-/// Every descriptor of the program is made with close-on-exec set.
+/// Every descriptor of the program is opened with close-on-exec.
 package struct Descriptor: ~Copyable, Sendable {
-    /// The number; valid as long as the value lives.
+    /// The number; valid during the value's lifetime.
     package let raw: Int32
 
-    /// Takes ownership of `raw`, which must be open and owned by nobody else.
+    /// Takes ownership of `raw`, which must be open and have no other owner.
     package init(owning raw: Int32) { self.raw = raw }
 
     deinit { close(raw) }
 
-    /// Gives up ownership without closing.
+    /// Releases ownership without closing.
     package consuming func release() -> Int32 {
         let raw = raw
         discard self
@@ -22,12 +22,12 @@ package struct Descriptor: ~Copyable, Sendable {
 }
 
 extension Descriptor {
-    /// Reads at most `maximumBytes` onto the end of `bytes`; returns how many, 0 at the end.
+    /// Reads at most `maximumBytes` and appends them to `bytes`; returns the number of bytes, 0 at the end.
     package borrowing func read(onto bytes: inout [UInt8], maximumBytes: Int) throws(SystemError) -> Int {
         let start = bytes.count
         let raw = raw
         try bytes.append(addingCapacity: maximumBytes) { span throws(SystemError) in
-            // Sound: the read stays inside the buffer, and only what was read counts as initialized.
+            // Sound: the read stays inside the buffer, and only read bytes count as initialized.
             try unsafe span.withUnsafeMutableBufferPointer { buffer, filled throws(SystemError) in
                 filled = try uninterrupted("read") {
                     unsafe Glibc.read(raw, buffer.baseAddress, maximumBytes)
@@ -37,7 +37,7 @@ extension Descriptor {
         return bytes.count - start
     }
 
-    /// Reads into `bytes` from `offset` to its end at the most; returns how many, 0 at the end.
+    /// Reads into `bytes` from `offset` to its end at most; returns the number of bytes, 0 at the end.
     @inline(__always)
     package borrowing func read(into bytes: inout [UInt8], at offset: Int) throws(SystemError) -> Int {
         precondition(offset <= bytes.count)
@@ -50,7 +50,7 @@ extension Descriptor {
         }
     }
 
-    /// Writes from `bytes[offset...]`; returns how many were taken, which may be fewer.
+    /// Writes from `bytes[offset...]`; returns the number of written bytes, possibly fewer.
     @inline(__always)
     package borrowing func write(_ bytes: [UInt8], from offset: Int = 0) throws(SystemError) -> Int {
         precondition(offset <= bytes.count)
@@ -63,7 +63,7 @@ extension Descriptor {
         }
     }
 
-    /// Writes all of `bytes`, in as many calls as it takes.
+    /// Writes all of `bytes`, with as many calls as necessary.
     package borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var offset = 0
         while offset < bytes.count { offset += try write(bytes, from: offset) }

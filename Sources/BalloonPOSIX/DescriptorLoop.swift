@@ -12,7 +12,7 @@ import Synchronization
 /// while another thread cancels and frees it, and a child's end makes all of its descriptors ready at the same moment. HTTP
 /// shards own an ``Epoll`` each, without this lock and without a call through a queue.
 package final class DescriptorLoop: Sendable {
-    /// What one descriptor is waited for.
+    /// A registered wait for one descriptor.
     package struct Ticket: Hashable, Sendable {
         fileprivate let number: UInt64
     }
@@ -20,7 +20,7 @@ package final class DescriptorLoop: Sendable {
     private let watches: WatchSet
     private let source: Mutex<any DispatchSourceRead>
 
-    /// Makes a loop that watches nothing.
+    /// Creates a loop that watches nothing.
     package init() throws(SystemError) {
         let watches = try WatchSet()
         self.watches = watches
@@ -39,7 +39,7 @@ package final class DescriptorLoop: Sendable {
         Ticket(number: try watches.add(raw, events, queue, handler))
     }
 
-    /// Waits no longer, so that the descriptor may be closed; a handler that is on its way to its queue still comes.
+    /// Cancels the wait, so that the descriptor may be closed; a handler that is already enqueued still runs.
     package func stopWaiting(_ ticket: Ticket) { watches.remove(ticket.number) }
 }
 
@@ -88,7 +88,7 @@ private final class WatchSet: Sendable {
     func remove(_ number: UInt64) {
         state.withLock { state in
             guard let watch = state.watches.removeValue(forKey: number) else { return }
-            // It is in the set as long as it is watched.
+            // The descriptor is in the set as long as it is watched.
             try? state.epoll.remove(watch.raw)
         }
     }

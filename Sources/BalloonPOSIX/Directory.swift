@@ -3,9 +3,9 @@ import Glibc
 
 /// Operations on the entries of directories.
 package enum Directory {
-    /// Makes `path` and what is missing above it, each with mode 0700; whether anything was made.
+    /// Creates `path` and its missing parents, each with mode 0700; returns whether anything was created.
     ///
-    /// Throws `ENOENT` for a path at which nothing can be made.
+    /// Throws `ENOENT` for a path that cannot be created.
     @discardableResult
     package static func make(_ path: String) throws(SystemError) -> Bool {
         do throws(SystemError) {
@@ -14,14 +14,15 @@ package enum Directory {
             let above = parent(of: path)
             guard error.isMissing, above != path else { throw error }
             try make(above)
-            // Once only: below /proc or a removed directory, and for an empty path, it is missing for ever.
+            // Retry once only: below /proc or a removed directory, and for an empty path, the parent is
+            // missing forever.
             return try makeLast(path)
         }
     }
 
-    /// Makes `path` in a directory that is there; whether it was not there before.
+    /// Creates `path` in an existing directory; returns whether it was missing before.
     private static func makeLast(_ path: String) throws(SystemError) -> Bool {
-        // Sound: the string lives for the call.
+        // Sound: the string lives during the call.
         if unsafe mkdir(path, 0o700) == 0 { return true }
         let error = SystemError("mkdir")
         guard error.code == EEXIST else { throw error }
@@ -29,15 +30,16 @@ package enum Directory {
         return false
     }
 
-    /// Whether `path` is a directory, also through a link.
+    /// Whether `path` is a directory, also when it is a link to one.
     package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
-        // Sound: stat fills the value it is given.
+        // Sound: stat fills the given value.
         guard unsafe stat(path, &status) == 0 else { return false }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Whether anything is at `path`; throws when that cannot be found out, so that nobody takes it for a no.
+    /// Whether anything exists at `path`; throws when that cannot be determined, so that an error is not
+    /// mistaken for "no".
     package static func holds(_ path: String) throws(SystemError) -> Bool {
         if unsafe access(path, F_OK) == 0 { return true }
         let error = SystemError("access")
@@ -45,7 +47,7 @@ package enum Directory {
         return false
     }
 
-    /// Whether anything is at `path`, as far as can be found out.
+    /// Whether anything exists at `path`; false when that cannot be determined.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     /// The names in the directory, sorted by bytes, without `.` and `..`.
@@ -66,24 +68,24 @@ package enum Directory {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Waits until the directory's entries are on disk.
+    /// Waits until the directory's entries are on disk (`fsync`).
     package static func synchronize(_ path: String) throws(SystemError) {
         let directory = try descriptor(of: path)
         _ = try uninterrupted("fsync") { fsync(directory.raw) }
     }
 
-    /// Waits until everything of the file system that holds `path` is on disk (`syncfs`).
+    /// Waits until the whole file system that contains `path` is on disk (`syncfs`).
     package static func synchronizeFileSystem(of path: String) throws(SystemError) {
         let directory = try descriptor(of: path)
         _ = try uninterrupted("syncfs") { balloon_syncfs(directory.raw) }
     }
 
-    /// Renames `old` to `new`, replacing what is there.
+    /// Renames `old` to `new`, replacing an existing entry.
     package static func rename(_ old: String, to new: String) throws(SystemError) {
         _ = try uninterrupted("rename") { unsafe Glibc.rename(old, new) }
     }
 
-    /// Lets everyone who may read the file's folder run it: mode 0755.
+    /// Makes the file executable for everyone: mode 0755.
     package static func makeExecutable(_ path: String) throws(SystemError) {
         _ = try uninterrupted("chmod") { unsafe chmod(path, 0o755) }
     }
@@ -93,12 +95,12 @@ package enum Directory {
         _ = try uninterrupted("unlink") { unsafe unlink(path) }
     }
 
-    /// Removes a directory that has nothing in it.
+    /// Removes an empty directory.
     package static func removeEmpty(_ path: String) throws(SystemError) {
         _ = try uninterrupted("rmdir") { unsafe rmdir(path) }
     }
 
-    /// The directory that holds `path`: what stands before its last slash.
+    /// The directory that contains `path`: the part before its last slash.
     package static func parent(of path: String) -> String {
         let bytes = path.utf8
         guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }

@@ -3,19 +3,20 @@ package import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells when something in directories changes: a file is written, comes, goes or is renamed (inotify).
+/// Reports changes in directories: a file is written, created, removed or renamed (inotify).
 ///
-/// Changes that come together are told once, when nothing has happened for a moment: an editor that saves makes five.
+/// Changes in quick succession are reported once, after a pause: an editor makes five when it saves a file.
 package final class DirectoryWatch {
     private let source: any DispatchSourceRead
     private static let events =
         UInt32(IN_CLOSE_WRITE) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM)
         | UInt32(IN_DELETE)
 
-    /// Watches `paths` for names that are `wanted`; `changed` is called on `queue`, `quiet` after the last change of
-    /// several.
+    /// Watches `paths` for names that `wanted` accepts.
     ///
-    /// Throws when a directory is not there, or the system watches too many already.
+    /// Calls `changed` on `queue`, at the time `quiet` after the last of several changes.
+    ///
+    /// Throws when a directory does not exist, or the system's limit of watches is reached.
     package init(
         _ paths: [String], queue: DispatchQueue, quiet: Duration = .milliseconds(200),
         wanted: @escaping @Sendable (String) -> Bool = { _ in true }, changed: @escaping @Sendable () -> Void
@@ -34,7 +35,7 @@ package final class DirectoryWatch {
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor.raw, queue: queue)
         source.setEventHandler { @Sendable in
             var hasChanged = false
-            // Until there is nothing more, which is an error (`EAGAIN`).
+            // Reads until no events are left, which is an error (`EAGAIN`).
             while let bytes = try? descriptor.read(16384), !bytes.isEmpty {
                 hasChanged = hasChanged || Self.hasName(bytes, wanted)
             }
@@ -44,9 +45,9 @@ package final class DirectoryWatch {
         source.activate()
     }
 
-    /// Whether one of the events is about a name that is wanted, or says that others were lost.
+    /// Whether one of the events concerns a wanted name, or reports lost events.
     private static func hasName(_ events: [UInt8], _ wanted: (String) -> Bool) -> Bool {
-        // inotify(7): wd, mask, cookie and length in four bytes each, then the name, filled up with NULs.
+        // inotify(7): wd, mask, cookie and length in four bytes each, then the name, padded with NULs.
         var rest = events[...]
         while rest.count >= 16 {
             let start = rest.startIndex
@@ -62,7 +63,7 @@ package final class DirectoryWatch {
         return false
     }
 
-    /// A number as this machine writes it; Linux on the processors that Swift knows is little-endian.
+    /// A number in native byte order; Linux is little-endian on the processors that Swift supports.
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
         bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
@@ -70,7 +71,7 @@ package final class DirectoryWatch {
     deinit { source.cancel() }
 }
 
-/// Waits for a moment in which nothing begins.
+/// Waits for a pause without changes.
 private final class QuietPause: Sendable {
     private let nanoseconds: UInt64
     private let queue: DispatchQueue

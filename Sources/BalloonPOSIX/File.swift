@@ -3,19 +3,19 @@ import Glibc
 
 /// An open regular file; its descriptor closes with the last reference.
 package final class File: Sendable {
-    /// What a file is opened for.
+    /// The access mode of a file.
     package enum Access: Sendable {
         /// Reading; the file must exist.
         case reading
-        /// Reading a file that somebody else named, and that must exist: what is no regular file is refused with `EINVAL`
-        /// or `EISDIR`, and not waited for.
+        /// Reading an existing file from an untrusted path: anything except a regular file is refused with
+        /// `EINVAL` or `EISDIR`, without blocking.
         case readingRegular
-        /// Reading and appending; made with mode 0600 if absent.
+        /// Reading and appending; created with mode 0600 if absent.
         case appending
-        /// Reading, and writing a file that must not exist yet, in place or one piece after the other; made with mode
-        /// 0600.
+        /// Reading and writing a new file, in place or sequentially; created with mode 0600, fails when it
+        /// exists.
         case creating
-        /// Reading, and writing in place; made with mode 0600 if absent.
+        /// Reading, and writing in place; created with mode 0600 if absent.
         case overwriting
     }
 
@@ -26,13 +26,13 @@ package final class File: Sendable {
         let flags: Int32 =
             switch access {
             case .reading: O_RDONLY
-            // Else a pipe that nobody writes to is waited for.
+            // Without this flag, opening a pipe without a writer would block.
             case .readingRegular: O_RDONLY | O_NONBLOCK | O_NOCTTY
             case .appending: O_RDWR | O_APPEND | O_CREAT
             case .creating: O_RDWR | O_CREAT | O_EXCL
             case .overwriting: O_RDWR | O_CREAT
             }
-        // Sound: the string lives for the call.
+        // Sound: the string lives during the call.
         let raw = try uninterrupted("open") { unsafe open(path, flags | O_CLOEXEC, 0o600) }
         descriptor = Descriptor(owning: raw)
         if access == .readingRegular { try requireRegular() }
@@ -40,26 +40,27 @@ package final class File: Sendable {
 
     private func requireRegular() throws(SystemError) {
         var status = stat()
-        // Sound: fstat fills the value it is given.
+        // Sound: fstat fills the given value.
         _ = try uninterrupted("fstat") { unsafe fstat(descriptor.raw, &status) }
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
         case S_IFDIR: throw SystemError("open", code: EISDIR)
-        default: throw SystemError("open (no regular file)", code: EINVAL)
+        default: throw SystemError("open (not a regular file)", code: EINVAL)
         }
     }
 
-    /// Writes all of `bytes` at the end, or behind what was written before when the file was made by this opening.
+    /// Writes all of `bytes` at the end; for a file created by this opening, after the previously written
+    /// bytes.
     package func append(_ bytes: [UInt8]) throws(SystemError) { try descriptor.writeAll(bytes) }
 
-    /// Writes all of `bytes` at `offset`; not for a file that was opened for appending.
+    /// Writes all of `bytes` at `offset`; not for a file opened for appending.
     package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
         let raw = descriptor.raw
         var written = 0
         while written < bytes.count {
             let start = written
             written += try uninterrupted("pwrite") {
-                // Sound: the write stays inside the array, which lives for the call.
+                // Sound: the write stays inside the array, which lives during the call.
                 unsafe bytes.withUnsafeBytes { buffer in
                     unsafe pwrite(
                         raw, buffer.baseAddress.map { unsafe $0 + start }, bytes.count - start, offset + start
@@ -79,14 +80,14 @@ package final class File: Sendable {
         _ = try uninterrupted("fsync") { fsync(descriptor.raw) }
     }
 
-    /// Cuts the file, or extends it with zeros, to `sizeBytes`.
+    /// Truncates the file, or extends it with zeros, to `sizeBytes`.
     package func truncate(to sizeBytes: Int) throws(SystemError) {
         _ = try uninterrupted("ftruncate") { ftruncate(descriptor.raw, sizeBytes) }
     }
 
-    /// Lets the system forget what it holds of the file in memory, so that the next read is from the disk.
+    /// Drops the file's pages from the system's cache, so that the next read is from the disk.
     ///
-    /// What is not on disk yet stays; after ``synchronizeData()`` that is nothing.
+    /// Unsynced data stays cached; call ``synchronizeData()`` first to drop everything.
     package func dropCache() { posix_fadvise(descriptor.raw, 0, 0, POSIX_FADV_DONTNEED) }
 
     /// The file's size.
@@ -97,10 +98,10 @@ package final class File: Sendable {
         return Int(status.st_size)
     }
 
-    /// Reads `count` bytes from `offset`; fewer when the file ends before.
+    /// Reads `count` bytes from `offset`; fewer at the end of the file.
     package func read(at offset: Int, count: Int) throws(SystemError) -> [UInt8] {
         var failure: SystemError?
-        // Sound: every read stays inside the buffer, and only what was read counts as initialized.
+        // Sound: every read stays inside the buffer, and only read bytes count as initialized.
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             while filled < count {
                 let got = unsafe pread(
@@ -117,7 +118,8 @@ package final class File: Sendable {
         return bytes
     }
 
-    /// Reads from `offset` into `buffer[position...]` until that is full or the file ends; returns how many bytes.
+    /// Reads from `offset` into `buffer[position...]` until the buffer is full or the file ends; returns the
+    /// number of bytes.
     package func read(
         at offset: Int, into buffer: inout [UInt8], from position: Int
     ) throws(SystemError) -> Int {

@@ -4,10 +4,10 @@ import CLinux
 package enum FreeMemory {
     /// Returns blocks of half a MiB and more to the system as soon as they are freed, in the whole process.
     ///
-    /// The C library does so only until the first one is freed: then it keeps what is as large, up to 64 MiB for each of
-    /// its arenas. A few large bodies would leave that much resident for good.
+    /// The C library does so only until the first such block is freed; afterwards it caches blocks of that
+    /// size, up to 64 MiB for each arena. A few large bodies would keep that much memory resident for good.
     package static func returnLargeBlocks() {
-        // A constant that it knows: it cannot refuse.
+        // Cannot fail: the option is a known constant.
         _ = mallopt(M_MMAP_THRESHOLD, 512 << 10)
     }
 

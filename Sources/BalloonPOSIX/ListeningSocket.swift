@@ -1,16 +1,17 @@
 import CLinux
 import Glibc
 
-/// A socket that accepts connections; non-blocking, closed (and its unix path removed) when the value goes.
+/// A socket that accepts connections; non-blocking, closed (and its unix path removed) when the value is
+/// destroyed.
 package struct ListeningSocket: ~Copyable, Sendable {
-    /// Where it listens: with the port that the system chose when 0 was asked for.
+    /// The bound address, with the system's port when port 0 was requested.
     package let address: SocketAddress
     private let descriptor: Descriptor
 
     /// Opens, binds and listens.
     ///
-    /// A unix path that a dead process left behind is replaced; one that answers is refused with `EADDRINUSE`. Errors of
-    /// `bind` and `listen` name the address behind the call.
+    /// A unix path left behind by a dead process is replaced; a path with a live server is refused with
+    /// `EADDRINUSE`. Errors of `bind` and `listen` include the address.
     package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
         let descriptor = try Descriptor.socket(for: address)
         try descriptor.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
@@ -37,11 +38,12 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// The descriptor's number, for an ``Epoll``.
     package var raw: Int32 { descriptor.raw }
 
-    /// The next connection, non-blocking, and into `peer` who made it; nil when none waits.
+    /// Accepts the next connection, non-blocking, and stores the peer's address in `peer`; nil when none is
+    /// waiting.
     package func accept(from peer: inout PeerAddress) throws(SystemError) -> Descriptor? {
         let raw = descriptor.raw
         do throws(SystemError) {
-            // Sound: the call writes 16 bytes, which is what the value has.
+            // Sound: the call writes 16 bytes, the size of the value.
             let accepted = try unsafe withUnsafeMutableBytes(of: &peer) { bytes throws(SystemError) in
                 guard let base = bytes.baseAddress else { throw SystemError("accept4", code: EINVAL) }
                 return try uninterrupted("accept4") {
@@ -50,13 +52,13 @@ package struct ListeningSocket: ~Copyable, Sendable {
             }
             return Descriptor(owning: accepted)
         } catch {
-            // ECONNABORTED: the peer went away between its SYN and now; the next one may be fine.
+            // ECONNABORTED: the peer disconnected before the accept; the next connection may be valid.
             if error.wouldBlock || error.code == ECONNABORTED { return nil }
             throw error
         }
     }
 
-    /// The next connection, non-blocking; nil when none waits.
+    /// Accepts the next connection, non-blocking; nil when none is waiting.
     package func accept() throws(SystemError) -> Descriptor? {
         var peer = PeerAddress()
         return try accept(from: &peer)
@@ -64,8 +66,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
 }
 
 extension Descriptor {
-    /// What every connection takes over from its listener: answers go out at once, and no more than this waits
-    /// unsent in the kernel, so that a slow reader is seen to read.
+    /// Sets the options that connections inherit: answers are sent without delay, and the kernel buffers at
+    /// most this much unsent data, so that a slow reader is detected.
     fileprivate borrowing func prepareForAnswers() throws(SystemError) {
         try setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         try setOption(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 131_072)
@@ -88,7 +90,7 @@ func withSocketAddress<Result>(
     _ storage: sockaddr_storage, _ body: (UnsafePointer<sockaddr>) throws(SystemError) -> Result
 ) throws(SystemError) -> Result {
     var storage = storage
-    // Sound: every socket address begins with the fields of sockaddr, and the call is told the real length.
+    // Sound: every socket address begins with the fields of sockaddr, and the call gets the actual length.
     return try unsafe withUnsafeBytes(of: &storage) { bytes throws(SystemError) -> Result in
         guard let base = bytes.baseAddress else { throw SystemError("sockaddr", code: EINVAL) }
         return try unsafe body(base.assumingMemoryBound(to: sockaddr.self))
@@ -105,19 +107,19 @@ private func boundAddress(_ raw: Int32, _ asked: SocketAddress) throws(SystemErr
         return unsafe getsockname(raw, base.assumingMemoryBound(to: sockaddr.self), &length)
     }
     guard status == 0 else { throw SystemError("getsockname") }
-    // The port has the same place in both families' structures.
+    // The port has the same offset in the structures of both families.
     let port = unsafe withUnsafeBytes(of: &storage) { unsafe $0.load(fromByteOffset: 2, as: UInt16.self) }
     return .tcp(host: host, port: UInt16(bigEndian: port))
 }
 
-/// Removes a socket at `path` that nobody serves; anything else there stays, and binding fails.
+/// Removes a socket at `path` without a server; anything else stays, and binding fails.
 private func removeStaleSocket(_ path: String) throws(SystemError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
     do throws(SystemError) {
         _ = try Descriptor.connect(to: .unix(path: path))
     } catch {
-        // Only this says that nobody serves: a server that is busy gives EAGAIN.
+        // Only this error proves that no server listens: a busy server gives EAGAIN.
         if error.code == ECONNREFUSED { unsafe unlink(path) }
     }
 }

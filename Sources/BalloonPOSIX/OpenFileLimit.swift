@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The number of descriptors that the process may have open.
+/// The limit of open descriptors of the process.
 package enum OpenFileLimit {
-    /// Raises the soft limit to the hard one; returns the limit that holds afterwards.
+    /// Raises the soft limit to the hard limit; returns the resulting limit.
     @discardableResult
     package static func raise() -> Int {
         var limit = rlimit()

@@ -3,13 +3,13 @@ package import Dispatch
 import Glibc
 import Synchronization
 
-/// What comes out of a pipe, given to a closure as it comes, on a queue.
+/// Reads a pipe and passes the bytes to a closure on a queue.
 package final class PipeReader: Sendable {
     private struct State {
-        /// Nil at the end.
+        /// Nil after the end.
         var descriptor: OwnedDescriptor?
         var ticket: DescriptorLoop.Ticket?
-        /// Until when nothing is read, so that who writes waits.
+        /// The end of a pause in which nothing is read, so that the writer waits.
         var pause: DispatchTime?
     }
 
@@ -18,15 +18,15 @@ package final class PipeReader: Sendable {
     private let take: @Sendable ([UInt8]) -> Void
     private let state: Mutex<State>
 
-    /// A descriptor that has an owner already, should the reader come to nothing.
+    /// A descriptor that has an owner before its reader exists.
     package struct Source: Sendable {
         fileprivate let descriptor: OwnedDescriptor
 
-        /// Takes ownership of `raw`, which does not block.
+        /// Takes ownership of `raw`, which must be non-blocking.
         package init(owning raw: Int32) { descriptor = OwnedDescriptor(Descriptor(owning: raw)) }
     }
 
-    /// Reads from `source`; `take` gets bytes, at the end none.
+    /// Reads from `source`; `take` receives the bytes, and an empty array at the end.
     package init(
         _ source: Source, queue: DispatchQueue, loop: DescriptorLoop,
         take: @escaping @Sendable ([UInt8]) -> Void
@@ -38,14 +38,14 @@ package final class PipeReader: Sendable {
         try wait()
     }
 
-    /// Reads what is there, at most 1 MiB, and then no more; on the queue.
+    /// Reads the available bytes, at most 1 MiB, and then stops; must run on the queue.
     package func finish() {
         var chunks = 0
         while chunks < 16, readOnce() { chunks += 1 }
         close()
     }
 
-    /// Reads nothing for a while; meanwhile the pipe fills up, and who writes into it waits.
+    /// Pauses reading; meanwhile the pipe fills, and its writer waits.
     package func pause(for time: Duration) {
         state.withLock { $0.pause = .now() + time.dispatchInterval }
     }
@@ -77,11 +77,11 @@ package final class PipeReader: Sendable {
     }
 
     private func goOn() {
-        // Without a place in the loop nothing more is heard, which is the same as the end.
+        // When the loop cannot watch the descriptor, treat it as the end of the pipe.
         do { try wait() } catch { close() }
     }
 
-    /// Whether there may be more at once.
+    /// Reads once; returns whether more bytes may be available.
     private func readOnce() -> Bool {
         guard let descriptor = state.withLock({ $0.descriptor }) else { return false }
         let bytes: [UInt8]

@@ -3,7 +3,7 @@ package import Dispatch
 import Glibc
 import Synchronization
 
-/// What goes into a pipe, kept in memory while the reader is slow; belongs to one queue.
+/// Writes to a pipe, buffering in memory while the reader is slow; belongs to one queue.
 package final class PipeWriter: Sendable {
     private struct State {
         var pending = Deque<[UInt8]>()
@@ -11,7 +11,7 @@ package final class PipeWriter: Sendable {
         var offset = 0
         var pendingBytes = 0
         var ticket: DescriptorLoop.Ticket?
-        /// Nil when closed.
+        /// Nil after closing.
         var descriptor: OwnedDescriptor?
     }
 
@@ -20,7 +20,7 @@ package final class PipeWriter: Sendable {
     private let maximumPendingBytes: Int
     private let state: Mutex<State>
 
-    /// Takes ownership of `raw`, which does not block.
+    /// Takes ownership of `raw`, which must be non-blocking.
     package init(owning raw: Int32, queue: DispatchQueue, loop: DescriptorLoop, maximumPendingBytes: Int) {
         self.queue = queue
         self.loop = loop
@@ -28,7 +28,8 @@ package final class PipeWriter: Sendable {
         state = Mutex(State(descriptor: OwnedDescriptor(Descriptor(owning: raw))))
     }
 
-    /// Writes `bytes` now or when there is room; false when the pipe is closed or broken, or too much waits already.
+    /// Writes `bytes` now or when the pipe has room; false when the pipe is closed or broken, or the buffer
+    /// is full.
     package func write(_ bytes: [UInt8]) -> Bool {
         state.withLock { state in
             guard state.descriptor != nil, state.pendingBytes + bytes.count <= maximumPendingBytes else {
@@ -41,18 +42,18 @@ package final class PipeWriter: Sendable {
         }
     }
 
-    /// Whether the reader has taken everything that was written; also when the pipe is closed or broken.
+    /// Whether the reader has read everything; also true when the pipe is closed or broken.
     package var isDrained: Bool {
         state.withLock { state in
             guard let descriptor = state.descriptor else { return true }
             var unread: Int32 = 0
-            // Sound: one number is written. pipe(7): it counts what is in the pipe, at either end.
+            // Sound: one number is written. pipe(7): FIONREAD counts the bytes in the pipe, at either end.
             let status = unsafe ioctl(descriptor.raw, UInt(FIONREAD), &unread)
             return state.pending.isEmpty && (status < 0 || unread == 0)
         }
     }
 
-    /// Closes the pipe; what was not written yet is lost.
+    /// Closes the pipe and discards buffered bytes.
     package func close() { state.withLock { close(&$0) } }
 
     private func close(_ state: inout State) {

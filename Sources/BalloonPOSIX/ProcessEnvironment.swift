@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 
-/// The environment that this process was started with.
+/// The environment of this process at its start.
 package enum ProcessEnvironment {
-    /// Every variable; of a name that stands twice the first counts, as `getenv` has it.
+    /// All variables; of a repeated name the first value is used, as by `getenv`.
     package static func variables() -> [String: String] {
         var variables: [String: String] = [:]
-        // Sound: `environ` is an array of texts that ends with a null, and nothing here changes the environment.
+        // Sound: `environ` is a null-terminated array of texts, and no code here changes the environment.
         var entry = unsafe environ
         while let text = unsafe entry.pointee {
             let line = unsafe String(cString: text)

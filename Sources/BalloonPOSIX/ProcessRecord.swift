@@ -1,17 +1,17 @@
 import Glibc
 
-/// Which process a number meant when it was written down: numbers are given out again, and machines start anew.
+/// Identifies a process across reused process ids and restarts of the machine.
 package struct ProcessRecord: Hashable, Sendable {
-    /// The process's number.
+    /// The process id.
     package let id: Int32
-    /// When it began, in ticks since the machine started (proc_pid_stat(5), `starttime`).
+    /// The start of the process, in ticks since the machine started (proc_pid_stat(5), `starttime`).
     private let start: UInt64
-    /// Which start of the machine that was (random(4), `boot_id`).
+    /// The machine's start (random(4), `boot_id`).
     private let machine: String
 
-    /// The process that has the number now; nil when there is none, or none but a zombie.
+    /// The process that has the id now; nil when there is none, or only a zombie.
     package init?(of id: Int32) {
-        // Whoever may not look cannot tell, and tells nothing.
+        // Without the permission to read the files, there is no record.
         guard let fields = Self.fields(of: id), let machine = Self.machine, fields.count > 19,
             fields[0] != "Z", let start = UInt64(fields[19])
         else { return nil }
@@ -20,7 +20,7 @@ package struct ProcessRecord: Hashable, Sendable {
         self.machine = machine
     }
 
-    /// Reads what ``text`` says; nil when it is anything else.
+    /// Parses ``text``; nil when it has another form.
     package init?(_ text: String) {
         let words = text.split { $0 == " " || $0 == "\n" }
         guard words.count == 3, let id = Int32(words[0]), id > 1, let start = UInt64(words[1]) else {
@@ -31,28 +31,30 @@ package struct ProcessRecord: Hashable, Sendable {
         machine = String(words[2])
     }
 
-    /// `4711 81231 0f5f…`: number, start, machine's start.
+    /// `4711 81231 0f5f…`: process id, start, machine's start.
     package var text: String { "\(id) \(start) \(machine)" }
 
-    /// Whether it still runs.
+    /// Whether the process still runs.
     package var isRunning: Bool { ProcessRecord(of: id) == self }
 
-    /// Sends a signal to the group that it leads; whether it did.
+    /// Sends a signal to the process group that the process leads; returns whether it was sent.
     ///
-    /// Does so as long as it runs, or one that it left in its group does and was started with `variable` (`NAME=value`)
-    /// in its environment.
+    /// It is sent while the process runs, or while another process of its group runs that was started with
+    /// `variable` (`NAME=value`) in its environment.
     @discardableResult
     package func signalGroup(_ number: Int32, startedWith variable: String) -> Bool {
-        // None of them is our child, so all may end between the two calls; the number is not given out again that fast.
+        // The processes are not our children, so all may end between the two calls; ids are not reused that
+        // quickly.
         (isRunning || hasLeft(startedWith: variable)) && kill(-id, number) == 0
     }
 
     private func hasLeft(startedWith variable: String) -> Bool {
-        // A number is not given out again while it is a group's, so a leader that runs leads another group.
+        // An id is not reused while its group exists, so a running leader with another start leads another
+        // group.
         guard Self.machine == machine, ProcessRecord(of: id) == nil else { return false }
         let processes = ((try? Directory.names(in: "/proc")) ?? []).lazy.compactMap { Int32($0) }
         return processes.contains { process in
-            // Behind the name: state, parent, group.
+            // After the name: state, parent, group.
             guard let fields = Self.fields(of: process), fields.count > 2, fields[0] != "Z",
                 Int32(fields[2]) == id
             else { return false }
@@ -61,7 +63,7 @@ package struct ProcessRecord: Hashable, Sendable {
         }
     }
 
-    /// What stands in `/proc/ID/stat` behind the name, which may hold blanks and parentheses.
+    /// The fields of `/proc/ID/stat` after the name, which may contain blanks and parentheses.
     private static func fields(of id: Int32) -> [Substring]? {
         text("/proc/\(id)/stat").map { $0.split(separator: ")").last?.split(separator: " ") ?? [] }
     }

@@ -8,13 +8,13 @@ package import Dispatch
 /// A kind of its own for that reason: shards, conversation partitions and child processes are driven by such callbacks. Tasks
 /// without an actor have a ``BlockingTaskExecutor``.
 package final class QueueExecutor: SerialExecutor {
-    /// The queue; work may also be put on it directly.
+    /// The queue; callers may also enqueue work on it directly.
     package let queue: DispatchQueue
 
-    /// Makes an executor whose queue bears `label`.
+    /// Creates an executor whose queue has this label.
     package init(label: String) { queue = DispatchQueue(label: label) }
 
-    /// Runs `job` on the queue, after what was put on it before.
+    /// Runs `job` on the queue, after earlier work.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async {
@@ -22,7 +22,7 @@ package final class QueueExecutor: SerialExecutor {
         }
     }
 
-    /// This executor as actors hold it; the actor keeps it alive.
+    /// This executor in the form that actors use; the actor keeps it alive.
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }

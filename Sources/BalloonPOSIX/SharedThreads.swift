@@ -12,11 +12,11 @@ import Synchronization
 package final class SharedThreads: Sendable {
     fileprivate struct Queue {
         let maximumThreads: Int
-        /// Tasks keep the executor alive whose jobs they are.
+        /// The executor of the jobs, which its tasks keep alive.
         unowned var executor: BlockingTaskExecutor?
         var jobs = Deque<UnownedJob>()
         var running = 0
-        /// Jobs whose turn came while as many ran as may.
+        /// The number of jobs that are due but exceed the executor's limit.
         var heldUp = 0
 
         /// Counts a job that begins, and returns its executor; nil when it must wait for another to end.
@@ -29,7 +29,7 @@ package final class SharedThreads: Sendable {
             return executor
         }
 
-        /// Counts a job that has ended; whether another one has its turn now.
+        /// Counts an ended job; returns whether a delayed one is due now.
         mutating func endOne() -> Bool {
             running -= 1
             guard heldUp > 0 else { return false }
@@ -45,9 +45,9 @@ package final class SharedThreads: Sendable {
         /// What number each thread's job had when it was begun; nil where there is no thread.
         var threads: [Int?] = []
         var threadCount = 0
-        /// No more threads than may run jobs.
+        /// The maximum number of threads.
         var maximumThreads = 0
-        /// How many jobs were begun.
+        /// The number of started jobs.
         var begun = 0
         /// The same at the last look, and together with the jobs that waited then.
         var begunBefore = 0
@@ -61,7 +61,7 @@ package final class SharedThreads: Sendable {
     private static let processors = ProcessorCount.available()
     private static let patience = DispatchTimeInterval.milliseconds(2)
 
-    /// Makes a group without threads; they come with the jobs and end without them.
+    /// Creates a group without threads; they are created for jobs and end without jobs.
     package init() {}
 
     func addQueue(maximumThreads: Int) -> Int {
@@ -101,7 +101,7 @@ package final class SharedThreads: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.look() }
     }
 
-    /// Sees whether what waited the last time has begun.
+    /// Checks whether the jobs that waited at the last check have started.
     private func look() {
         let (threads, looks) = state.withLock { state -> ([Int], Bool) in
             let missing = state.missingThreads(processors: Self.processors)
@@ -118,14 +118,15 @@ package final class SharedThreads: Sendable {
         ThreadPool.shared.run {
             var last: BlockingTaskExecutor?
             while let (job, executor) = self.next(on: thread, after: last) {
-                // As the task's executor and no actor's: otherwise every call of an async function is enqueued anew.
+                // Passed as a task executor, not an actor's: otherwise every call of an async function would
+                // be enqueued.
                 unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
                 last = executor
             }
         }
     }
 
-    /// The next job for a thread that has run one of `last`; nil when the thread is to end.
+    /// The next job for a thread that ran one of `last`; nil when the thread must end.
     private func next(
         on thread: Int, after last: BlockingTaskExecutor?
     ) -> (job: UnownedJob, executor: BlockingTaskExecutor)? {
@@ -147,7 +148,7 @@ extension SharedThreads.State {
 
     fileprivate mutating func addThread() -> Int {
         threadCount += 1
-        // It has no job yet, so that it is none that blocks.
+        // The thread has no job yet, so it does not count as blocked.
         guard let free = threads.firstIndex(where: { $0 == nil }) else {
             threads.append(.max)
             return threads.count - 1
@@ -187,13 +188,13 @@ extension SharedThreads.State {
         due = begun + turns.count
     }
 
-    /// How many threads are to be added when what waited the last time has not all begun.
+    /// The number of threads to add when waiting jobs have not all started since the last check.
     fileprivate mutating func missingThreads(processors: Int) -> Int {
         let blocked = threads.count { thread in thread.map { $0 <= begunBefore } ?? false }
         let active = threadCount - blocked
         leaving = max(0, active - processors)
         guard begun < due else { return 0 }
-        // Many that block at once are replaced by as many.
+        // Replace all blocked threads at once.
         let wanted = active == 0 ? max(processors, blocked) : processors
         return max(0, min(wanted - active, turns.count, maximumThreads - threadCount))
     }

@@ -1,18 +1,18 @@
 import Dispatch
 import Glibc
 
-/// One signal as an event, for as long as the value lives; after that it is ignored.
+/// Delivers one signal as an event during the value's lifetime; afterwards the signal is ignored.
 package final class SignalSource {
     private let source: any DispatchSourceSignal
 
-    /// Takes SIGHUP over, which asks a server to read its files again.
+    /// Handles SIGHUP, which asks a server to reload its files.
     package static func hangup(_ received: @escaping @Sendable () -> Void) -> SignalSource {
         SignalSource(SIGHUP, on: DispatchQueue(label: "balloon.hangup"), received)
     }
 
-    /// Takes `number` over and calls `received` on `queue` for each signal; several at once may be one.
+    /// Handles `number` and calls `received` on `queue` for each signal; several at once may be merged.
     ///
-    /// Returns when no signal can be lost any more: until Dispatch has registered a source, its signal is ignored.
+    /// Returns when no signal can be lost: until Dispatch has registered a source, its signal is ignored.
     init(_ number: Int32, on queue: DispatchQueue, _ received: @escaping @Sendable () -> Void) {
         _ = signal(number, SIG_IGN)
         source = DispatchSource.makeSignalSource(signal: number, queue: queue)

@@ -1,14 +1,15 @@
 import CLinux
 import Glibc
 
-/// Where a socket listens or connects: a TCP address, or the path of a unix socket.
+/// The address of a socket: a TCP address, or the path of a unix socket.
 package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
-    /// An IPv4 or IPv6 literal (without brackets) and a port; port 0 lets the system choose.
+    /// An IPv4 or IPv6 literal (without brackets) and a port; with port 0 the system chooses.
     case tcp(host: String, port: UInt16)
     /// The path of a unix socket, at most 107 bytes.
     case unix(path: String)
 
-    /// Reads `HOST:PORT`, `[IPv6]:PORT`, `:PORT` (every IPv4 address) or `unix:PATH`; `localhost` means `127.0.0.1`.
+    /// Parses `HOST:PORT`, `[IPv6]:PORT`, `:PORT` (every IPv4 address) or `unix:PATH`; `localhost` means
+    /// `127.0.0.1`.
     ///
     /// Nil for anything else: names are not resolved, so that a listener never depends on DNS.
     package init?(_ text: String) {
@@ -29,7 +30,7 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
         guard storage != nil else { return nil }
     }
 
-    /// The form that ``init(_:)`` reads.
+    /// The text form, as parsed by ``init(_:)``.
     package var description: String {
         switch self {
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -57,7 +58,7 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address as the kernel takes it; nil when the host is not a literal.
+    /// The address as a kernel structure; nil when the host is not a literal.
     var storage: (address: sockaddr_storage, length: socklen_t)? {
         var storage = sockaddr_storage()
         switch self {
@@ -66,7 +67,7 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
             address.sin6_family = sa_family_t(AF_INET6)
             address.sin6_port = port.bigEndian
             guard unsafe inet_pton(AF_INET6, host, &address.sin6_addr) == 1 else { return nil }
-            // Sound: sockaddr_storage is made to hold any of the address structures.
+            // Sound: sockaddr_storage can hold every address structure.
             unsafe withUnsafeMutableBytes(of: &storage) {
                 unsafe $0.storeBytes(of: address, as: sockaddr_in6.self)
             }
@@ -85,7 +86,7 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
             address.sun_family = sa_family_t(AF_UNIX)
             let bytes = Array(path.utf8)
             guard bytes.count <= 107 else { return nil }
-            // Sound: 107 bytes and the NUL that is already there fit the 108 bytes of sun_path.
+            // Sound: 107 bytes and the existing NUL fit the 108 bytes of sun_path.
             unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
             unsafe withUnsafeMutableBytes(of: &storage) {
                 unsafe $0.storeBytes(of: address, as: sockaddr_un.self)

@@ -3,29 +3,29 @@ package import Dispatch
 import Glibc
 import Synchronization
 
-/// A program that runs as our child, in a process group of its own; its end is noticed without a thread that waits.
+/// A child process in its own process group, whose end is detected without a waiting thread.
 ///
-/// The child inherits no descriptor but its three, no signal mask and no signal that is ignored. It is reaped here and
-/// nowhere else, so until ``Exit`` is told its id is its own.
+/// The child inherits its three standard descriptors only, no signal mask and no ignored signal. It is reaped
+/// only here, so its id stays valid until ``Exit`` is reported.
 package final class SpawnedProcess: Sendable {
-    /// How a process ended.
+    /// The reason for a process's end.
     package enum Exit: Hashable, Sendable {
-        /// By itself, with this status.
+        /// The process exited with this status.
         case status(Int32)
-        /// By this signal.
+        /// This signal ended the process.
         case signal(Int32)
     }
 
-    /// What is to be run, and how.
+    /// A program with its arguments, environment and directory.
     package struct Program: Sendable {
-        /// The path or name, and the arguments; a name without a slash is looked for in our `PATH`.
+        /// The path or name, and the arguments; a name without a slash is searched in `PATH`.
         package var command: [String]
         /// The whole environment.
         package var environment: [String: String]
-        /// Where it runs; a relative path in `command` counts from there.
+        /// The working directory; a relative path in `command` starts there.
         package var directory: String
 
-        /// Takes everything.
+        /// Creates a program.
         package init(_ command: [String], environment: [String: String], directory: String) {
             self.command = command
             self.environment = environment
@@ -33,15 +33,16 @@ package final class SpawnedProcess: Sendable {
         }
     }
 
-    /// Our ends of the child's three streams, open and owned by whoever gets them; none of them ever blocks.
+    /// Our ends of the child's three streams, open, non-blocking, and owned by the receiver.
     package typealias Streams = (input: Int32, output: Int32, error: Int32)
 
-    /// The process's id, also that of its group.
+    /// The process id, also that of its group.
     package let id: Int32
 
     private init(id: Int32) { self.id = id }
 
-    /// Starts `program`; `onExit` is called once, on `queue`, when it has ended and its group was killed.
+    /// Starts `program`; calls `onExit` once on `queue`, after the process has ended and its group was
+    /// killed.
     package static func start(
         _ program: Program, queue: DispatchQueue, loop: DescriptorLoop,
         onExit: @escaping @Sendable (Exit) -> Void
@@ -62,7 +63,7 @@ package final class SpawnedProcess: Sendable {
         let owner = OwnedDescriptor(watch)
         do throws(SystemError) {
             _ = try loop.wait(for: owner.raw, .readable, on: queue) {
-                // Before it is reaped: as long as it is a zombie, its group's number is nobody else's.
+                // Before reaping: as long as the process is a zombie, the id of its group cannot be reused.
                 kill(-id, SIGKILL)
                 withExtendedLifetime(owner) { onExit(reap(id)) }
             }
@@ -72,21 +73,21 @@ package final class SpawnedProcess: Sendable {
             throw error
         }
         let process = SpawnedProcess(id: id)
-        // The child's ends close here.
+        // The child's ends are closed here.
         let ends = (input: input.keepWrite(), output: output.keepRead(), error: error.keepRead())
         for end in [ends.input, ends.output, ends.error] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
         return (process, ends)
     }
 
-    /// Sends a signal to the whole group; must not be called once ``Exit`` was told.
+    /// Sends a signal to the whole group; must not be called after ``Exit`` was reported.
     package func signalGroup(_ number: Int32) { kill(-id, number) }
 
-    /// A child that goes away while we write to it is an error of the write, not our end.
+    /// Makes writing to an ended child an error of the write instead of ending our process.
     private static let ignoresBrokenPipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
     private static func reap(_ id: Int32) -> Exit {
         var status: Int32 = 0
-        // Cannot fail but for a signal: it is our child, and nobody else waits for it.
+        // Fails only when interrupted by a signal: the process is our child, and only this code waits for it.
         while unsafe waitpid(id, &status, 0) < 0, errno == EINTR {}
         return status & 0x7F == 0 ? .status((status >> 8) & 0xFF) : .signal(status & 0x7F)
     }
@@ -117,7 +118,7 @@ package final class SpawnedProcess: Sendable {
         unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
         let variables = program.environment.map { "\($0.key)=\($0.value)" }.sorted()
         var id: pid_t = 0
-        // Sound: the texts and both arrays, which end with a null, live for the call.
+        // Sound: the texts and both null-terminated arrays live during the call.
         let status = unsafe withCStrings(program.command) { arguments in
             unsafe withCStrings(variables) { variables in
                 unsafe posix_spawnp(&id, file, &actions, &attributes, arguments, variables)
@@ -128,7 +129,7 @@ package final class SpawnedProcess: Sendable {
     }
 }
 
-/// A descriptor that several closures keep open.
+/// A descriptor shared by several closures.
 final class OwnedDescriptor: Sendable {
     private let descriptor: Descriptor
     var raw: Int32 { descriptor.raw }
@@ -137,7 +138,7 @@ final class OwnedDescriptor: Sendable {
     func read(_ maximumBytes: Int) throws(SystemError) -> [UInt8] {
         let raw = descriptor.raw
         var failure: SystemError?
-        // Sound: read writes at most `maximumBytes` into the room for so many, and says how many.
+        // Sound: read writes at most `maximumBytes` to a buffer of that size, and returns their number.
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes) { buffer, count in
             do throws(SystemError) {
                 count = try uninterrupted("read") { unsafe Glibc.read(raw, buffer.baseAddress, maximumBytes) }
@@ -161,7 +162,7 @@ private struct Pipe: ~Copyable {
 
     init() throws(SystemError) {
         var ends: [Int32] = [0, 0]
-        // Sound: two numbers are written, which is what the array holds.
+        // Sound: two numbers are written, the size of the array.
         _ = try uninterrupted("pipe2") { unsafe pipe2(&ends, O_CLOEXEC) }
         read = Descriptor(owning: ends[0])
         write = Descriptor(owning: ends[1])

@@ -3,22 +3,22 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Where the process writes by convention; every call goes out at once.
+/// Standard output and standard error; every call writes at once.
 package enum StandardStream: Int32, Sendable {
-    /// Data that was asked for.
+    /// The requested data.
     case output = 1
-    /// All the rest.
+    /// All other output.
     case error = 2
 
-    /// Why something could not be written, since the process began; nil when all of it was.
+    /// The first write error since the process began; nil when there was none.
     package var failure: SystemError? { Self.failures.withLock { $0[self] } }
 
     private static let failures = Mutex<[StandardStream: SystemError]>([:])
 
-    /// Writes all of `text`; what cannot be written is lost, and ``failure`` tells why.
+    /// Writes all of `text`; after an error the rest is lost, and ``failure`` has the error.
     package func write(_ text: String) { write(Array(text.utf8)) }
 
-    /// Writes all of `bytes`; what cannot be written is lost, and ``failure`` tells why.
+    /// Writes all of `bytes`; after an error the rest is lost, and ``failure`` has the error.
     package func write(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {
@@ -29,31 +29,31 @@ package enum StandardStream: Int32, Sendable {
             }
             if count < 0, errno != EINTR {
                 let error = SystemError("write")
-                // The first one is the one to tell.
+                // The first error is the one to report.
                 return Self.failures.withLock { $0[self] = $0[self] ?? error }
             }
             offset += max(0, count)
         }
     }
 
-    /// Whether a person reads it.
+    /// Whether the stream is a terminal.
     package var isTerminal: Bool { isatty(rawValue) == 1 }
 }
 
 extension StandardStream {
-    /// Takes standard output for ourselves: what anybody else writes there goes to standard error from now on.
+    /// Takes standard output over: later writes of other code go to standard error.
     package static func takeOutput() throws(SystemError) -> Descriptor {
         let own = Descriptor(owning: try uninterrupted("fcntl") { fcntl(1, F_DUPFD_CLOEXEC, 3) })
         _ = try uninterrupted("dup2") { dup2(2, 1) }
         return own
     }
 
-    /// Reads standard input on a thread of its own; `take` gets bytes as they come, at the end none.
+    /// Reads standard input on its own thread; `take` receives the bytes, and an empty array at the end.
     package static func readInput(_ take: @escaping @Sendable ([UInt8]) -> Void) {
         DispatchQueue(label: "balloon.stdin").async {
             let input = Descriptor(owning: 0)
             var bytes: [UInt8] = []
-            // An input that fails is one that has ended.
+            // A read error ends the input.
             while (try? input.read(onto: &bytes, maximumBytes: 65536)) ?? 0 > 0 {
                 take(bytes)
                 bytes = []

@@ -3,13 +3,13 @@ import Glibc
 
 /// The kernel's clocks, read without a system call.
 package enum SystemClock {
-    /// Milliseconds since an arbitrary moment; never goes back; a few milliseconds coarse.
+    /// Milliseconds since an arbitrary moment; monotonic; accurate to a few milliseconds.
     package static func coarseMilliseconds() -> UInt64 {
         let time = read(CLOCK_MONOTONIC_COARSE)
         return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
     }
 
-    /// Nanoseconds since an arbitrary moment; never goes back.
+    /// Nanoseconds since an arbitrary moment; monotonic.
     package static func nanoseconds() -> UInt64 {
         let time = read(CLOCK_MONOTONIC)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
@@ -20,7 +20,7 @@ package enum SystemClock {
 
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
-        // Cannot fail: the clock ids are constants that Linux has.
+        // Cannot fail: Linux has the constant clock ids.
         _ = unsafe clock_gettime(clock, &time)
         return time
     }

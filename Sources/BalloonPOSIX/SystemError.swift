@@ -3,12 +3,12 @@ import Glibc
 
 /// A system call that failed: the call's name and its `errno`.
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The `errno` that the call left, for example `ENOSPC`.
+    /// The `errno` of the call, for example `ENOSPC`.
     package let code: Int32
-    /// The call, for example `fdatasync`, with what it was called for where that helps: `bind 127.0.0.1:80`.
+    /// The call, for example `fdatasync`, with its argument where that helps: `bind 127.0.0.1:80`.
     package let call: String
 
-    /// Makes an error from the call's name and the current `errno`.
+    /// Creates an error from the call's name and the current `errno`.
     package init(_ call: String, code: Int32 = errno) {
         self.call = call
         self.code = code
@@ -28,35 +28,35 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SystemError {
-    /// A file has more bytes than the caller takes (`EFBIG`).
+    /// A file exceeds the caller's size limit (`EFBIG`).
     package static let fileTooLarge = SystemError("read", code: EFBIG)
 
-    /// Whether the call would have had to wait (`EAGAIN`).
+    /// Whether the call would have blocked (`EAGAIN`).
     package var wouldBlock: Bool { code == EAGAIN || code == EWOULDBLOCK }
 
-    /// Whether nothing is at the path (`ENOENT`).
+    /// Whether nothing exists at the path (`ENOENT`).
     package var isMissing: Bool { code == ENOENT }
 
-    /// Whether something is at the path already (`EEXIST`).
+    /// Whether something exists at the path already (`EEXIST`).
     package var isExisting: Bool { code == EEXIST }
 
-    /// Whether there is no room left (`ENOSPC`, `EDQUOT`).
+    /// Whether the disk or quota is full (`ENOSPC`, `EDQUOT`).
     package var isFull: Bool { code == ENOSPC || code == EDQUOT }
 
-    /// Whether a file cannot be read however often it is tried: the disk has lost it, or it is a folder (`EIO`, `EISDIR`).
+    /// Whether a file is permanently unreadable: the disk lost it, or it is a folder (`EIO`, `EISDIR`).
     package var isUnreadable: Bool { code == EIO || code == EISDIR }
 
-    /// Whether mode, owner or attributes of this file or its folder forbid it (`EACCES`, `EPERM`).
+    /// Whether mode, owner or attributes of the file or its folder forbid the access (`EACCES`, `EPERM`).
     package var isForbidden: Bool { code == EACCES || code == EPERM }
 
-    /// Whether the same call may succeed in a moment, though nobody sees to anything (`EIO`, `EMFILE`, `ENFILE`, `ENOMEM`).
+    /// Whether the same call may succeed later without a correction (`EIO`, `EMFILE`, `ENFILE`, `ENOMEM`).
     package var mayPass: Bool { [EIO, EMFILE, ENFILE, ENOMEM].contains(code) }
 
-    /// Whether every other write fails as well until somebody sees to the disk (`ENOSPC`, `EDQUOT`, `EROFS`).
+    /// Whether every other write fails as well until the disk is corrected (`ENOSPC`, `EDQUOT`, `EROFS`).
     package var isDiskWide: Bool { code == ENOSPC || code == EDQUOT || code == EROFS }
 }
 
-/// Runs `call` until it is not interrupted by a signal; a negative result is thrown as a ``SystemError``.
+/// Repeats `call` while a signal interrupts it; throws a negative result as a ``SystemError``.
 @inline(__always)
 package func uninterrupted<Result: SignedInteger>(
     _ name: @autoclosure () -> String, _ call: () -> Result

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The signals by which a process is told to end.
+/// The signals that end another process.
 package enum TerminationSignal {
-    /// It may take its leave (`SIGTERM`).
+    /// Asks the process to end (`SIGTERM`).
     package static let polite = SIGTERM
-    /// It is gone (`SIGKILL`).
+    /// Kills the process (`SIGKILL`).
     package static let final = SIGKILL
 }

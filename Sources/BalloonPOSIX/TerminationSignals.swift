@@ -2,20 +2,21 @@ import CLinux
 import Dispatch
 import Glibc
 
-/// SIGTERM and SIGINT as events: the first asks for an orderly end, the second ends the process at once.
+/// Delivers SIGTERM and SIGINT as events: the first requests an orderly end, the second ends the process at
+/// once.
 package final class TerminationSignals {
     private let sources: [SignalSource]
 
-    /// Takes both signals over and calls `first` on the first of either; ignores SIGPIPE.
+    /// Handles both signals and calls `first` on the first one; ignores SIGPIPE.
     ///
-    /// Returns when no signal can be lost any more. A second signal ends the process at once, whatever `first` waits for,
-    /// with the status 128 + its number, as a process that died of it would have.
+    /// Returns when no signal can be lost. A second signal ends the process at once, even while `first`
+    /// waits, with the status 128 + its number, as if the signal had killed the process.
     package init(first: @escaping @Sendable () -> Void) {
         sources = Self.sources([SIGTERM, SIGINT]) { _ in first() }
     }
 
-    /// The same, with SIGHUP, for who has something to end before the process does; `end` gets the status that tells of
-    /// the signal, 128 + its number.
+    /// Handles the signals and SIGHUP for a program with cleanup work; `end` receives the exit status of the
+    /// signal, 128 + its number.
     package init(ending end: @escaping @Sendable (_ status: Int32) -> Void) {
         sources = Self.sources([SIGTERM, SIGINT, SIGHUP], first: end)
     }
@@ -23,7 +24,7 @@ package final class TerminationSignals {
     private static func sources(
         _ numbers: [Int32], first: @escaping @Sendable (_ status: Int32) -> Void
     ) -> [SignalSource] {
-        // A peer that went away is an error of the call that wrote to it, not the end of the process.
+        // Writing to a disconnected peer is an error of the call, not the end of the process.
         _ = signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "balloon.signals")
         let ending = DispatchQueue(label: "balloon.ending")

@@ -23,7 +23,7 @@ final class ThreadPool: Sendable {
     private let idle = Mutex<[Worker]>([])
     private static let patience = DispatchTimeInterval.seconds(10)
 
-    /// Runs `work` on a thread of its own until it returns.
+    /// Runs `work` on a dedicated thread until it returns.
     func run(_ work: @escaping @Sendable () -> Void) {
         guard let worker = idle.withLock({ $0.popLast() }) else { return start(work) }
         worker.work.withLock { $0 = work }

@@ -3,23 +3,23 @@ import Glibc
 
 /// An instant of civil time in UTC, to the millisecond.
 ///
-/// As text always `2026-11-21T10:00:00.123Z` (RFC 3339 §5.6), years 0000 to 9999.
+/// The text form is always `2026-11-21T10:00:00.123Z` (RFC 3339 §5.6), years 0000 to 9999.
 package struct Timestamp: Hashable, Comparable, Sendable {
-    /// Milliseconds since 1970-01-01T00:00:00Z; leap seconds do not count.
+    /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     package let milliseconds: Int64
 
-    /// Takes milliseconds since 1970-01-01T00:00:00Z.
+    /// Uses milliseconds since 1970-01-01T00:00:00Z.
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// The machine's clock now.
+    /// The current time of the machine's clock.
     package static func now() -> Timestamp {
         var time = timespec()
-        // Sound: clock_gettime fills the value it is given.
+        // Sound: clock_gettime fills the given value.
         _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The instant that comes so much later, to the millisecond.
+    /// The instant after this duration, to the millisecond.
     package func advanced(by duration: Duration) -> Timestamp {
         Timestamp(milliseconds: milliseconds + Int64(duration.wholeMilliseconds))
     }
@@ -33,7 +33,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 extension Timestamp: CustomStringConvertible {
     /// `2026-11-21T10:00:00.123Z`.
     package var rfc3339: String {
-        // Sound: 24 bytes are written, which is the capacity.
+        // Sound: 24 bytes are written, the capacity.
         unsafe String(unsafeUninitializedCapacity: 24) { buffer in
             var text = unsafe buffer.mutableSpan
             write(to: &text, at: 0)
@@ -41,7 +41,7 @@ extension Timestamp: CustomStringConvertible {
         }
     }
 
-    /// Appends ``rfc3339``, without making a string of it.
+    /// Appends ``rfc3339`` without creating a string.
     package func append(to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(contentsOf: repeatElement(0, count: 24))
@@ -53,7 +53,7 @@ extension Timestamp: CustomStringConvertible {
     package var description: String { rfc3339 }
 
     private func write(to text: inout MutableSpan<UInt8>, at start: Int) {
-        // Instants outside the four-digit years are brought to their edge.
+        // Instants outside the four-digit years are clamped.
         let clamped = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let day = clamped.flooredQuotient(by: 86_400_000)
         let inDay = clamped - day * 86_400_000
@@ -69,8 +69,10 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// Reads RFC 3339 §5.6: any offset, any number of fraction digits (those past the third are dropped); nil
-    /// when the text is not one, names a day that does not exist, or a 61st second.
+    /// Parses RFC 3339 §5.6 with any offset and any number of fraction digits (those after the third are
+    /// dropped).
+    ///
+    /// Nil when the text has another form, names a nonexistent day, or has a 61st second.
     package init?(rfc3339 text: some StringProtocol) {
         var reader = DigitReader(bytes: Array(text.utf8))
         guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
@@ -87,7 +89,7 @@ extension Timestamp {
     }
 }
 
-/// Walks the text of a date.
+/// Reads the text of a date from left to right.
 private struct DigitReader {
     let bytes: [UInt8]
     var position = 0
@@ -134,7 +136,7 @@ private struct DigitReader {
     }
 }
 
-/// The proleptic Gregorian date of a day; years are counted from March so that the leap day comes last.
+/// The proleptic Gregorian date of a day; years start in March so that the leap day is last.
 private func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = daysSinceEpoch + 719_468
     let era = shifted.flooredQuotient(by: 146_097)

@@ -5,7 +5,7 @@ import Glibc
 package struct WakeUp: ~Copyable, Sendable {
     private let descriptor: Descriptor
 
-    /// Makes a counter that has not been signalled.
+    /// Creates a counter without a signal.
     package init() throws(SystemError) {
         let flags = Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)
         descriptor = Descriptor(owning: try uninterrupted("eventfd") { eventfd(0, flags) })
@@ -14,13 +14,13 @@ package struct WakeUp: ~Copyable, Sendable {
     /// The descriptor's number, for an ``Epoll``; readable while signalled.
     package var raw: Int32 { descriptor.raw }
 
-    /// Makes the descriptor readable; any thread.
+    /// Makes the descriptor readable, from any thread.
     package func signal() {
-        // Fails only when the counter is at its maximum, and then it is readable already.
+        // Fails only when the counter is at its maximum, and the descriptor is readable then.
         _ = eventfd_write(descriptor.raw, 1)
     }
 
-    /// Makes the descriptor not readable.
+    /// Makes the descriptor unreadable.
     package func clear() {
         var value: eventfd_t = 0
         _ = unsafe eventfd_read(descriptor.raw, &value)

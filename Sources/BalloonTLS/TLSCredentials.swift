@@ -1,10 +1,10 @@
 internal import COpenSSL
 import Synchronization
 
-/// A server's certificate chain and key, read from PEM files, and read again when it is told to.
+/// A server's certificate chain and key from PEM files, with a reload on request.
 ///
-/// TLS 1.2 and 1.3; in 1.2 only suites with forward secrecy and authenticated encryption; sessions are resumed by
-/// tickets; `http/1.1` is the only protocol (ALPN). Whatever name the client asks for (SNI), it gets this certificate.
+/// TLS 1.2 and 1.3. Version 1.2 allows only suites with forward secrecy and authenticated encryption. Tickets
+/// resume sessions. `http/1.1` is the only protocol (ALPN). Every requested name (SNI) gets this certificate.
 package final class TLSCredentials: Sendable {
     private let certificateFile: String
     private let keyFile: String
@@ -17,28 +17,30 @@ package final class TLSCredentials: Sendable {
         context = Mutex(try TLSContext(certificateFile, keyFile))
     }
 
-    /// Reads both files again, for the connections that come; what was there stays when that fails.
+    /// Reloads both files for new connections; after a failure the previous credentials stay.
     package func reload() throws(TLSError) {
-        // Before the lock is taken, for which shards wait.
+        // Read before locking, because shards wait for the lock.
         let new = try TLSContext(certificateFile, keyFile)
         context.withLock { $0 = new }
     }
 
-    /// Begins a connection's session; throws ``TLSError/outOfMemory``.
+    /// Creates a connection's session; throws ``TLSError/outOfMemory``.
     package func makeSession() throws(TLSError) -> TLSSession {
         let context = context.withLock { $0 }
-        // The context, which a reload may replace now, lives until the call has returned.
+        // The context may be replaced by a reload now, but lives until the call returns.
         defer { withExtendedLifetime(context) {} }
         guard let session = unsafe balloon_tls_session(context.pointer) else { throw .outOfMemory }
         return unsafe TLSSession(owning: session)
     }
 }
 
-/// What sessions are made from; OpenSSL counts references, so sessions outlive it.
+/// The OpenSSL context that creates sessions.
 ///
-/// Once made it is not changed, and OpenSSL lets any thread make sessions from it.
+/// OpenSSL counts references, so sessions may outlive it.
+///
+/// The context is immutable after its creation, and any thread may create sessions from it.
 @safe private final class TLSContext: Sendable {
-    /// The context's address, as a number, because a pointer cannot be shared.
+    /// The context's address as a number, because pointers are not Sendable.
     private let address: UInt
 
     var pointer: OpaquePointer? { unsafe OpaquePointer(bitPattern: address) }
@@ -53,7 +55,7 @@ package final class TLSCredentials: Sendable {
     deinit { unsafe SSL_CTX_free(pointer) }
 }
 
-/// The first words of OpenSSL's error queue, which is the thread's own.
+/// The first reason in OpenSSL's error queue, which is thread-local.
 private func firstReason() -> String {
     guard let reason = unsafe balloon_tls_reason() else { return "unknown reason" }
     return unsafe String(cString: reason)

@@ -1,19 +1,21 @@
-/// Why TLS cannot be spoken.
+/// A TLS failure.
 package enum TLSError: Error, Sendable, Hashable {
-    /// The certificate and key files cannot be read, or do not belong together; OpenSSL's words. The operator's to mend.
+    /// The certificate and key files are unreadable or do not match; the reason is OpenSSL's. Correct the
+    /// files.
     case badCredentials(reason: String)
-    /// The peer does not speak TLS, or not as we do; it has been told if it can be. Close the connection.
+    /// The peer uses no TLS, or an unsupported version or cipher; an alert was sent where possible. Close the
+    /// connection.
     case protocolFailure
     /// Memory ran out. Close the connection.
     case outOfMemory
 }
 
 extension TLSError: CustomStringConvertible {
-    /// What happened, in OpenSSL's words where it has some.
+    /// The failure, in OpenSSL's words where available.
     package var description: String {
         switch self {
         case .badCredentials(let reason): reason
-        case .protocolFailure: "the peer does not speak TLS as we do"
+        case .protocolFailure: "the peer uses no TLS, or unsupported parameters"
         case .outOfMemory: "out of memory"
         }
     }

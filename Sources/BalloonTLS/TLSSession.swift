@@ -1,8 +1,10 @@
 internal import COpenSSL
 
-/// The server's side of one TLS connection, over memory: what has come goes in, what must be sent comes out.
+/// The server's side of one TLS connection, over memory buffers: received bytes go in, bytes to send come
+/// out.
 ///
-/// Belongs to one isolation domain. After an error only ``takeReplies(into:)`` is of use, for the alert.
+/// Belongs to one isolation domain. After an error only ``takeReplies(into:)`` may be called, to get the
+/// alert.
 @safe package final class TLSSession {
     private let pointer: OpaquePointer
 
@@ -11,18 +13,19 @@ internal import COpenSSL
 
     deinit { unsafe SSL_free(pointer) }
 
-    /// How much was opened, and whether the peer has said that nothing follows.
+    /// The number of decrypted bytes, and whether the peer has ended its data.
     package struct Opened: Sendable, Hashable {
-        /// Bytes at the start of the buffer.
+        /// The number of bytes at the start of the buffer.
         package var count = 0
-        /// The peer's `close_notify` has come.
+        /// Whether the peer's `close_notify` arrived.
         package var isFinished = false
     }
 
-    /// Takes the first `count` received bytes and opens what is whole into `plain` from its start.
+    /// Decrypts all complete records of the first `count` received bytes to the start of `plain`.
     ///
-    /// Shakes hands first; what that has to say is in ``takeReplies(into:)``. `plain` must have room for `count` bytes
-    /// and one record (16 KiB) more. Throws ``TLSError/protocolFailure``, or ``TLSError/outOfMemory``.
+    /// The handshake comes first; ``takeReplies(into:)`` returns its messages. `plain` must have room for
+    /// `count` bytes and one more record (16 KiB). Throws ``TLSError/protocolFailure``, or
+    /// ``TLSError/outOfMemory``.
     package func open(_ received: [UInt8], count: Int, into plain: inout [UInt8]) throws(TLSError) -> Opened {
         precondition(count <= received.count && plain.count >= count + 16384)
         ERR_clear_error()
@@ -54,25 +57,26 @@ internal import COpenSSL
         return opened
     }
 
-    /// Appends what the handshake, or an error, has to say to the peer.
+    /// Appends pending handshake messages or the alert of an error.
     package func takeReplies(into sealed: inout [UInt8]) {
         let output = unsafe SSL_get_wbio(pointer)
         let pending = unsafe BIO_ctrl_pending(output)
         guard pending > 0 else { return }
         let start = sealed.count
         sealed.append(contentsOf: repeatElement(0, count: pending))
-        // Sound: `pending` bytes were added behind `start`.
+        // Sound: `pending` bytes were added after `start`.
         let taken = unsafe sealed.withUnsafeMutableBytes { bytes in
             unsafe BIO_read(output, bytes.baseAddress.map { unsafe $0 + start }, Int32(pending))
         }
         sealed.removeLast(pending - max(0, Int(taken)))
     }
 
-    /// Seals `plain`, appends what must be sent; throws ``TLSError/protocolFailure`` before the handshake's end.
+    /// Encrypts `plain` and appends the result; throws ``TLSError/protocolFailure`` before the end of the
+    /// handshake.
     package func seal(_ plain: [UInt8], into sealed: inout [UInt8]) throws(TLSError) {
         guard !plain.isEmpty else { return }
         ERR_clear_error()
-        // Sound: the whole of the array's storage; a memory buffer takes all or fails.
+        // Sound: all of the array's storage; a memory buffer accepts all bytes or fails.
         let status = unsafe plain.withUnsafeBytes { bytes in
             unsafe SSL_write(pointer, bytes.baseAddress, Int32(clamping: bytes.count))
         }
@@ -80,10 +84,10 @@ internal import COpenSSL
         takeReplies(into: &sealed)
     }
 
-    /// Appends the `close_notify` that tells the peer that nothing was cut off.
+    /// Appends the `close_notify` by which the peer can rule out truncation.
     package func finish(into sealed: inout [UInt8]) {
         ERR_clear_error()
-        // Fails before the handshake's end, when there is nothing to finish.
+        // Fails before the end of the handshake, when there is no session to end.
         _ = unsafe SSL_shutdown(pointer)
         takeReplies(into: &sealed)
     }

@@ -1,9 +1,9 @@
 internal import BalloonPOSIX
 internal import CCurl
 
-/// Lets one transfer connect to addresses of the public internet only, where libcurl reads and writes it.
+/// Restricts one transfer to public internet addresses; its storage is shared with libcurl.
 @safe final class AddressGate {
-    // libcurl's callbacks write to it, so that it must not move.
+    // libcurl's callbacks write to this storage, so it must not move.
     let pointer: UnsafeMutablePointer<balloon_curl_gate>
 
     init() {
@@ -12,18 +12,18 @@ internal import CCurl
             to: balloon_curl_gate(
                 is_allowed: { address in
                     guard let address = unsafe address else { return 0 }
-                    // The shim hands over 16 bytes that live for the call.
+                    // The shim passes 16 bytes that are valid during the call.
                     return isPublicAddress(unsafe Span(_unsafeStart: address, count: 16)) ? 1 : 0
                 }, has_refused: 0, has_allowed: 0))
     }
 
     deinit { unsafe pointer.deallocate() }
 
-    /// Whether there was an address, and none that may be connected to.
+    /// Whether addresses were found, and all of them were refused.
     var hasRefusedAll: Bool { unsafe pointer.pointee.has_refused != 0 && pointer.pointee.has_allowed == 0 }
 }
 
-/// Whether the environment names a proxy for `https`, by the variables that libcurl reads.
+/// Whether the environment configures a proxy for `https`, in the variables that libcurl reads.
 let hasSecureProxy: Bool = {
     let variables = ProcessEnvironment.variables()
     return ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {

@@ -1,15 +1,15 @@
 internal import CCurl
 
-/// libcurl's multi handle and the transfers in it; belongs to one isolation domain.
+/// libcurl's multi handle with its transfers; belongs to one isolation domain.
 @safe final class CurlEngine {
-    /// Nil until the first request: libcurl is loaded with that.
+    /// Nil until the first request, which loads libcurl.
     private var multi: UnsafeMutableRawPointer?
-    // libcurl's callbacks write to it, so that it must not move.
+    // libcurl's callbacks write to this storage, so it must not move.
     private let events: UnsafeMutablePointer<balloon_curl_events>
-    /// By the address of the easy handle.
+    /// The transfers by the address of the easy handle.
     private var transfers: [UInt: CurlTransfer] = [:]
 
-    /// Throws `TransportError.failed` when there are no descriptors left.
+    /// Throws `TransportError.failed` when no descriptors are left.
     init() throws(TransportError) {
         unsafe events = .allocate(capacity: 1)
         unsafe events.initialize(to: balloon_curl_events(epoll: -1, timer: -1))
@@ -20,16 +20,16 @@ internal import CCurl
 
     deinit {
         for transfer in transfers.values { cancel(transfer) }
-        // The connections that it closes are still taken out of the set of events.
+        // Closing its connections still removes them from the epoll set.
         if let multi = unsafe multi { unsafe balloon_curl_multi_cleanup(multi) }
         unsafe balloon_curl_events_close(events)
         unsafe events.deallocate()
     }
 
-    /// Readable when `run` has something to do; open as long as self lives.
+    /// Readable when `run` has work; open as long as self lives.
     var descriptor: Int32 { unsafe events.pointee.epoll }
 
-    /// Starts to send `request`, unless it was cancelled meanwhile.
+    /// Starts `request`, unless it was cancelled meanwhile.
     func start(_ request: TransportRequest, ticket: TransferTicket, continuation: CurlTransfer.Continuation) {
         do throws(TransportError) {
             guard !ticket.isCancelled else { throw .cancelled }
@@ -45,7 +45,7 @@ internal import CCurl
         run()
     }
 
-    /// Ends the transfer of `ticket`, if it is still under way, and closes its connection or stream.
+    /// Ends the transfer of `ticket`, if it is in flight, and closes its connection or stream.
     func cancel(_ ticket: TransferTicket) {
         guard let transfer = transfers.values.first(where: { $0.ticket === ticket }) else { return }
         cancel(transfer)
@@ -56,7 +56,7 @@ internal import CCurl
         transfer.cancel()
     }
 
-    /// Loads libcurl and makes its handle, where that has not been done.
+    /// Loads libcurl and creates its handle at the first call.
     private func loadedMulti() throws(TransportError) -> UnsafeMutableRawPointer {
         if let multi = unsafe multi { return unsafe multi }
         guard balloon_curl_load() == 1, let multi = unsafe balloon_curl_multi_init() else {
@@ -67,7 +67,7 @@ internal import CCurl
         return unsafe multi
     }
 
-    /// Does what can be done without waiting, and resumes the senders of what is done.
+    /// Performs all work that does not block, and resumes the senders of completed transfers.
     func run() {
         guard let multi = unsafe multi else { return }
         unsafe balloon_curl_events_run(events, multi)

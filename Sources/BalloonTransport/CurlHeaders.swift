@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// The fields of a request as libcurl's list, which this owns.
+/// The fields of a request as libcurl's list, owned by this type.
 @safe struct CurlHeaders: ~Copyable {
     private(set) var list: UnsafeMutablePointer<curl_slist>?
 
@@ -9,10 +9,11 @@ internal import CCurl
         unsafe list = nil
         for (name, value) in request.headers {
             guard isToken(name), isFieldValue(value) else { throw .requestInvalid }
-            // CURLOPT_HTTPHEADER: a semicolon sends an empty value, a colon alone would remove the field.
+            // CURLOPT_HTTPHEADER: a semicolon sends an empty value; a colon would remove the field.
             append(value.isEmpty ? "\(name);" : "\(name): \(value)")
         }
-        // libcurl's own ideas: to ask before it sends a large body, and to call any body a form.
+        // Suppress libcurl's defaults: an Expect field for large bodies, and a form's content type for any
+        // body.
         append("Expect:")
         if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
             append("Content-Type:")
@@ -34,7 +35,7 @@ func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy(isTokenCharacter)
 }
 
-/// RFC 9110 §5.5: no control character but the tab; above all no line break, which would begin another field.
+/// RFC 9110 §5.5: no control character except the tab; a line break would start another field.
 func isFieldValue(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") }
 }

@@ -1,8 +1,8 @@
 internal import CCurl
 
-/// The options of one easy handle, set one after the other; the first failure is kept.
+/// The options of one easy handle, set in sequence; keeps the first failure.
 @safe struct CurlOptions {
-    /// `CURLE_OK`, or the first code that was not.
+    /// `CURLE_OK`, or the first other code.
     private(set) var code = CURLE_OK
     private let easy: UnsafeMutableRawPointer
 
@@ -21,16 +21,16 @@ internal import CCurl
         keep(unsafe balloon_curl_set_string(easy, option, value))
     }
 
-    /// Takes away the default of an option that is a string.
+    /// Clears the default of a string option.
     mutating func clear(_ option: CURLoption) { keep(unsafe balloon_curl_set_string(easy, option, nil)) }
 
     /// Sets the method and the content, which libcurl copies.
     mutating func set(method: String, body: [UInt8]) {
         guard method != "HEAD" else { return set(CURLOPT_NOBODY, 1) }
-        // RFC 9110 §8.6: where a method gives content a meaning, none is sent as a length of zero.
+        // RFC 9110 §8.6: for methods that define content, an empty body is sent with length zero.
         if !body.isEmpty || ["POST", "PUT", "PATCH"].contains(method) {
             set(CURLOPT_POSTFIELDSIZE_LARGE, size: body.count)
-            // The size before the bytes, as CURLOPT_COPYPOSTFIELDS asks; NULL would mean the standard input.
+            // CURLOPT_COPYPOSTFIELDS needs the size before the bytes; NULL would mean standard input.
             keep(
                 unsafe body.isEmpty
                     ? balloon_curl_set_string(easy, CURLOPT_COPYPOSTFIELDS, "")
@@ -39,14 +39,14 @@ internal import CCurl
         if method != "GET" || !body.isEmpty { set(CURLOPT_CUSTOMREQUEST, method) }
     }
 
-    /// Sets the method, and content of `sourceBytes` bytes that CURLOPT_READFUNCTION brings.
+    /// Sets the method, and content of `sourceBytes` bytes from CURLOPT_READFUNCTION.
     mutating func set(method: String, sourceBytes: Int) {
         set(CURLOPT_POST, 1)
         set(CURLOPT_POSTFIELDSIZE_LARGE, size: sourceBytes)
         set(CURLOPT_CUSTOMREQUEST, method)
     }
 
-    /// Sets what decides about addresses; `gate` must outlive the transfer.
+    /// Sets the address check; `gate` must outlive the transfer.
     @unsafe mutating func set(gate: UnsafeMutablePointer<balloon_curl_gate>) {
         keep(unsafe balloon_curl_set_gate(easy, gate))
     }
@@ -56,7 +56,7 @@ internal import CCurl
         keep(unsafe balloon_curl_set_list(easy, CURLOPT_HTTPHEADER, list))
     }
 
-    /// Sets a callback and what it is given; `context` must outlive the transfer.
+    /// Sets a callback and its context; `context` must outlive the transfer.
     @unsafe mutating func set(
         _ option: CURLoption, _ callback: curl_write_callback, _ contextOption: CURLoption,
         _ context: UnsafeMutableRawPointer

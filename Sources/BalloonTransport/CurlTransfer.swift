@@ -1,11 +1,11 @@
 internal import BalloonPOSIX
 internal import CCurl
 
-/// One request on its way: libcurl's easy handle and all that libcurl reads and writes while it works on it.
+/// One request in flight: libcurl's easy handle and all memory that libcurl uses during the transfer.
 @safe final class CurlTransfer {
     typealias Continuation = CheckedContinuation<Result<TransportResponse, TransportError>, Never>
 
-    /// The easy handle, cleaned up with self; whoever adds it to a multi handle removes it before that.
+    /// The easy handle, freed with self; a multi handle must remove it before that.
     let easy: UnsafeMutableRawPointer
     let ticket: TransferTicket
     private let headers: CurlHeaders
@@ -14,11 +14,12 @@ internal import CCurl
     private var content: StreamedContent
     private let continuation: Continuation
 
-    /// Prepares `request`; throws `TransportError` without having touched `continuation` when it cannot be sent.
+    /// Prepares `request`; throws `TransportError` without using `continuation` when the request cannot be
+    /// sent.
     init(
         _ request: TransportRequest, ticket: TransferTicket, continuation: Continuation
     ) throws(TransportError) {
-        // A NUL would end what libcurl sees.
+        // libcurl would truncate the string at a NUL.
         guard isToken(request.method), isFieldValue(request.url) else { throw .requestInvalid }
         headers = try CurlHeaders(request)
         guard let easy = unsafe balloon_curl_easy_init() else { throw TransportError(CURLE_OUT_OF_MEMORY) }
@@ -33,7 +34,7 @@ internal import CCurl
 
     deinit { unsafe balloon_curl_easy_cleanup(easy) }
 
-    /// Resumes the sender with what the transfer brought; called once, and not after `cancel`.
+    /// Resumes the sender with the result of the transfer; called once, and not after `cancel`.
     func finish(_ code: CURLcode) {
         continuation.resume(returning: outcome(code))
     }
@@ -45,14 +46,14 @@ internal import CCurl
         if content.hasFailed { return .failure(.contentFailed) }
         if let gate, gate.hasRefusedAll { return .failure(.addressRefused) }
         switch code {
-        // libcurl takes a head that was cut off for a whole one.
+        // libcurl accepts a truncated head as complete.
         case CURLE_OK where !collector.isHeadComplete:
             return .failure(TransportError(CURLE_WEIRD_SERVER_REPLY))
         case CURLE_OK: return .success(collector.response(status: number(CURLINFO_RESPONSE_CODE)))
-        // The second is what refusing a part of the content looks like to libcurl.
+        // The second code is libcurl's result when a callback refuses content.
         case CURLE_FILESIZE_EXCEEDED, CURLE_WRITE_ERROR:
             return .failure(.responseTooLarge(maximumBytes: collector.maximumBytes))
-        // HTTP/0.9 from the peer has the same code as a scheme that was refused before anything was sent.
+        // An HTTP/0.9 answer has the same code as a scheme that was refused before sending.
         case CURLE_UNSUPPORTED_PROTOCOL where number(CURLINFO_REQUEST_SIZE) > 0:
             return .failure(TransportError(CURLE_WEIRD_SERVER_REPLY))
         default: return .failure(TransportError(code))
@@ -69,9 +70,9 @@ internal import CCurl
         var options = unsafe CurlOptions(easy)
         options.set(CURLOPT_URL, request.url)
         options.set(CURLOPT_PROTOCOLS_STR, request.allowsPlainHTTP ? "https,http" : "https")
-        // Plain HTTP is for addresses of this machine, and no proxy of the environment reaches those.
+        // Plain HTTP is for addresses of this machine, which a proxy cannot reach.
         if request.url.lowercased().hasPrefix("http:") { options.set(CURLOPT_PROXY, "") }
-        // What we must not connect to is not reached past the proxy either, whatever `no_proxy` says.
+        // A proxy must not reach refused addresses either, regardless of `no_proxy`.
         if request.needsPublicAddress, hasSecureProxy { options.set(CURLOPT_NOPROXY, "") }
         if let gate { unsafe options.set(gate: gate.pointer) }
         if let certificate = request.clientCertificate {
@@ -80,7 +81,7 @@ internal import CCurl
         }
         if let file = request.authoritiesFile {
             options.set(CURLOPT_CAINFO, file)
-            // Not beside the system's.
+            // This file replaces the system's authorities.
             options.clear(CURLOPT_CAPATH)
         }
         if let path = request.unixSocket { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
@@ -88,20 +89,20 @@ internal import CCurl
         options.set(CURLOPT_FOLLOWLOCATION, 0)
         options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         options.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        // Without it libcurl uses SIGALRM where a name is looked up.
+        // Without this option libcurl uses SIGALRM for name lookups.
         options.set(CURLOPT_NOSIGNAL, 1)
-        // Else ending a transfer would wait for the thread that looks up its name, and hold up all others.
+        // Without this option, ending a transfer would wait for its name lookup, and delay all others.
         options.set(CURLOPT_QUICK_EXIT, 1)
         options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         options.set(CURLOPT_TIMEOUT_MS, milliseconds(request.timeout))
         options.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout))
-        // Refuses by Content-Length at once; the collector counts what really comes. 0 would mean no limit.
+        // Refuses by Content-Length at once; the collector counts the received bytes. 0 would mean no limit.
         options.set(CURLOPT_MAXFILESIZE_LARGE, size: max(request.maximumResponseBytes, 1))
         if let time = request.stallTimeout {
             options.set(CURLOPT_LOW_SPEED_LIMIT, 1)
             options.set(CURLOPT_LOW_SPEED_TIME, max(milliseconds(time) / 1000, 1))
         }
-        // The list and self live until the easy handle is cleaned up, which self does last.
+        // The list and self outlive the easy handle, which self frees last.
         unsafe options.set(headers: headers.list)
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe options.set(CURLOPT_HEADERFUNCTION, headerCallback, CURLOPT_HEADERDATA, context)
@@ -124,16 +125,16 @@ internal import CCurl
         return collector.count(part) && content.receive(part)
     }
 
-    /// What is sent next; nil ends the transfer.
+    /// The next piece to send; nil ends the transfer.
     fileprivate func nextContent(maximumBytes: Int) -> [UInt8]? { content.next(maximumBytes: maximumBytes) }
 }
 
-/// A CURLOPT_READFUNCTION; returns how many bytes it wrote, 0 at the end.
+/// A CURLOPT_READFUNCTION; returns the number of bytes that it wrote, 0 at the end.
 private func sourceCallback(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let buffer = unsafe buffer, let context = unsafe context else { return Int(CURL_READFUNC_ABORT) }
-    // libcurl hands back the transfer that set the callback, and room for `size * count` bytes.
+    // libcurl passes the transfer that set the callback, and room for `size * count` bytes.
     let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
     guard let bytes = transfer.nextContent(maximumBytes: size * count), bytes.count <= size * count else {
         return Int(CURL_READFUNC_ABORT)
@@ -142,7 +143,7 @@ private func sourceCallback(
     return bytes.count
 }
 
-/// A CURLOPT_HEADERFUNCTION; returns how many bytes it took, which is all of them.
+/// A CURLOPT_HEADERFUNCTION; returns the number of consumed bytes, which is always all of them.
 private func headerCallback(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
@@ -152,7 +153,7 @@ private func headerCallback(
     }
 }
 
-/// A CURLOPT_WRITEFUNCTION; returns how many bytes it took, and 0 ends the transfer.
+/// A CURLOPT_WRITEFUNCTION; returns the number of consumed bytes; 0 ends the transfer.
 private func bodyCallback(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
@@ -164,14 +165,14 @@ private func withTransfer(
     _ body: (CurlTransfer, Span<UInt8>) -> Bool
 ) -> Int {
     guard let bytes = unsafe bytes, let context = unsafe context else { return 0 }
-    // libcurl hands back the transfer that set the callback, and `count` bytes that live until we return.
+    // libcurl passes the transfer that set the callback, and `count` bytes that are valid during the call.
     let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
     return unsafe bytes.withMemoryRebound(to: UInt8.self, capacity: count) { bytes in
         body(transfer, unsafe Span(_unsafeStart: bytes, count: count)) ? count : 0
     }
 }
 
-/// In what libcurl counts, at least 1, because 0 would be no limit.
+/// In libcurl's unit, at least 1, because 0 would mean no limit.
 private func milliseconds(_ duration: Duration) -> Int {
     min(max(duration.wholeMilliseconds, 1), Int(Int32.max))
 }

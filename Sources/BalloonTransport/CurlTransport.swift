@@ -1,16 +1,16 @@
 internal import Dispatch
 internal import Synchronization
 
-/// HTTP by libcurl, with kept connections, HTTP/2 where TLS offers it, and the proxies of the environment.
+/// HTTP through libcurl, with connection reuse, HTTP/2 over TLS, and the environment's proxies.
 ///
 /// All transfers share one serial queue and one descriptor that wakes it, so that no thread waits for a peer.
 /// Certificates are checked against the system's CAs; redirects are not followed.
 package final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
-    // Dispatch's sources are not marked as Sendable.
+    // Dispatch's sources are not Sendable.
     private let source: Mutex<any DispatchSourceRead>
 
-    /// Throws `TransportError.failed` when there are no descriptors left.
+    /// Throws `TransportError.failed` when no descriptors are left.
     package init() throws(TransportError) {
         let loop = try CurlLoop()
         self.loop = loop
@@ -18,12 +18,13 @@ package final class CurlTransport: HTTPTransport {
         source.withLock { $0.activate() }
     }
 
-    // No send is under way, since each keeps self; the source lets go of the loop, whose descriptor closes then.
+    // No transfer is in flight, since each retains self; the source releases the loop, which closes the
+    // descriptor.
     deinit { source.withLock { $0.cancel() } }
 
-    /// Sends `request` and returns the response, whatever its status.
+    /// Sends `request` and returns the response with any status.
     ///
-    /// When the task is cancelled, the transfer ends at once and `TransportError.cancelled` is thrown.
+    /// Cancelling the task ends the transfer at once and throws `TransportError.cancelled`.
     package func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         let ticket = TransferTicket()
         let result = await withTaskCancellationHandler {
@@ -35,7 +36,7 @@ package final class CurlTransport: HTTPTransport {
     }
 }
 
-/// The engine on its queue; the lock is never waited for and proves what the queue ensures.
+/// The engine on its queue; the lock is never contended, and proves exclusive access to the compiler.
 private final class CurlLoop: Sendable {
     private let queue = DispatchQueue(label: "balloon.transport")
     private let engine: Mutex<CurlEngine>
@@ -46,7 +47,7 @@ private final class CurlLoop: Sendable {
         let descriptor = engine.withLock { $0.descriptor }
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         source.setEventHandler { self.engine.withLock { $0.run() } }
-        // Dispatch may look at the descriptor until this handler ran; it keeps the engine until then.
+        // Dispatch may use the descriptor until this handler ran; the handler retains the engine until then.
         source.setCancelHandler { withExtendedLifetime(self) {} }
         return source
     }
@@ -58,7 +59,7 @@ private final class CurlLoop: Sendable {
     }
 
     func cancel(_ ticket: TransferTicket) {
-        // Before the queue is asked: a start that is queued behind this must see it.
+        // Set before the queue is entered: a start that is queued after this must see it.
         ticket.cancel()
         queue.async { self.engine.withLock { $0.cancel(ticket) } }
     }

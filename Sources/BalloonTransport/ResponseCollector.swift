@@ -1,15 +1,16 @@
-/// The parts of a response as libcurl hands them over, up to the limit.
+/// Collects the parts of a response from libcurl, up to the limit.
 struct ResponseCollector {
     private var headers: [(name: String, value: String)] = []
     private var body: [UInt8] = []
-    /// Whether the empty line after the last head came.
+    /// Whether the empty line after the last head arrived.
     private(set) var isHeadComplete = false
     let maximumBytes: Int
     private var countedBytes = 0
 
     init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
-    /// Takes one line of a head, line break included; a status line begins a new head, as after a 100.
+    /// Receives one line of a head, including its line break; a status line starts a new head, for example
+    /// after a 100.
     mutating func receiveHeaderLine(_ line: Span<UInt8>) {
         let text = unsafe line.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
         let field = text.utf8.trimmed {
@@ -19,7 +20,7 @@ struct ResponseCollector {
             isHeadComplete = false
             return headers.removeAll()
         }
-        // RFC 9110 §6.5.1: fields after the content, which libcurl hands over too, are not merged into the head.
+        // RFC 9110 §6.5.1: libcurl also passes trailer fields, which are not merged into the head.
         guard !isHeadComplete else { return }
         isHeadComplete = field.isEmpty
         guard let colon = field.firstIndex(of: UInt8(ascii: ":")) else { return }
@@ -27,14 +28,14 @@ struct ResponseCollector {
         headers.append((String(Substring(field[..<colon])), String(Substring(value))))
     }
 
-    /// Takes a part of the content; false when the limit is passed and the transfer must end.
+    /// Receives a part of the content; false when the limit is exceeded and the transfer must end.
     mutating func receiveBody(_ part: Span<UInt8>) -> Bool {
         guard part.count <= maximumBytes - body.count else { return false }
         unsafe part.withUnsafeBufferPointer { unsafe body.append(contentsOf: $0) }
         return true
     }
 
-    /// Counts a part of the content that somebody else takes; false when the limit is passed.
+    /// Counts a part of the content that a sink consumes; false when the limit is exceeded.
     mutating func count(_ part: Span<UInt8>) -> Bool {
         guard part.count <= maximumBytes - countedBytes else { return false }
         countedBytes += part.count
@@ -54,7 +55,7 @@ extension BidirectionalCollection {
     }
 }
 
-/// RFC 9110 §5.6.3: what may stand around a value without being part of it.
+/// RFC 9110 §5.6.3: optional white space around a value.
 private func isWhiteSpace(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
 }

@@ -1,11 +1,11 @@
-/// The content of one transfer that does not lie in memory as a whole, in both directions.
+/// The streamed content of one transfer, in both directions.
 struct StreamedContent {
     private let source: ContentSource?
     private let sink: ContentSink?
     private var reader: ContentSource.Reader?
     private var writer: ContentSink.Writer?
     private var leftBytes: Int
-    /// Whether a reader or a writer threw, or there was less to read than was promised.
+    /// Whether a reader or a writer threw, or the reader returned fewer bytes than announced.
     private(set) var hasFailed = false
 
     init(_ request: TransportRequest) {
@@ -16,7 +16,7 @@ struct StreamedContent {
 
     var hasSink: Bool { sink != nil }
 
-    /// The next piece, empty at the end; nil when it cannot be had.
+    /// The next piece, empty at the end; nil after a failure.
     mutating func next(maximumBytes: Int) -> [UInt8]? {
         guard let source, leftBytes > 0 else { return [] }
         do {
@@ -27,13 +27,13 @@ struct StreamedContent {
             leftBytes -= piece.count
             return hasFailed ? nil : piece
         } catch {
-            // Whoever made the reader knows what it threw; here it ends the transfer.
+            // The creator of the reader knows the error; here it only ends the transfer.
             hasFailed = true
             return nil
         }
     }
 
-    /// Hands on what came; false when it cannot be kept.
+    /// Passes received bytes to the sink; false when it fails.
     mutating func receive(_ part: Span<UInt8>) -> Bool {
         guard let sink else { return false }
         var piece = unsafe part.withUnsafeBufferPointer { unsafe Array($0) }
@@ -43,7 +43,7 @@ struct StreamedContent {
             try writer(&piece)
             return true
         } catch {
-            // As above.
+            // The creator of the writer knows the error.
             hasFailed = true
             return false
         }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The name of one transfer, by which it is cancelled; even before it was started.
+/// Identifies one transfer for its cancellation, even before it is started.
 final class TransferTicket: Sendable {
     private let isCancelledFlag = Atomic(false)
 

@@ -1,7 +1,7 @@
 internal import CCurl
 
 extension TransportError {
-    /// What `code` means, which is neither `CURLE_OK` nor about the size of the response.
+    /// Maps a code other than `CURLE_OK` that does not concern the size of the response.
     init(_ code: CURLcode) {
         let number = Int32(bitPattern: code.rawValue)
         switch code {

@@ -1,6 +1,6 @@
-/// A reason why a request brought no whole response; a `code` is libcurl's CURLcode.
+/// The reason why a request has no complete response; a `code` is libcurl's CURLcode.
 package enum TransportError: Error, Equatable, Sendable {
-    /// The method, the URL or a field cannot be sent as given: our fault, correct the caller or its configuration.
+    /// The method, the URL or a field cannot be sent: correct the caller or its configuration.
     case requestInvalid
 
     /// The URL's scheme is neither `https` nor, where allowed, `http`: correct the configuration.
@@ -9,38 +9,41 @@ package enum TransportError: Error, Equatable, Sendable {
     /// The name of the host or of the proxy has no address now: check the name and the resolver; try again.
     case hostUnresolved
 
-    /// Every address of the host is private, loopback, link-local or otherwise special: nothing was sent. Whoever named
-    /// the URL wanted us to ask a machine near us; if that is right, list the literal address.
+    /// Every address of the host is private, loopback, link-local or otherwise special: nothing was sent. The
+    /// URL may be an attempt to reach our own network; if it is legitimate, list the literal address.
     case addressRefused
 
-    /// Nobody accepted the connection, or the proxy did not: nothing was sent; try again.
+    /// The host or the proxy did not accept the connection: nothing was sent; try again.
     case connectionFailed
 
-    /// The TLS handshake failed: nothing was sent; try again, then look at the peer's versions and ciphers.
+    /// The TLS handshake failed: nothing was sent; try again, then check the peer's versions and ciphers.
     case tlsFailed(code: Int32)
 
-    /// The peer's certificate does not prove its name: nothing was sent; check the URL, the clock and the CAs.
+    /// The peer's certificate is not valid for its name: nothing was sent; check the URL, the clock and the
+    /// CAs.
     case certificateRefused
 
-    /// The response was not complete in time; the peer may have acted on the request. Try again.
+    /// The response was not complete in time; the peer may have processed the request. Try again.
     case timedOut
 
-    /// The connection broke, or the response breaks HTTP; the peer may have acted on the request. Try again.
+    /// The connection was interrupted, or the response violates HTTP; the peer may have processed the
+    /// request. Try again.
     case interrupted(code: Int32)
 
-    /// The response has more than `maximumBytes` of content: it will not be smaller next time.
+    /// The response exceeds `maximumBytes` of content; a retry does not help.
     case responseTooLarge(maximumBytes: Int)
 
-    /// What was to be sent could not be read, or what came could not be kept: look at the disk, and at the log.
+    /// The content could not be read, or the response could not be stored: check the disk and the log.
     case contentFailed
 
-    /// The task that sent the request was cancelled; the peer may have acted on it.
+    /// The sending task was cancelled; the peer may have processed the request.
     case cancelled
 
-    /// libcurl failed for lack of memory or descriptors, or for no reason that has a case here: try again.
+    /// libcurl failed for lack of memory or descriptors, or for another reason without its own case: try
+    /// again.
     case failed(code: Int32)
 
-    /// Whether the same request may succeed later without anybody changing anything.
+    /// Whether the same request may succeed later without any change.
     package var isRetryable: Bool {
         switch self {
         case .hostUnresolved, .connectionFailed, .tlsFailed, .timedOut, .interrupted, .failed: true

@@ -1,55 +1,58 @@
-/// An outbound HTTP request and the bounds on its answer.
+/// An outbound HTTP request with limits for its response.
 package struct TransportRequest: Sendable {
-    /// The method, `GET` unless said otherwise; case-sensitive (RFC 9110 §9.1).
+    /// The method, `GET` by default; case-sensitive (RFC 9110 §9.1).
     package var method: String
 
     /// An absolute `https` URL without user information, already percent-encoded.
     package var url: String
 
-    /// The fields in the order in which they are sent; only `Host`, `Accept` and `Content-Length` are added.
+    /// The fields in sending order; only `Host`, `Accept` and `Content-Length` are added.
     package var headers: [(name: String, value: String)]
 
-    /// The content; empty for none, which `POST`, `PUT` and `PATCH` send as a length of zero.
+    /// The content; an empty one is sent with length zero by `POST`, `PUT` and `PATCH`.
     package var body: [UInt8]
 
-    /// Content that is made while it is sent, instead of ``body``.
+    /// Content that is produced while it is sent, instead of ``body``.
     package var source: ContentSource?
 
-    /// Who takes the content of a response with 2xx piece by piece, so that it is not collected.
+    /// The consumer of a 2xx response's content, which is then not collected.
     package var sink: ContentSink?
 
-    /// How long the whole exchange may take, the connection included.
+    /// The time limit of the whole exchange, including the connection.
     package var timeout: Duration
 
-    /// How long finding the host, connecting and the TLS handshake may take together.
+    /// The time limit of name lookup, connection and TLS handshake together.
     package var connectTimeout: Duration
 
-    /// How long the exchange may stand still, in whole seconds; nil for as long as all of it may take.
+    /// The longest time without progress, in whole seconds; nil for no separate limit.
     ///
-    /// The wait for the first byte of the answer counts too.
+    /// The wait for the first byte of the answer counts as well.
     package var stallTimeout: Duration?
 
-    /// How many bytes of content the response may have.
+    /// The size limit of the response's content.
     package var maximumResponseBytes: Int
 
-    /// Whether an `http` URL is sent as well, past any proxy: for loopback addresses that the operator listed.
+    /// Whether an `http` URL is allowed, bypassing any proxy: for loopback addresses that the operator
+    /// listed.
     package var allowsPlainHTTP: Bool
 
-    /// Whether the host, once looked up, must be an address of the public internet: for every URL that others named.
+    /// Whether the host must resolve to a public internet address: set it for every URL from outside.
     ///
-    /// Where the environment names a proxy, all such requests go through it, and which addresses it reaches is its rule.
+    /// When the environment configures a proxy, all such requests use it, and the proxy decides which
+    /// addresses it reaches.
     package var needsPublicAddress: Bool
 
-    /// The certificate to show to a peer that asks for one; none when nil.
+    /// The certificate for a peer that requests one.
     package var clientCertificate: ClientCertificate?
 
-    /// A PEM file of the authorities that may have signed the peer's certificate, instead of the system's.
+    /// A PEM file of certificate authorities that replaces the system's.
     package var authoritiesFile: String?
 
-    /// The path of a unix socket to connect to, whatever the URL's host; with plain HTTP only.
+    /// The path of a unix socket that replaces the URL's host; with plain HTTP only.
     package var unixSocket: String?
 
-    /// A request to `url`; the defaults are a `GET` over TLS, 30 seconds in all, 10 to connect, 1 MiB of response.
+    /// A request to `url`; the defaults are `GET` over TLS, 30 s in total, 10 s to connect, 1 MiB of
+    /// response.
     package init(
         method: String = "GET", url: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = [],

@@ -1,22 +1,22 @@
-/// A whole HTTP response.
+/// A complete HTTP response.
 package struct TransportResponse: Sendable {
     /// The final status, 200 to 599.
     package var status: Int
 
-    /// The fields in the order in which they came, names spelled as they came (lower case over HTTP/2).
+    /// The fields in the order of arrival, with their names as received (lower case over HTTP/2).
     package var headers: [(name: String, value: String)]
 
-    /// The content as it was sent: a `Content-Encoding` is not undone.
+    /// The content as received: a `Content-Encoding` is not decoded.
     package var body: [UInt8]
 
-    /// A response of these parts, as doubles make them.
+    /// Creates a response, for test doubles.
     package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
-    /// The value of the first field called `name`, in any case.
+    /// The value of the first field with this name, ignoring case.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.utf8.elementsEqual(name.utf8) { $0.lowercased == $1.lowercased } }?.value
     }

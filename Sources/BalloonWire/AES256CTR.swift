@@ -2,13 +2,14 @@ internal import COpenSSL
 
 /// AES-256 in counter mode, counting from zero, as Apple encrypts attachments and payload references.
 ///
-/// Encrypting and decrypting are the same operation. It hides, it does not authenticate: any key gives some
-/// plain text. A zero start is sound only because no key is used for a second plain text
-/// (Apple Business Chat API, "Encrypting an Attachment").
+/// Encrypting and decrypting are the same operation. It provides no authentication: every key decrypts to
+/// some plain text. The counter may start at zero only because each key encrypts a single plain text (Apple
+/// Business Chat API, "Encrypting an Attachment").
 @safe package struct AES256CTR: ~Copyable {
     private let context: OpaquePointer?
 
-    /// A key stream at its beginning; throws `WireError.keyLength` unless `key` has 32 bytes.
+    /// Creates a cipher at the start of its key stream; throws `WireError.keyLength` unless `key` has 32
+    /// bytes.
     package init(key: Secret) throws(WireError) {
         guard key.bytes.count == 32 else {
             throw .keyLength(expectedBytes: 32, actualBytes: key.bytes.count)
@@ -16,7 +17,7 @@ internal import COpenSSL
         let context = unsafe EVP_CIPHER_CTX_new()
         unsafe self.context = context
         let counter = [UInt8](repeating: 0, count: 16)
-        // The key has 32 bytes and the counter 16, as the cipher reads them; it copies both.
+        // Sound: the key has 32 bytes and the counter 16, as the cipher expects; it copies both.
         let isKeyed =
             unsafe context != nil
             && EVP_EncryptInit_ex(context, EVP_aes_256_ctr(), nil, key.bytes, counter) == 1
@@ -25,17 +26,17 @@ internal import COpenSSL
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Encrypts or decrypts `bytes`, which follow those of the calls before, in their place.
+    /// Encrypts or decrypts `bytes` in place, continuing after the previous calls.
     package mutating func apply(to bytes: inout [UInt8]) {
-        // One call takes a C int of bytes.
+        // One call accepts a C int of bytes.
         var start = 0
         while start < bytes.count {
             let count = min(bytes.count - start, 1 << 30)
             var span = bytes.mutableSpan
             unsafe span.withUnsafeMutableBytes { buffer in
                 var written: Int32 = 0
-                // In place is allowed (EVP_EncryptUpdate); a stream cipher writes as many bytes as it reads,
-                // and `start + count` is within the buffer.
+                // Sound: in-place operation is allowed (EVP_EncryptUpdate); a stream cipher writes as many
+                // bytes as it reads, and `start + count` is within the buffer.
                 let bytes = unsafe buffer.baseAddress?.advanced(by: start).assumingMemoryBound(to: UInt8.self)
                 let status = unsafe EVP_EncryptUpdate(context, bytes, &written, bytes, Int32(count))
                 precondition(status == 1 && Int(written) == count, "OpenSSL failed to apply AES-256-CTR")

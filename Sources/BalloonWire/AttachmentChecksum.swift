@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// The checksum by which Apple's file store knows an encrypted file, computed piece by piece.
+/// The checksum by which Apple's file store identifies an encrypted file, computed incrementally.
 ///
-/// `0x81` and the SHA-1 of a salt and the file, 21 bytes. Established for iMessage clients, assumed for business messages;
-/// it tells damage from wholeness, and nothing may be trusted because of it.
+/// `0x81` and the SHA-1 of a salt and the file, 21 bytes. Established for iMessage clients, assumed for
+/// business messages. It detects damage; trust must not depend on it.
 @safe package struct AttachmentChecksum: ~Copyable {
     private let context: OpaquePointer?
 
@@ -17,17 +17,17 @@ internal import COpenSSL
 
     deinit { unsafe EVP_MD_CTX_free(context) }
 
-    /// Takes the next bytes of the encrypted file.
+    /// Adds the next bytes of the encrypted file.
     package func append(_ bytes: [UInt8]) {
-        // Sound: OpenSSL reads as many bytes as the array has.
+        // Sound: OpenSSL reads exactly the array's bytes.
         let status = unsafe EVP_DigestUpdate(context, bytes, bytes.count)
         precondition(status == 1, "OpenSSL failed to compute SHA-1")
     }
 
-    /// The checksum of what was taken; ends the computation.
+    /// The checksum of all added bytes; ends the computation.
     package var bytes: [UInt8] {
         var digest = [UInt8](repeating: 0, count: 20)
-        // Sound: SHA-1 has the 20 bytes that there is room for.
+        // Sound: SHA-1 writes 20 bytes, which fit.
         let status = unsafe EVP_DigestFinal_ex(context, &digest, nil)
         precondition(status == 1, "OpenSSL failed to compute SHA-1")
         return [0x81] + digest

@@ -1,4 +1,4 @@
-/// The key of one attachment or payload, used once; on the wire `00` and 64 hexadecimal digits.
+/// The key of one attachment or payload, used once; in messages `00` and 64 hexadecimal digits.
 package struct AttachmentKey: Sendable, Equatable {
     /// The 32 bytes for `AES256CTR`.
     package let secret: Secret
@@ -6,7 +6,7 @@ package struct AttachmentKey: Sendable, Equatable {
     /// A new random key.
     package init() { secret = .random(byteCount: 32) }
 
-    /// Reads the field `key` of an attachment or payload reference.
+    /// Parses the field `key` of an attachment or payload reference.
     ///
     /// Throws `WireError.hexMalformed`, `.attachmentKeyPrefix` or `.keyLength`.
     package init(field: String) throws(WireError) {
@@ -16,6 +16,6 @@ package struct AttachmentKey: Sendable, Equatable {
         secret = try Secret(Array(bytes.dropFirst()))
     }
 
-    /// The field as it is sent, in lower case; as secret as the key.
+    /// The field's value, in lower case; as secret as the key.
     package var field: String { "00" + Hex.encode(secret.bytes) }
 }

@@ -1,11 +1,11 @@
 internal import BalloonJSON
 internal import CZlib
 
-/// The CRC-32 of gzip and PNG: against accidents, not against people.
+/// The CRC-32 of gzip and PNG: detects accidental damage, not manipulation.
 package enum CRC32 {
-    /// Computes the checksum of `bytes`, or of `bytes` after those whose checksum is `previous`.
+    /// Computes the checksum of `bytes`, or continues after bytes with the checksum `previous`.
     package static func checksum(of bytes: some Collection<UInt8>, after previous: UInt32 = 0) -> UInt32 {
-        // zlib takes a NULL pointer for a request of the initial value.
+        // zlib interprets a NULL pointer as a request for the initial value.
         guard !bytes.isEmpty else { return previous }
         let checksum = bytes.withSpan { bytes in
             unsafe bytes.withUnsafeBufferPointer { buffer in

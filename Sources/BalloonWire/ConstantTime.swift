@@ -1,7 +1,7 @@
 internal import BalloonJSON
 internal import COpenSSL
 
-/// Tells whether `left` and `right` are the same bytes, in a time that depends on nothing but their lengths.
+/// Compares `left` and `right` in a time that depends only on their lengths.
 package func constantTimeEquals(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
     left.withSpan { left in right.withSpan { right in constantTimeEquals(left, right) } }
 }

@@ -3,7 +3,7 @@ package enum Gzip {
     /// RFC 1952 §2.3.1: ID1 and ID2.
     static let magic: [UInt8] = [0x1f, 0x8b]
 
-    /// Tells whether `bytes` begin as every gzip member does; JSON never does.
+    /// Whether `bytes` begin like a gzip member; JSON never does.
     package static func hasMagic(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.starts(with: magic)
     }

@@ -1,9 +1,9 @@
 internal import BalloonJSON
 internal import CZlib
 
-/// A compressor to gzip whose memory is used again for each call; belongs to one isolation domain.
+/// A gzip compressor that reuses its memory between calls; belongs to one isolation domain.
 @safe package final class GzipCompressor {
-    // zlib's state points back at the stream, so that it must not move.
+    // zlib's state points back to the stream, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
     /// A compressor of zlib's default level.
@@ -30,12 +30,12 @@ internal import CZlib
         let bound = unsafe Int(deflateBound(stream, UInt(input.count)))
         return unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in
             unsafe input.withUnsafeBufferPointer { input in
-                // deflate reads from next_in only, though C does not say const.
+                // deflate only reads from next_in, although the C declaration lacks const.
                 unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
                 unsafe stream.pointee.avail_in = UInt32(input.count)
                 unsafe stream.pointee.next_out = output.baseAddress
                 unsafe stream.pointee.avail_out = UInt32(bound)
-                // The output has deflateBound bytes, so that one call finishes.
+                // The output has deflateBound bytes, so one call finishes.
                 let status = unsafe deflate(stream, Z_FINISH)
                 precondition(status == Z_STREAM_END, "deflateBound was too small")
                 count = unsafe bound - Int(stream.pointee.avail_out)

@@ -1,12 +1,12 @@
 internal import BalloonJSON
 internal import CZlib
 
-/// A bounded decompressor of gzip whose memory is used again for each call; belongs to one isolation domain.
+/// A bounded gzip decompressor that reuses its memory between calls; belongs to one isolation domain.
 @safe package final class GzipDecompressor {
-    // zlib's state points back at the stream, so that it must not move.
+    // zlib's state points back to the stream, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// A decompressor that refuses zlib's own format and bare deflate data.
+    /// Creates a decompressor that refuses the zlib format and raw deflate data.
     package init() {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
@@ -19,11 +19,11 @@ internal import CZlib
         unsafe stream.deallocate()
     }
 
-    /// Replaces `output`, whose storage is used again, by what `input` inflates to.
+    /// Replaces `output`, reusing its storage, with the decompressed `input`.
     ///
-    /// `input` is one gzip member or several that are taken together (RFC 1952 §2.2), and nothing else. The result
-    /// may have `maximumBytes`, and beyond 64 KiB not more than `maximumRatio` times the bytes of `input` either;
-    /// memory is never taken beyond these. Throws a gzip case of `WireError`; `output` is empty then.
+    /// `input` must consist of one or more gzip members (RFC 1952 §2.2). The result may have `maximumBytes`
+    /// and, beyond 64 KiB, at most `maximumRatio` times the bytes of `input`; memory use never exceeds these
+    /// limits. Throws a gzip case of `WireError`; `output` is empty then.
     package func decompress(
         _ input: some Collection<UInt8>, into output: inout [UInt8], maximumBytes: Int, maximumRatio: Int
     ) throws(WireError) {
@@ -40,7 +40,7 @@ internal import CZlib
         }
     }
 
-    /// Appends one member after the other.
+    /// Appends all members.
     private func inflateMembers(
         _ input: Span<UInt8>, into output: inout [UInt8], bound: Int
     ) throws(WireError) {
@@ -54,7 +54,7 @@ internal import CZlib
         }
     }
 
-    /// Appends the member at the front of `input` and returns how many bytes it took there.
+    /// Appends the first member of `input` and returns its number of compressed bytes.
     private func inflateMember(
         _ input: Span<UInt8>, into output: inout [UInt8], bound: Int
     ) throws(WireError) -> Int {
@@ -62,7 +62,7 @@ internal import CZlib
         var used = 0
         var wantedBytes = expectedBytes(of: input)
         while true {
-            // One byte beyond the bound tells a result that is too large from one that just fits.
+            // One byte more than the limit distinguishes a result that is too large from one that just fits.
             let roomBytes = min(wantedBytes, bound + 1 - output.count)
             let countBefore = output.count
             let (code, read) = inflateStep(
@@ -79,7 +79,7 @@ internal import CZlib
         }
     }
 
-    /// Appends at most `roomBytes` and returns zlib's code and how much of `input` it took.
+    /// Appends at most `roomBytes` and returns zlib's code and the number of consumed bytes.
     private func inflateStep(
         _ input: Span<UInt8>, into output: inout [UInt8], roomBytes: Int
     ) -> (code: Int32, read: Int) {
@@ -87,8 +87,8 @@ internal import CZlib
         unsafe input.withUnsafeBufferPointer { input in
             output.append(addingCapacity: roomBytes) { output in
                 unsafe output.withUnsafeMutableBufferPointer { output, count in
-                    // inflate reads from next_in only, though C does not say const; it stays within the two
-                    // sizes given, and `count` grows by what it wrote.
+                    // Sound: inflate only reads from next_in, although the C declaration lacks const; it
+                    // stays within both sizes, and `count` grows by the written bytes.
                     unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
                     unsafe stream.pointee.avail_in = UInt32(clamping: input.count)
                     unsafe stream.pointee.next_out = output.baseAddress?.advanced(by: count)
@@ -102,9 +102,10 @@ internal import CZlib
         return step
     }
 
-    /// The room to begin with: what the last four bytes claim (RFC 1952 §2.3.1, ISIZE), if plausible.
+    /// The initial capacity: the size stated in the last four bytes (RFC 1952 §2.3.1, ISIZE), if plausible.
     private func expectedBytes(of input: Span<UInt8>) -> Int {
-        // Text rarely shrinks below an eighth; inflate's fast loop stops 258 bytes before the end of its room.
+        // Text rarely compresses below an eighth; inflate's fast loop stops 258 bytes before the end of its
+        // output.
         let (plausibleRatio, slackBytes) = (8, 512)
         guard input.count >= 18 else { return slackBytes }
         var claim = 0
@@ -113,5 +114,5 @@ internal import CZlib
     }
 }
 
-/// Up to here the ratio is not looked at: short texts of spaces or repetitions shrink to next to nothing.
+/// The ratio applies above this size: short repetitive texts compress to almost nothing.
 private let ratioFloorBytes = 64 * 1024

@@ -1,6 +1,6 @@
 /// HMAC-SHA-256 (RFC 2104) with the key schedule computed once.
 struct HMACSHA256: Sendable {
-    /// What the key leaves behind in front of the text, and in front of its hash.
+    /// The hash states after the key's block, for the text and for its hash.
     private let inner: SHA256
     private let outer: SHA256
 

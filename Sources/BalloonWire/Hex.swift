@@ -1,9 +1,9 @@
-/// Base16 (RFC 4648 §8): written in lower case, read in either, because Apple sends both.
+/// Base16 (RFC 4648 §8): written in lower case, decoded from either case, because Apple sends both.
 package enum Hex {
     /// Encodes `bytes` in lower case.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         unsafe String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
-            // Two characters are written for each byte, which is the capacity.
+            // Sound: exactly two characters are written for each byte, which is the capacity.
             var text = unsafe buffer.mutableSpan
             var written = 0
             for byte in bytes {
@@ -30,7 +30,7 @@ package enum Hex {
         return bytes
     }
 
-    /// Decodes `text` as the variant over bytes does.
+    /// Decodes `text`, like the function for bytes.
     package static func decode(_ text: String) throws(WireError) -> [UInt8] {
         try decode(text.utf8)
     }

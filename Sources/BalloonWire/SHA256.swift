@@ -1,22 +1,22 @@
 internal import BalloonJSON
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4), of bytes that come in pieces.
+/// SHA-256 (FIPS 180-4), computed incrementally.
 package struct SHA256 {
     private var state = balloon_sha256()
 
-    /// Begins with no bytes.
+    /// Creates the hash of no bytes.
     package init() { unsafe balloon_sha256_begin(&state) }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     package mutating func update(_ bytes: Span<UInt8>) {
-        // Sound: the call reads the span's bytes and no others.
+        // Sound: the call reads exactly the span's bytes.
         unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe balloon_sha256_update(&state, bytes.baseAddress, bytes.count)
         }
     }
 
-    /// The hash of all bytes that were taken.
+    /// Returns the hash of all added bytes.
     package consuming func finish() -> InlineArray<32, UInt8> {
         var digest = InlineArray<32, UInt8>(repeating: 0)
         var output = digest.mutableSpan

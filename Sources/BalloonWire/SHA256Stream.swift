@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4), computed piece by piece.
+/// SHA-256 (FIPS 180-4), computed incrementally.
 @safe package struct SHA256Stream: ~Copyable {
     private let context: OpaquePointer?
 
-    /// The hash of nothing.
+    /// Creates the hash of no bytes.
     package init() {
         unsafe context = EVP_MD_CTX_new()
         let isReady = unsafe context != nil && EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1
@@ -13,17 +13,17 @@ internal import COpenSSL
 
     deinit { unsafe EVP_MD_CTX_free(context) }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     package func append(_ bytes: [UInt8]) {
-        // Sound: OpenSSL reads as many bytes as the array has.
+        // Sound: OpenSSL reads exactly the array's bytes.
         let status = unsafe EVP_DigestUpdate(context, bytes, bytes.count)
         precondition(status == 1, "OpenSSL failed to compute SHA-256")
     }
 
-    /// The 32 bytes of the hash of what was taken; ends the computation.
+    /// The 32-byte hash of all added bytes; ends the computation.
     package var bytes: [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
-        // Sound: SHA-256 has the 32 bytes that there is room for.
+        // Sound: SHA-256 writes 32 bytes, which fit.
         let status = unsafe EVP_DigestFinal_ex(context, &digest, nil)
         precondition(status == 1, "OpenSSL failed to compute SHA-256")
         return digest

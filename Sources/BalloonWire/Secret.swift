@@ -2,7 +2,7 @@ import BalloonJSON
 
 /// Bytes that are never printed, at least one of them; `bytes` is the one way to see them.
 package struct Secret: Sendable {
-    /// The secret itself: for a cipher or a file of mode 0600, never for a log line or an error.
+    /// The secret itself: for a cipher or a file with mode 0600, never for a log line or an error.
     package let bytes: [UInt8]
 
     /// Throws `WireError.secretEmpty` when `bytes` is empty.
@@ -11,7 +11,7 @@ package struct Secret: Sendable {
         self.bytes = bytes
     }
 
-    /// Decodes standard Base64, as Apple hands out an MSP's secret; white space around it is ignored.
+    /// Decodes standard Base64, the form of Apple's MSP secrets; ignores surrounding white space.
     ///
     /// Throws `WireError.base64Malformed`, or `.secretEmpty` when nothing is left.
     package init(base64 text: String) throws(WireError) {

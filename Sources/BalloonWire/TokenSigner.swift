@@ -4,12 +4,12 @@ import BalloonJSON
 package struct TokenSigner: Sendable {
     private let secret: Secret
 
-    /// A signer with `secret`.
+    /// Creates a signer with `secret`.
     package init(secret: Secret) { self.secret = secret }
 
     /// Signs `claims`, one JSON object, and returns the token in compact form.
     package func sign(_ claims: some Collection<UInt8>) -> String {
-        // {"alg":"HS256"}, the whole header that Apple's samples send.
+        // {"alg":"HS256"}, the complete header in Apple's samples.
         let signed = "eyJhbGciOiJIUzI1NiJ9." + Base64.encode(claims, alphabet: .url)
         let tag = HMACSHA256(key: secret).tag(of: signed.utf8.span)
         return signed + "." + Base64.encode(tag.span, alphabet: .url)

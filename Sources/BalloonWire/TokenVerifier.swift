@@ -2,17 +2,17 @@ import BalloonJSON
 
 /// A verifier of JSON Web Tokens signed with HS256 by one secret (RFC 7515, RFC 7518 §3.2).
 ///
-/// The key schedule is computed once, so a verifier is kept, and belongs to one isolation domain.
+/// The key schedule is computed once, so reuse a verifier; it belongs to one isolation domain.
 package final class TokenVerifier {
     private let hmac: HMACSHA256
 
-    /// A verifier of tokens that were signed with `secret`.
+    /// Creates a verifier for tokens signed with `secret`.
     package init(secret: Secret) { hmac = HMACSHA256(key: secret) }
 
-    /// Checks the signature of a token in compact form and returns its claims, decoded from Base64url.
+    /// Verifies the signature of a token in compact form and returns its claims, decoded from Base64url.
     ///
-    /// The header is signed but never read: the secret fixes the algorithm (RFC 8725 §3.1). What the claims say
-    /// is left to the caller, and whether they are JSON too. Throws `WireError.tokenMalformed` or
+    /// The header is signed but never read: the secret determines the algorithm (RFC 8725 §3.1). The caller
+    /// checks the claims, including whether they are JSON. Throws `WireError.tokenMalformed` or
     /// `.tokenSignatureMismatch`.
     package func verify(_ token: some Collection<UInt8>) throws(WireError) -> [UInt8] {
         var claims: [UInt8] = []
@@ -20,7 +20,7 @@ package final class TokenVerifier {
         return claims
     }
 
-    /// Does the same into `result`, whose storage is used again.
+    /// Does the same with `result` as output, reusing its storage.
     package func verify(
         _ token: some Collection<UInt8>, into result: inout [UInt8]
     ) throws(WireError) {
@@ -30,7 +30,7 @@ package final class TokenVerifier {
     private func verify(_ token: Span<UInt8>, into result: inout [UInt8]) throws(WireError) {
         guard let (claims, signature) = parts(of: token) else { throw .tokenMalformed }
         let tag = hmac.tag(of: token.extracting(..<claims.upperBound))
-        // Our tag is spelled out rather than theirs decoded: each has one spelling only.
+        // Our tag is encoded instead of decoding the token's: each has only one spelling.
         var expected = InlineArray<43, UInt8>(repeating: 0)
         var text = expected.mutableSpan
         Base64.encode(tag.span, alphabet: .url, into: &text)
@@ -42,7 +42,7 @@ package final class TokenVerifier {
         }
     }
 
-    /// Where the claims and the signature are, if `token` has exactly three parts and none of them is empty.
+    /// The ranges of claims and signature, if `token` has exactly three non-empty parts.
     private func parts(of token: Span<UInt8>) -> (claims: Range<Int>, signature: Range<Int>)? {
         var first: Int?
         var second: Int?

@@ -4,10 +4,10 @@ import BalloonJSON
 package struct WebhookSignature: Sendable {
     private let secrets: [Secret]
 
-    /// Signs with each of `secrets`; two while one replaces the other.
+    /// Creates a signer that uses each of `secrets`; two while one replaces the other.
     package init(secrets: [Secret]) { self.secrets = secrets }
 
-    /// Returns the value of `webhook-signature`: `v1,` and Base64, for each secret one, with a blank between.
+    /// Returns the value of `webhook-signature`: `v1,` and Base64 for each secret, separated by blanks.
     package func sign(id: String, timestamp: Int, body: [UInt8]) -> String {
         let signed = Array("\(id).\(timestamp).".utf8) + body
         return secrets.map { secret in
@@ -18,7 +18,8 @@ package struct WebhookSignature: Sendable {
 }
 
 extension Secret {
-    /// Reads a secret as Standard Webhooks writes it: `whsec_` and the Base64 of 24 to 64 bytes; the prefix may lack.
+    /// Parses a secret in Standard Webhooks' form: `whsec_` and the Base64 of 24 to 64 bytes; the prefix is
+    /// optional.
     package init(webhook text: String) throws(WireError) {
         let prefix = "whsec_"
         let secret = try Secret(base64: text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text)

@@ -1,15 +1,17 @@
-/// A reason why bytes from outside were not turned into trusted bytes; always the fault of who sent them.
+/// The reason why untrusted bytes were refused; always the sender's fault.
 package enum WireError: Error, Equatable, Sendable {
-    /// Gzip data breaks RFC 1952 or RFC 1951, or its CRC or length differ: refuse it, a retry will not help.
+    /// Gzip data violates RFC 1952 or RFC 1951, or its CRC or length differs: refuse it; a retry does not
+    /// help.
     case gzipMalformed
 
-    /// Gzip data ends before its last member does: refuse it; the sender may have been cut off.
+    /// Gzip data ends inside its last member: refuse it; the sender may have been interrupted.
     case gzipTruncated
 
-    /// Bytes that are no gzip member follow one: refuse it, a retry will not help.
+    /// Gzip data has trailing bytes that are not a member: refuse it; a retry does not help.
     case gzipTrailingData
 
-    /// Gzip data inflates to more than `maximumBytes`, the limit or what the ratio allows: refuse it as too large.
+    /// Gzip data decompresses to more than `maximumBytes`, by the size limit or the ratio: refuse it as too
+    /// large.
     case gzipTooLarge(maximumBytes: Int)
 
     /// Text is not canonical Base64 of the expected alphabet: refuse it, or correct the configuration.
@@ -21,15 +23,16 @@ package enum WireError: Error, Equatable, Sendable {
     /// A token is not three non-empty parts of unpadded Base64url: refuse it.
     case tokenMalformed
 
-    /// A token was not signed with our secret: refuse it; when all are, the configured secret is wrong.
+    /// A token was not signed with our secret: refuse it. When every token fails, the configured secret is
+    /// wrong.
     case tokenSignatureMismatch
 
-    /// A secret has no bytes: correct the configuration, anyone could sign with it.
+    /// A secret is empty, so that anyone could sign with it: correct the configuration.
     case secretEmpty
 
-    /// A key has `actualBytes` instead of the `expectedBytes` of its cipher: refuse what came with it.
+    /// A key has `actualBytes` instead of the cipher's `expectedBytes`: refuse the content that came with it.
     case keyLength(expectedBytes: Int, actualBytes: Int)
 
-    /// The key field of an attachment does not begin with `00`: refuse it; its format is one we do not know.
+    /// The key field of an attachment does not begin with `00`: refuse it, because its format is unknown.
     case attachmentKeyPrefix
 }

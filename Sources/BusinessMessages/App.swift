@@ -10,9 +10,9 @@ internal import BalloonJSON
 public struct App: Sendable {
     /// One part of the URL's query.
     public struct QueryItem: Equatable, Sendable {
-        /// What stands before the equals sign, percent-decoded.
+        /// The part before the equals sign, percent-decoded.
         public let name: String
-        /// What stands after it, percent-decoded; `nil` without an equals sign.
+        /// The part after the equals sign, percent-decoded; `nil` without an equals sign.
         public let value: String?
     }
 
@@ -20,15 +20,15 @@ public struct App: Sendable {
     public let appID: String?
     /// The app's name.
     public let appName: String?
-    /// What the app wrote, as it was sent.
+    /// The app's URL, as it was sent.
     public let url: String?
     /// The URL's query, in its order.
     public let queryItems: [QueryItem]
-    /// The reply in words, by LivePerson's convention, where an app follows it.
+    /// The reply as text, for apps that follow LivePerson's convention.
     ///
     /// The query item `data` is then `{"lpData…": {"interactive": {"response": {"text": "…"}}}}`.
     public let replyText: String?
-    /// What every interactive message has; `bid` names the app.
+    /// The common fields of interactive messages; `bid` identifies the app.
     public let interaction: Interaction
 
     init(_ interactiveData: JSONValue, _ interaction: Interaction) {
@@ -56,9 +56,9 @@ extension App.QueryItem {
     }
 }
 
-/// The text that an agreed JSON object in a query holds; the brand's number may follow the name `lpData`.
+/// The reply's text in the JSON object of a query item; the name `lpData` may end with the brand's number.
 private func agreedReplyText(in value: String) -> String? {
-    // What is not JSON is the app's own language.
+    // A value that is not JSON has an app-specific format.
     guard value.utf8.first == UInt8(ascii: "{"), let document = try? JSONDocument(Array(value.utf8)) else {
         return nil
     }

@@ -2,17 +2,17 @@ public import BalloonJSON
 
 /// The result of an Apple Pay request.
 ///
-/// Apple does not document the shape; what is there is kept in `payment`. The payment token in it is a
-/// secret: it belongs in no log and no file.
+/// Apple does not document the shape; the complete object is in `payment`. The payment token in it is a
+/// secret: never log or store it.
 public struct ApplePay: Sendable {
-    /// The status, wherever it stood.
+    /// The status, from any of its known places.
     public let status: String?
     /// The object `payment`.
     public let payment: JSONValue?
-    /// What every interactive message has.
+    /// The common fields of interactive messages.
     public let interaction: Interaction
 
-    /// Whether an interactive message's `data` is about a payment.
+    /// Whether an interactive message's `data` concerns a payment.
     static func isShown(in data: JSONValue) -> Bool {
         (data.first("payment", "applePay") ?? data.first("paymentStatus")) != nil
     }

@@ -1,20 +1,20 @@
 internal import BalloonJSON
 
-/// A file that came with a text, encrypted at Apple's.
+/// A file of a text, stored encrypted at Apple.
 ///
 /// ```json
 /// {"name": "IMG_0001.HEIC", "mimeType": "image/heic", "size": 148861, "key": "00AB…", "signature": "813E…",
 ///  "url": "https://p29-content.icloud.com/MY57…", "owner": "MY57…"}
 /// ```
-/// Every field may be missing; names of older gateways (`file-size`, `mmcs-url`) are read too.
+/// Every field may be missing; names of older gateways (`file-size`, `mmcs-url`) are accepted too.
 public struct Attachment: Equatable, Sendable {
-    /// The file's name as the device calls it; never a path to use.
+    /// The file name claimed by the device; never use it as a path.
     public let name: String?
-    /// The media type as the device calls it.
+    /// The media type claimed by the device.
     public let mimeType: String?
-    /// The length of the encrypted file, the same as that of the file; sent as a number or as a string.
+    /// The length of the encrypted file, equal to that of the original; sent as a number or as a string.
     public let sizeBytes: Int?
-    /// The value of the header `MMCS-Url`; never fetched itself.
+    /// The value of the header `MMCS-Url`; this URL itself is never requested.
     public let url: String?
     /// The value of the header `MMCS-Owner`.
     public let owner: String?
@@ -24,7 +24,8 @@ public struct Attachment: Equatable, Sendable {
     public let signature: String?
     /// The file's checksum in Base64.
     public let signatureBase64: String?
-    /// The place of its U+FFFC in the body, counted in Unicode scalars; `nil` when the body has none for it.
+    /// The index of its U+FFFC in the body, counted in Unicode scalars; `nil` when the body has no marker for
+    /// it.
     public let place: Int?
 
     init(_ value: JSONValue, place: Int?) {

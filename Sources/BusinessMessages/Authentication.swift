@@ -10,49 +10,49 @@ internal import BalloonJSON
 /// ```
 /// Apple MSP API, "Authentication Message" and "Authentication Event".
 public struct Authentication: Sendable {
-    /// Which of the two procedures was used.
+    /// The procedure of the authentication.
     public enum Version: Sendable {
         /// The device fetched a token and sent it encrypted.
         case one
-        /// The business fetched a token itself; only the result is sent.
+        /// The business fetched a token itself; the message has only the result.
         case two
     }
 
-    /// How the request ended.
+    /// The result of the request.
     public enum Result: Sendable {
         /// `authenticated`, `success` or `completed`.
         case succeeded
         /// `failed` or `failure`.
         case failed
-        /// `cancel`: the customer gave up.
+        /// `cancel`: the customer cancelled.
         case cancelled
-        /// `unknown`, or a status that is not known here.
+        /// `unknown`, or a status that this version does not know.
         case unknown
     }
 
-    /// What the device says went wrong; version 1.
+    /// An error reported by the device; version 1.
     public struct Problem: Equatable, Sendable {
         /// The number within the domain.
         public let code: Int?
         /// The part of the device that gives the code its meaning.
         public let domain: String?
-        /// Words for a developer.
+        /// A message for developers.
         public let message: String?
     }
 
-    /// Which of the two procedures was used.
+    /// The procedure of the authentication.
     public let version: Version
-    /// How the request ended, as it was sent.
+    /// The status, as it was sent.
     public let status: String?
     /// The encrypted token in Base64; version 1.
     ///
-    /// A secret: it belongs in no log.
+    /// A secret: never log it.
     public let token: String?
-    /// What went wrong; version 1.
+    /// The reported errors; version 1.
     public let problems: [Problem]
     /// The provider's code; version 2.
     public let errorCode: String?
-    /// What every interactive message has.
+    /// The common fields of interactive messages.
     public let interaction: Interaction
 
     init(_ authenticate: JSONValue, _ interaction: Interaction) {
@@ -64,7 +64,7 @@ public struct Authentication: Sendable {
                 message: $0["message"]?.scalarString)
         }
         errorCode = authenticate.first("error_code", "errorCode")?.scalarString
-        // One of Apple's samples sends version 2 as "1.0"; the status tells them apart.
+        // One of Apple's samples sends version 2 as "1.0"; the status distinguishes them.
         version =
             switch status?.lowercased() {
             case "authenticated", "failed": .one
@@ -74,7 +74,7 @@ public struct Authentication: Sendable {
         self.interaction = interaction
     }
 
-    /// How the request ended.
+    /// The result of the request.
     public var result: Result {
         switch status?.lowercased() {
         case "authenticated", "success", "completed": .succeeded

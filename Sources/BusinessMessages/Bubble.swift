@@ -1,16 +1,16 @@
 internal import BalloonJSON
 
-/// How an interactive message looks in the transcript: `receivedMessage` or `replyMessage`.
+/// The appearance of an interactive message in the transcript: `receivedMessage` or `replyMessage`.
 ///
 /// Every field may be missing.
 public struct Bubble: Equatable, Sendable {
-    /// The headline; in a reply usually what was chosen.
+    /// The headline; in a reply usually the chosen item.
     public let title: String?
     /// The line under the headline.
     public let subtitle: String?
     /// `icon`, `small` or `large`.
     public let style: String?
-    /// The image's identifier; a string, though one table of Apple's calls it an integer.
+    /// The image's identifier; a string, although one of Apple's tables calls it an integer.
     public let imageIdentifier: String?
     /// A second headline that Apple sends in replies without documenting it.
     public let alternateTitle: String?

@@ -1,18 +1,19 @@
-/// What the customer's device can show; a business must not send anything else.
+/// The kinds of content that the customer's device can show; a business must not send others.
 ///
-/// The header `capability-list`: `QUICK,LIST,TIME,AUTH,AUTH2,FORM` in either case (Apple MSP API, "HTTP
-/// Headers"), maybe percent-encoded. Unknown tokens are kept. Apple Pay and rich links need no capability.
+/// Parsed from the header `capability-list`: `QUICK,LIST,TIME,AUTH,AUTH2,FORM` in either case (Apple MSP API,
+/// "HTTP Headers"), possibly percent-encoded. Unknown tokens are kept. Apple Pay and rich links need no
+/// capability.
 public struct Capabilities: Hashable, Sendable {
     /// Each token once, in the header's order.
     public let tokens: [Capability]
 
-    /// Takes tokens, each once.
+    /// Creates capabilities without duplicates.
     public init(_ tokens: [Capability] = []) {
         var seen: Set<Capability> = []
         self.tokens = tokens.filter { seen.insert($0).inserted }
     }
 
-    /// Reads a header's value.
+    /// Parses a header's value.
     public init(parsing list: String) {
         let tokens = list.percentDecoded.split(separator: ",").map { $0.trimmed }
         self.init(tokens.filter { !$0.isEmpty }.map { Capability(rawValue: String($0)) })
@@ -23,11 +24,11 @@ public struct Capabilities: Hashable, Sendable {
 }
 
 extension Capabilities: ExpressibleByArrayLiteral {
-    /// Takes tokens, each once.
+    /// Creates capabilities without duplicates.
     public init(arrayLiteral elements: Capability...) { self.init(elements) }
 }
 
 extension Capabilities: CustomStringConvertible {
-    /// The header's value in its plain form; reading it gives the same value.
+    /// The header's value in its plain form; parsing it returns an equal value.
     public var description: String { tokens.map(\.rawValue).joined(separator: ",") }
 }

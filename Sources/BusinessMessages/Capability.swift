@@ -1,4 +1,4 @@
-/// One thing that the customer's device can show, as `capability-list` spells it, in upper case.
+/// A capability of the customer's device, in the spelling of `capability-list`, upper case.
 public struct Capability: RawRepresentable, Hashable, Sendable {
     /// Quick replies.
     public static let quickReply = Capability(rawValue: "QUICK")
@@ -16,6 +16,6 @@ public struct Capability: RawRepresentable, Hashable, Sendable {
     /// The token, in upper case.
     public let rawValue: String
 
-    /// Takes a token, which may be one that is not known yet.
+    /// Creates a capability from a token, known or unknown.
     public init(rawValue: String) { self.rawValue = rawValue.uppercased() }
 }

@@ -2,13 +2,13 @@ internal import BalloonJSON
 
 /// The customer closed the conversation or declined an invitation.
 ///
-/// Nothing may be sent until they write again (Apple's policy).
+/// Apple's policy forbids messages until the customer writes again.
 ///
 /// ```json
 /// {"type": "close", "referenceIds": ["…"]}
 /// ```
 public struct Close: Equatable, Sendable {
-    /// The invitations that were declined or left; usually none.
+    /// The declined or ended invitations; usually none.
     public let referenceIDs: [String]
 
     init(_ message: JSONValue) {
@@ -20,6 +20,6 @@ public struct Close: Equatable, Sendable {
         }
     }
 
-    /// Whether it answers an invitation.
+    /// Whether the message answers an invitation.
     public var isDeclinedInvitation: Bool { !referenceIDs.isEmpty }
 }

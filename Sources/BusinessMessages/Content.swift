@@ -1,32 +1,32 @@
 internal import BalloonJSON
 
-/// What a customer did, typed; one case per ``Kind``.
+/// The typed content of a customer's message; one case per ``Kind``.
 public enum Content: Sendable {
-    /// Wrote, maybe with attachments.
+    /// The customer wrote a text, possibly with attachments.
     case text(Text)
-    /// Chose in a quick reply.
+    /// The customer chose a quick reply.
     case quickReply(QuickReply)
-    /// Chose in a list picker.
+    /// The customer chose items of a list picker.
     case listPicker(ListPicker)
-    /// Chose a time slot.
+    /// The customer chose a time slot.
     case timePicker(TimePicker)
-    /// Answered a form.
+    /// The customer answered a form.
     case form(Form)
-    /// Signed in, or did not.
+    /// The customer signed in, or failed to.
     case authentication(Authentication)
-    /// Paid, or did not.
+    /// The customer paid, or failed to.
     case applePay(ApplePay)
-    /// Answered in an iMessage app.
+    /// The customer answered in an iMessage app.
     case app(App)
-    /// Answered an invitation.
+    /// The customer answered an invitation.
     case invitation(Invitation)
-    /// Began to write.
+    /// The customer began to write.
     case typingStart(TypingStart)
-    /// Cleared what was being written.
+    /// The customer deleted the unsent text.
     case typingEnd(TypingEnd)
-    /// Closed the conversation or declined an invitation.
+    /// The customer closed the conversation or declined an invitation.
     case close(Close)
-    /// Something that is not known here.
+    /// A message of an unknown kind.
     case unrecognized(Unrecognized)
 
     /// The case's kind.
@@ -48,7 +48,7 @@ public enum Content: Sendable {
         }
     }
 
-    /// Reads a message's body.
+    /// Decodes a message's body.
     init(_ message: JSONValue) {
         switch message["type"]?.string {
         case "text": self = .text(Text(message))
@@ -63,7 +63,7 @@ public enum Content: Sendable {
         }
     }
 
-    /// Reads an `interactiveData`; what it is shows in the one member of `data` that belongs to its kind.
+    /// Decodes an `interactiveData`; the member of `data` that belongs to a kind determines the kind.
     private init?(interactiveData: JSONValue) {
         let interaction = Interaction(interactiveData)
         if let data = interactiveData["data"]?.object, let content = Content(data: data, interaction) {
@@ -97,7 +97,7 @@ public enum Content: Sendable {
 }
 
 extension Interaction {
-    /// Whether the message belongs to an iMessage app and not to one of Apple's own extensions.
+    /// Whether the message belongs to an iMessage app instead of Apple's own extension.
     fileprivate var isOfApp: Bool {
         guard let bid else { return false }
         return !bid.hasSuffix(":com.apple.icloud.apps.messages.business.extension")

@@ -1,24 +1,24 @@
-/// The opaque identity of a customer towards one business.
+/// The opaque identity of a customer for one business.
 ///
-/// On the wire `urn:mbid:` and a Base64 tail that may hold `+`, `/` and `=`, or `tel:+…` for someone who was
-/// invited. Stable per customer and business; never decoded, folded or trimmed.
+/// In messages `urn:mbid:` and a Base64 tail that may contain `+`, `/` and `=`, or `tel:+…` for an invited
+/// person. It is stable per customer and business, and must never be decoded, case-folded or trimmed.
 public struct CustomerID: RawRepresentable, Hashable, Sendable {
-    /// The identifier as it stands on the wire.
+    /// The identifier as in messages.
     public let rawValue: String
 
-    /// Takes the identifier as it stands on the wire.
+    /// Uses the identifier as in messages.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Takes the identifier as it stands on the wire.
+    /// Uses the identifier as in messages.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// Compares bytes; `String` would take canonically equivalent spellings for the same.
+    /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
     public static func == (left: CustomerID, right: CustomerID) -> Bool {
         left.rawValue.hasSameBytes(as: right.rawValue)
     }
 }
 
 extension CustomerID: CustomStringConvertible {
-    /// The identifier as it stands on the wire.
+    /// The identifier as in messages.
     public var description: String { rawValue }
 }

@@ -1,21 +1,21 @@
-/// The identity of one event's way to one handler; the same on every attempt.
+/// The identity of the delivery of one event to one handler; the same on every attempt.
 public struct DeliveryID: RawRepresentable, Hashable, Sendable {
-    /// The identifier as the journal has it.
+    /// The identifier as in the journal.
     public let rawValue: String
 
-    /// Takes the identifier as the journal has it.
+    /// Uses the identifier as in the journal.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Takes the identifier as the journal has it.
+    /// Uses the identifier as in the journal.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// Compares bytes; `String` would take canonically equivalent spellings for the same.
+    /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
     public static func == (left: DeliveryID, right: DeliveryID) -> Bool {
         left.rawValue.hasSameBytes(as: right.rawValue)
     }
 }
 
 extension DeliveryID: CustomStringConvertible {
-    /// The identifier as the journal has it.
+    /// The identifier as in the journal.
     public var description: String { rawValue }
 }

@@ -1,4 +1,4 @@
-/// Which way a message goes.
+/// The direction of a message.
 public enum Direction: String, CaseIterable, Sendable {
     /// From the customer to the business.
     case inbound

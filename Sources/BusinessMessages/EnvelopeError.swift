@@ -1,6 +1,6 @@
-/// Why a webhook's envelope is refused; always the sender's fault, always answered with 400.
+/// The reason why a webhook's envelope is refused; always the sender's fault, always answered with 400.
 public enum EnvelopeError: Error, Equatable, Sendable {
-    /// A field of the envelope, as the header or the body spells it.
+    /// A field of the envelope, in the spelling of the header or the body.
     public enum Field: String, Sendable {
         /// `id`.
         case id
@@ -14,12 +14,12 @@ public enum EnvelopeError: Error, Equatable, Sendable {
 
     /// The body is JSON, but not an object.
     case notAnObject
-    /// Neither header nor body has the field, or both have it empty.
+    /// The field is absent or empty in both header and body.
     case missing(Field)
-    /// The field is not a string, not UTF-8 or holds control characters.
+    /// The field is not a string, not UTF-8, or contains control characters.
     case malformed(Field)
     /// The field is longer than `limitBytes`.
     case tooLong(Field, limitBytes: Int)
-    /// Header and body differ; the sender should repair the message, a retry will not help.
+    /// Header and body differ; the sender must correct the message, since a retry does not help.
     case disagreement(Field)
 }

@@ -1,21 +1,21 @@
-/// The webhook's headers that say something about the message; values without surrounding white space.
+/// The webhook's headers about the message; values without surrounding white space.
 public struct EnvelopeHeaders: Sendable {
-    /// `id`.
+    /// The header `id`.
     public var id: ArraySlice<UInt8>?
-    /// `source-id`.
+    /// The header `source-id`.
     public var sourceID: ArraySlice<UInt8>?
-    /// `destination-id`.
+    /// The header `destination-id`.
     public var destinationID: ArraySlice<UInt8>?
-    /// `capability-list`, or its older name `capabilities`.
+    /// The header `capability-list`, or its older name `capabilities`.
     public var capabilityList: ArraySlice<UInt8>?
-    /// `locale`; Apple puts it into the body.
+    /// The header `locale`; Apple puts it into the body.
     public var locale: ArraySlice<UInt8>?
-    /// `intent`; Apple puts it into the body.
+    /// The header `intent`; Apple puts it into the body.
     public var intent: ArraySlice<UInt8>?
-    /// `group`; Apple puts it into the body.
+    /// The header `group`; Apple puts it into the body.
     public var group: ArraySlice<UInt8>?
 
-    /// Makes headers of which each may be absent.
+    /// Creates headers, each of which may be absent.
     public init(
         id: ArraySlice<UInt8>? = nil,
         sourceID: ArraySlice<UInt8>? = nil,

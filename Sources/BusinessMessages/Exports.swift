@@ -1,2 +1,2 @@
-// A message's raw JSON is part of what handlers see, so whoever imports this may read it.
+// Handlers see a message's raw JSON, so users of this module need its type.
 @_exported public import BalloonJSON

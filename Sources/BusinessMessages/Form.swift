@@ -11,30 +11,30 @@ internal import BalloonJSON
 public struct Form: Sendable {
     /// The answers of one page.
     public struct Page: Equatable, Sendable {
-        /// The page's identifier, as the business chose it.
+        /// The page's identifier, chosen by the business.
         public let pageIdentifier: String?
         /// The page's heading.
         public let title: String?
         /// The line under the heading.
         public let subtitle: String?
-        /// The answers; several where several could be chosen.
+        /// The answers; several where the page allows several choices.
         public let items: [Item]
     }
 
     /// One answer.
     public struct Item: Equatable, Sendable {
-        /// The item's identifier; for `input` and `datePicker` that of the page.
+        /// The item's identifier; for `input` and `datePicker` the page's identifier.
         public let identifier: String?
-        /// `select`, `picker`, `datePicker`, `input`, or what Apple adds.
+        /// `select`, `picker`, `datePicker`, `input`, or a future type.
         public let type: String?
-        /// What the customer saw.
+        /// The text shown to the customer.
         public let title: String?
-        /// What it means to the business; a number is kept as it is spelled.
+        /// The value chosen by the business; a number keeps its spelling.
         public let value: String?
 
-        /// A date's seconds since 1970-01-01T00:00:00Z; `nil` for anything but a `datePicker`.
+        /// The seconds since 1970-01-01T00:00:00Z of a `datePicker`; `nil` for other types.
         ///
-        /// Apple sends `yyyy-MM-dd'T'HH:mm:ss'Z'`, the midnight of the device's own zone in GMT.
+        /// Apple sends `yyyy-MM-dd'T'HH:mm:ss'Z'`: midnight in the device's time zone, converted to GMT.
         public var dateSeconds: Int? { type == "datePicker" ? value.flatMap(secondsSinceEpoch) : nil }
     }
 
@@ -42,11 +42,12 @@ public struct Form: Sendable {
     public let template: String?
     /// The form schema's version, `1.1` or `1.2`.
     public let version: String?
-    /// Whether the business marked the form as private; then its answers belong in no log and no transcript.
+    /// Whether the business marked the form as private; never log its answers or show them in transcripts
+    /// then.
     public let isPrivate: Bool
-    /// The pages that the customer answered, in their order.
+    /// The answered pages, in order.
     public let selections: [Page]
-    /// What every interactive message has.
+    /// The common fields of interactive messages.
     public let interaction: Interaction
 
     init(_ dynamic: JSONValue, _ interaction: Interaction) {
@@ -57,13 +58,13 @@ public struct Form: Sendable {
         self.interaction = interaction
     }
 
-    /// Whether a form says that its answers are private.
+    /// Whether a form's answers are private.
     static func isPrivate(_ dynamic: JSONValue) -> Bool {
-        // Whatever stands there and is not clearly false counts: showing a private answer cannot be undone.
+        // Every value except a clear false counts as true: exposing a private answer cannot be undone.
         dynamic.first("private").map { $0.scalarBool ?? true } ?? false
     }
 
-    /// The answers of a page; `nil` when the customer did not see it.
+    /// The answers of a page; `nil` when the customer did not see the page.
     public func page(_ identifier: String) -> Page? {
         selections.first { $0.pageIdentifier == identifier }
     }

@@ -1,14 +1,15 @@
 public import BalloonJSON
 
-/// Who sent which message to whom: all that is needed to accept a webhook, before its content is looked at.
+/// Sender, receiver and identity of a message: all data needed to accept a webhook before its content is
+/// decoded.
 ///
 /// Read from the headers `id`, `source-id`, `destination-id` and the body's `id`, `sourceId`, `destinationId`
 /// (Apple MSP API, "Receiving Messages from the Messages for Business Service").
 public struct InboundEnvelope: Equatable, Sendable {
-    /// The most bytes an identifier or the type may have.
+    /// The maximum length of an identifier or the type in bytes.
     public static let maximumIdentifierBytes = 512
 
-    /// The message's identity, the same on every attempt of the sender.
+    /// The message's identity, the same on every attempt to post it.
     public let id: MessageID
     /// The body's `type`: `text`, `interactive`, `typing_start`, `typing_end`, `close` or an unknown one.
     public let type: String
@@ -16,12 +17,13 @@ public struct InboundEnvelope: Equatable, Sendable {
     public let customer: CustomerID
     /// The receiver.
     public let business: BusinessID
-    /// Whether the content is behind an `interactiveDataRef` and must be fetched.
+    /// Whether the content is behind an `interactiveDataRef` that must be resolved.
     public let hasPayloadReference: Bool
 
-    /// Reads the envelope; a header serves where the body lacks an identifier or has it empty.
+    /// Reads the envelope; a header replaces a body identifier that is absent or empty.
     ///
-    /// Where both have it they must be the same bytes. An identifier has 1 to 512 bytes and no control characters.
+    /// When both have a value, the bytes must be equal. An identifier has 1 to 512 bytes and no control
+    /// characters.
     public static func read(
         document: JSONDocument, headers: EnvelopeHeaders
     ) throws(EnvelopeError) -> InboundEnvelope {
@@ -49,13 +51,13 @@ private func identifier(
     return try checked(body, field)
 }
 
-/// The member's string, where possible without copying it; nil when it is absent or null.
+/// The member's string bytes, without a copy where possible; nil when the member is absent or null.
 private func bytes(
     of member: JSONValue?, _ field: EnvelopeError.Field
 ) throws(EnvelopeError) -> ArraySlice<UInt8>? {
     guard let member, !member.isNull else { return nil }
     if let plain = member.stringBytes { return plain }
-    // Six bytes are the longest spelling of one: \u0041.
+    // The longest spelling of one byte has six bytes: \u0041.
     guard member.text.count <= 6 * InboundEnvelope.maximumIdentifierBytes + 2 else { throw tooLong(field) }
     guard let escaped = member.string else { throw .malformed(field) }
     return Array(escaped.utf8)[...]
@@ -65,7 +67,7 @@ private func checked(
     _ bytes: ArraySlice<UInt8>, _ field: EnvelopeError.Field
 ) throws(EnvelopeError) -> String {
     guard bytes.count <= InboundEnvelope.maximumIdentifierBytes else { throw tooLong(field) }
-    // Identifiers become header values of our own requests; a line break in one would add headers.
+    // Identifiers become header values of our own requests, where a line break would add a header.
     guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .malformed(field) }
     guard let string = String(validating: bytes, as: UTF8.self) else { throw .malformed(field) }
     return string

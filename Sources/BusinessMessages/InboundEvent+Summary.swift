@@ -1,7 +1,7 @@
 extension InboundEvent {
-    /// What the customer did, in a few words for people; it is the customer's text, so it belongs in no log.
+    /// A short summary of the event for people; it contains customer text, so it must not be logged.
     ///
-    /// Answers of private forms and authentication tokens are not in it.
+    /// It contains neither answers of private forms nor authentication tokens.
     public var summary: String {
         switch content {
         case .text(let text): text.summary

@@ -1,8 +1,8 @@
 public import BalloonJSON
 
-/// One thing that a customer did, as values.
+/// One message of a customer, decoded to typed values.
 ///
-/// A view of the message: what no field shows is still in ``message``, unchanged.
+/// It is a view of the message: fields without a typed value are available in ``message``, unchanged.
 public struct InboundEvent: Sendable {
     /// The message's identity.
     public let id: MessageID
@@ -10,27 +10,27 @@ public struct InboundEvent: Sendable {
     public let business: BusinessID
     /// The sender.
     public let customer: CustomerID
-    /// What the customer did.
+    /// The typed content.
     public let content: Content
-    /// What came with it.
+    /// The attributes besides the content.
     public let attributes: MessageAttributes
-    /// The message as it arrived, its payload reference resolved.
+    /// The message as received, with its payload reference resolved.
     public let message: JSONValue
 
-    /// What kind of thing the customer did.
+    /// The kind of the content.
     public var kind: Kind { content.kind }
 
-    /// Which bound the message exceeds, so that its parts are not read; nil for any other.
+    /// The limit that the message exceeds, so that its parts are not decoded; nil for other messages.
     package var excess: String? {
         if case .unrecognized(let unrecognized) = content { unrecognized.excess } else { nil }
     }
 
-    /// Reads a message; never fails, because what is not known becomes ``Content/unrecognized(_:)``, and so does what
-    /// has more parts than are read: 100 attachments, 1,000 elements of another list, 10,000 members of an object or
-    /// 10,000 selections of a form.
+    /// Decodes a message and never fails.
     ///
-    /// Identifiers that are not given are the body's, empty where it has none; so are attributes, which then
-    /// have no capabilities.
+    /// Unknown messages become ``Content/unrecognized(_:)``. So do messages with too many parts: over 100
+    /// attachments, 1,000 elements of another list, 10,000 members of an object or 10,000 selections of a
+    /// form. Omitted identifiers are read from the body, empty where it has none. Omitted attributes are read
+    /// from the body too, without capabilities.
     public static func decode(
         message: JSONDocument,
         id: MessageID? = nil,

@@ -1,11 +1,10 @@
 internal import BalloonJSON
 
-/// An image that travels inside an interactive message: `{"identifier": "1", "description": "…", "data":
-/// "iVBOR…"}`.
+/// An image inside an interactive message: `{"identifier": "1", "description": "…", "data": "iVBOR…"}`.
 public struct InlineImage: Sendable {
-    /// What `imageIdentifier` elsewhere refers to.
+    /// The identifier that an `imageIdentifier` refers to.
     public let identifier: String?
-    /// What VoiceOver reads aloud.
+    /// The text that VoiceOver reads aloud.
     public let description: String?
     private let value: JSONValue
 
@@ -15,6 +14,6 @@ public struct InlineImage: Sendable {
         description = value["description"]?.nonEmptyString
     }
 
-    /// The image's bytes in Base64, copied out of the message at each call.
+    /// The image's bytes in Base64, copied from the message at each call.
     public var base64: String? { value["data"]?.nonEmptyString }
 }

@@ -1,13 +1,13 @@
 internal import BalloonJSON
 
-/// What every interactive message has, whatever was asked.
+/// The common fields of interactive messages.
 ///
 /// ```json
 /// {"bid": "com.apple…", "sessionIdentifier": "…", "data": {"requestIdentifier": "…", "version": "1.0",
 ///  "receivedMessage": {…}, "replyMessage": {…}, "images": […]}}
 /// ```
-/// Every field may be missing. Apple's own types carry the bubbles inside `data`, others beside it; both are
-/// read.
+/// Every field may be missing. Apple's own types have the bubbles inside `data`, apps next to it; both places
+/// are read.
 public struct Interaction: Sendable {
     /// The `bid` of Apple's own interactive messages.
     public static let businessExtension =
@@ -16,21 +16,21 @@ public struct Interaction: Sendable {
     private let interactiveData: JSONValue
     private let data: JSONValue?
 
-    /// Keeps an `interactiveData`; what nobody asks for is never read.
+    /// Wraps an `interactiveData`; fields are decoded at their first use.
     init(_ interactiveData: JSONValue) {
         self.interactiveData = interactiveData
         data = interactiveData["data"]?.object
     }
 
-    /// The extension that the message belongs to.
+    /// The extension of the message.
     public var bid: String? { interactiveData["bid"]?.scalarString }
 
-    /// The session that the request opened; stays the same in all replies to it.
+    /// The session that the request opened; all replies to the request repeat it.
     public var sessionIdentifier: String? {
         interactiveData.first("sessionIdentifier")?.scalarString ?? data?["sessionIdentifier"]?.scalarString
     }
 
-    /// The request's own identifier, echoed.
+    /// The identifier of the request, repeated by the answer.
     public var requestIdentifier: String? { common("requestIdentifier")?.scalarString }
 
     /// The schema's version, `1.0` or `2.0`.

@@ -9,13 +9,13 @@ internal import BalloonJSON
 public struct Invitation: Sendable {
     /// The answer, `yes`.
     public let response: String?
-    /// What the answered bubble says.
+    /// The title of the answered bubble.
     public let title: String?
-    /// The line under it.
+    /// The line under the title.
     public let subtitle: String?
-    /// The invitation's identifier, as the business chose it.
+    /// The invitation's identifier, chosen by the business.
     public let referenceID: String?
-    /// What every interactive message has; `requestIdentifier` is the telephone number that was invited.
+    /// The common fields of interactive messages; `requestIdentifier` is the invited telephone number.
     public let interaction: Interaction
 
     init(_ data: JSONValue, _ interaction: Interaction) {

@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
-/// What Apple's documents contradict each other about is read in every form that was seen: numbers as
-/// strings, one object where a list is announced, a list where one object is announced.
+/// Accepts every observed form where Apple's documents contradict each other: numbers as strings, one object
+/// instead of a list, and a list instead of one object.
 extension JSONValue {
     /// The string, unless it is empty.
     var nonEmptyString: String? {
@@ -9,9 +9,9 @@ extension JSONValue {
         return string
     }
 
-    /// A string, or a number or Boolean as it is spelled; `nil` when empty.
+    /// A string, or a number or Boolean in its spelling; `nil` when empty.
     var scalarString: String? {
-        // Nearly always it is one; asking first for the kind would read the index twice.
+        // The common case first: checking the kind would read the index twice.
         if let string { return string.isEmpty ? nil : string }
         return switch kind {
         case .number, .boolean: String(decoding: text, as: UTF8.self)
@@ -48,10 +48,10 @@ extension JSONValue {
         }
     }
 
-    /// The objects of a list; an object by itself is a list of one.
+    /// The objects of a list; an object by itself counts as a list of one.
     var objects: [JSONValue] { objects { $0 } }
 
-    /// What `transform` makes of the objects of a list; an object by itself is a list of one.
+    /// The results of `transform` for the objects of a list; an object by itself counts as a list of one.
     func objects<Result>(_ transform: (JSONValue) -> Result) -> [Result] {
         guard kind == .array else { return kind == .object ? [transform(self)] : [] }
         var results: [Result] = []
@@ -60,12 +60,12 @@ extension JSONValue {
         return results
     }
 
-    /// The member that is there and not null.
+    /// The member, unless it is absent or null.
     func first(_ key: String) -> JSONValue? {
         guard let value = self[key], !value.isNull else { return nil }
         return value
     }
 
-    /// The first of two names that is there and not null.
+    /// The first of two names that is present and not null.
     func first(_ key: String, _ other: String) -> JSONValue? { first(key) ?? first(other) }
 }

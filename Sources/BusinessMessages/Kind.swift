@@ -1,8 +1,8 @@
 /// The kind of a message, spelled the same in code, files, commands and logs.
 public enum Kind: String, CaseIterable, Sendable {
-    /// Text, with or without attachments; also a tapback, which arrives as prose.
+    /// Text, with or without attachments; also a tapback, which arrives as text.
     case text
-    /// The choice in a quick reply.
+    /// A choice in a quick reply.
     case quickReply
     /// The items chosen in a list picker.
     case listPicker
@@ -20,7 +20,7 @@ public enum Kind: String, CaseIterable, Sendable {
     case invitation
     /// The customer began to write.
     case typingStart
-    /// The customer cleared what was being written.
+    /// The customer deleted the unsent text.
     case typingEnd
     /// The customer closed the conversation or declined an invitation.
     case close
@@ -29,6 +29,6 @@ public enum Kind: String, CaseIterable, Sendable {
 }
 
 extension Kind: CustomStringConvertible {
-    /// The kind's one spelling.
+    /// The kind's name.
     public var description: String { rawValue }
 }

@@ -6,7 +6,8 @@ internal import BalloonJSON
 /// "data": {"listPicker": {"sections": [{"title": "You Selected", "items": [
 ///          {"identifier": "0", "title": "Apples", "order": 0, "imageIdentifier": "1"}]}]}}
 /// ```
-/// Apple MSP API, "List Picker Message"; its tables call `items` `listPickerItem`, both are read.
+/// Apple MSP API, "List Picker Message"; its tables call `items` `listPickerItem`, and both names are
+/// accepted.
 public struct ListPicker: Sendable {
     /// Chosen items under one heading.
     public struct Section: Equatable, Sendable {
@@ -22,23 +23,23 @@ public struct ListPicker: Sendable {
 
     /// A chosen item.
     public struct Item: Equatable, Sendable {
-        /// The item's identifier, as the business chose it.
+        /// The item's identifier, chosen by the business.
         public let identifier: String?
-        /// The item's words.
+        /// The item's text.
         public let title: String?
         /// The line under the title.
         public let subtitle: String?
         /// The item's place in its section.
         public let order: Int?
-        /// `default`, or what Apple adds.
+        /// `default`, or a future style.
         public let style: String?
         /// Refers to one of the interaction's images.
         public let imageIdentifier: String?
     }
 
-    /// The sections that have chosen items.
+    /// The sections with chosen items.
     public let sections: [Section]
-    /// What every interactive message has.
+    /// The common fields of interactive messages.
     public let interaction: Interaction
 
     init(_ listPicker: JSONValue, _ interaction: Interaction) {
@@ -50,7 +51,7 @@ public struct ListPicker: Sendable {
     /// The chosen items of all sections.
     public var selectedItems: [Item] { sections.flatMap(\.items) }
 
-    /// What the reply's bubble says, usually the titles of the chosen items.
+    /// The title of the reply's bubble, usually the titles of the chosen items.
     public var replyTitle: String? { interaction.replyMessage?.title }
 }
 

@@ -1,17 +1,17 @@
 public import BalloonJSON
 
-/// What comes with a message besides its content.
+/// The attributes of a message besides its content.
 public struct MessageAttributes: Hashable, Sendable {
-    /// What the customer's device can show.
+    /// The capabilities of the customer's device.
     public var capabilities: Capabilities
     /// The customer's language and region, `en_US` or `en_us`.
     public var locale: String?
-    /// The purpose that the conversation's link named; sent with its first message.
+    /// The purpose named by the link that opened the conversation; sent with the first message.
     public var intent: String?
-    /// The department that the conversation's link named; sent with its first message.
+    /// The department named by the link that opened the conversation; sent with the first message.
     public var group: String?
 
-    /// Makes attributes of which each may be absent.
+    /// Creates attributes, each of which may be absent.
     public init(
         capabilities: Capabilities = [], locale: String? = nil, intent: String? = nil, group: String? = nil
     ) {
@@ -21,9 +21,9 @@ public struct MessageAttributes: Hashable, Sendable {
         self.group = group
     }
 
-    /// Reads the body's `locale`, `intent` and `group`, each from its header where the body lacks it.
+    /// Reads the body's `locale`, `intent` and `group`, or the header of a missing one.
     ///
-    /// Capabilities are only ever a header. A header that is not UTF-8 is read with U+FFFD in its place.
+    /// Capabilities come from a header only. In a header that is not UTF-8, invalid bytes become U+FFFD.
     public static func read(
         document: JSONDocument, headers: EnvelopeHeaders = EnvelopeHeaders()
     ) -> MessageAttributes {

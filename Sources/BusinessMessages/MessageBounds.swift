@@ -1,23 +1,23 @@
 package import BalloonJSON
 
-/// How many parts a message may have to be read as typed values.
+/// The maximum number of parts of a message that is decoded to typed values.
 ///
-/// They are counted on the JSON index before a value is made of any part. A text of 66 KB, as it was sent, can hold
-/// 3.4 million empty attachments; as values, and as downloads, those cost gigabytes.
+/// Parts are counted on the JSON index before any is decoded. A text of 66 KB when compressed can hold 3.4
+/// million empty attachments; decoding and downloading them would cost gigabytes.
 package struct MessageBounds: Sendable {
     /// The bounds of every message.
     package static let standard = MessageBounds()
 
-    /// How many `attachments` a text may have.
+    /// The maximum number of `attachments` of a text.
     package let attachments = 100
-    /// How many elements any other list may have, the parts of a URL's query included.
+    /// The maximum number of elements of any other list, including the parts of a URL's query.
     package let elements = 1000
-    /// How many members an object may have.
+    /// The maximum number of members of an object.
     package let members = 10_000
-    /// How many pages and answers a form, or sections and items a list picker, may have in all.
+    /// The maximum total number of pages and answers of a form, or of sections and items of a list picker.
     package let selections = 10_000
 
-    /// Which bound a message exceeds, as a fact without a word of the message; nil when it is within all of them.
+    /// The limit that a message exceeds, in words without message content; nil when it is within all limits.
     package func violation(of message: JSONValue) -> String? {
         if let list = message["attachments"], list.kind == .array, list.count > attachments {
             return "\(list.count) attachments; at most \(attachments) are read"
@@ -39,14 +39,15 @@ package struct MessageBounds: Sendable {
         return chosen > selections ? "\(chosen) selections; at most \(selections) are read" : nil
     }
 
-    /// Whether a container has more elements or members than a message's may have.
+    /// Whether a container has more elements or members than allowed.
     func isExceeded(by container: JSONValue) -> Bool {
         container.count > (container.kind == .array ? elements : members)
     }
 }
 
 extension JSONValue {
-    /// How many elements a list has, together with those of a list in each of them; an object by itself is a list of one.
+    /// The number of elements of a list plus those of a list in each of them; an object by itself counts as a
+    /// list of one.
     fileprivate func countWithParts(_ name: String, _ otherName: String) -> Int {
         switch kind {
         case .array:

@@ -1,22 +1,22 @@
 /// The identity of one message, in either direction.
 ///
-/// Apple's are UUIDs; whatever arrives is kept as it is and compared byte by byte.
+/// Apple uses UUIDs; any received identifier is kept unchanged and compared byte by byte.
 public struct MessageID: RawRepresentable, Hashable, Sendable {
-    /// The identifier as it stands on the wire.
+    /// The identifier as in messages.
     public let rawValue: String
 
-    /// Takes the identifier as it stands on the wire.
+    /// Uses the identifier as in messages.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Takes the identifier as it stands on the wire.
+    /// Uses the identifier as in messages.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// Compares bytes; `String` would take canonically equivalent spellings for the same.
+    /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
     public static func == (left: MessageID, right: MessageID) -> Bool {
         left.rawValue.hasSameBytes(as: right.rawValue)
     }
 
-    /// Makes a version 4 UUID in lower case from the system's random source (RFC 9562 §5.4).
+    /// Creates a version 4 UUID in lower case from the system's random source (RFC 9562 §5.4).
     public static func random() -> MessageID {
         var generator = SystemRandomNumberGenerator()
         let high: UInt64 = generator.next() & ~0xF000 | 0x4000
@@ -34,6 +34,6 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 }
 
 extension MessageID: CustomStringConvertible {
-    /// The identifier as it stands on the wire.
+    /// The identifier as in messages.
     public var description: String { rawValue }
 }

@@ -1,6 +1,6 @@
 public import BalloonJSON
 
-/// The pointer to content that was too large for the webhook, as `interactiveDataRef` shows it.
+/// The reference to content that is too large for the webhook: the member `interactiveDataRef`.
 ///
 /// ```json
 /// {"bid": "com.apple…", "url": "https://…", "owner": "M58…", "key": "00c0d1…",
@@ -8,9 +8,9 @@ public import BalloonJSON
 /// ```
 /// Apple MSP API, "Receiving an Interactive Message". It must be resolved at once; it expires within seconds.
 public struct PayloadReference: Equatable, Sendable {
-    /// The extension that the payload belongs to; `decodePayload` wants it as a header.
+    /// The extension of the payload; `decodePayload` requires it as a header.
     public let bid: String
-    /// The value of the header `MMCS-Url`; never fetched itself.
+    /// The value of the header `MMCS-Url`; this URL itself is never requested.
     public let url: String
     /// The value of the header `MMCS-Owner`.
     public let owner: String
@@ -18,17 +18,17 @@ public struct PayloadReference: Equatable, Sendable {
     public let key: String
     /// The file's checksum in hexadecimal digits of either case.
     public let signature: String?
-    /// The file's checksum in Base64; stands before `signature` where both are present and differ.
+    /// The file's checksum in Base64; it takes precedence when `signature` differs.
     public let signatureBase64: String?
     /// The length of the encrypted file; sent as a number or as a string.
     public let sizeBytes: Int?
-    /// The title of the bubble that was answered.
+    /// The title of the answered bubble.
     public let title: String?
 
-    /// Reads an `interactiveDataRef`; `nil` without `url`, `owner` or `key`, or when one could not be a
-    /// header's value.
+    /// Reads an `interactiveDataRef`; `nil` without `url`, `owner` or `key`, or when one of them is not a
+    /// valid header value.
     ///
-    /// Without a `bid` it is Apple's own extension.
+    /// A missing `bid` means Apple's own extension.
     public init?(_ value: JSONValue) {
         guard
             let url = value["url"]?.headerValue,
@@ -45,7 +45,7 @@ public struct PayloadReference: Equatable, Sendable {
         title = value["title"]?.nonEmptyString
     }
 
-    /// Reads the reference of a whole message; `nil` when there is none, or none that can be resolved.
+    /// Reads the reference of a complete message; `nil` when it has none that can be resolved.
     public init?(message: JSONDocument) {
         guard let reference = message.root["interactiveDataRef"]?.object else { return nil }
         self.init(reference)
@@ -53,7 +53,7 @@ public struct PayloadReference: Equatable, Sendable {
 }
 
 extension JSONValue {
-    /// The string, unless it is empty or holds what would end a header line.
+    /// The string, unless it is empty or contains characters that would end a header line.
     fileprivate var headerValue: String? {
         guard let string = nonEmptyString, string.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             return nil

@@ -8,11 +8,11 @@ internal import BalloonJSON
 /// ```
 /// Apple MSP API, "Quick Reply Webhook Event".
 public struct QuickReply: Sendable {
-    /// One of the choices that were offered.
+    /// One of the offered choices.
     public struct Item: Equatable, Sendable {
-        /// The item's identifier, as the business chose it.
+        /// The item's identifier, chosen by the business.
         public let identifier: String?
-        /// The item's words, as the business chose them.
+        /// The item's text, chosen by the business.
         public let title: String?
     }
 
@@ -20,9 +20,9 @@ public struct QuickReply: Sendable {
     public let selectedIndex: Int?
     /// The identifier of the chosen item.
     public let selectedIdentifier: String?
-    /// The choices that were offered.
+    /// The offered choices.
     public let items: [Item]
-    /// What every interactive message has.
+    /// The common fields of interactive messages.
     public let interaction: Interaction
 
     init(_ quickReply: JSONValue, _ interaction: Interaction) {
@@ -34,7 +34,7 @@ public struct QuickReply: Sendable {
         self.interaction = interaction
     }
 
-    /// The chosen item: by identifier, else by position.
+    /// The chosen item: found by identifier, else by position.
     public var selectedItem: Item? {
         if let selectedIdentifier, let item = items.first(where: { $0.identifier == selectedIdentifier }) {
             return item

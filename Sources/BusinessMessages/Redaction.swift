@@ -1,20 +1,20 @@
 internal import BalloonJSON
 
 extension InboundEvent {
-    /// What replaces a value that is never kept.
+    /// The replacement of a value that must not be stored.
     package static let redactedText = "[not kept]"
 
-    /// The message as it may be kept: without payment tokens, authentication tokens and codes, and without the answers
-    /// of a private form; nil when there are none, and the message may be kept as it is.
+    /// The message without payment tokens, authentication tokens and codes, and answers of a private form;
+    /// nil when it contains none of them and may be stored unchanged.
     ///
-    /// Every member stays where it was; only its value is replaced by ``redactedText``.
+    /// Every member stays in its place; only its value is replaced with ``redactedText``.
     package var redactedMessage: [UInt8]? {
         let rule: RedactionRule
         switch content {
         case .authentication: rule = .authentication
         case .applePay: rule = .payment
         case .form(let form) where form.isPrivate: rule = .privateForm
-        // It has too many parts to be read, and may still be any of the three.
+        // A message with too many parts is not decoded, and may be any of the three kinds.
         case .unrecognized(let unrecognized) where unrecognized.excess != nil:
             rule = RedactionRule(of: message)
         case .text, .quickReply, .listPicker, .timePicker, .form, .app, .invitation, .typingStart, .typingEnd,
@@ -27,9 +27,9 @@ extension InboundEvent {
     }
 }
 
-/// Members whose values are not kept, by name: in sections of `data`, or in all of it.
+/// The members whose values are redacted, by name: in sections of `data`, or in all of it.
 private struct RedactionRule {
-    /// By the section's name.
+    /// The names by section.
     var sections: [String: Set<String>] = [:]
     var everywhere: Set<String> = []
 
@@ -37,14 +37,14 @@ private struct RedactionRule {
     static let payment = RedactionRule(everywhere: paymentSecrets)
     static let privateForm = RedactionRule(sections: ["dynamic": formSecrets])
 
-    /// What is not kept in a section, or in `data` itself.
+    /// The names that are redacted in a section, or in `data` itself.
     func secrets(in section: String) -> Set<String> {
         sections[section].map { $0.union(everywhere) } ?? everywhere
     }
 }
 
 extension RedactionRule {
-    /// What applies to a message by what it has, without reading its parts.
+    /// Chooses the rule by the message's members, without decoding its parts.
     init(of message: JSONValue) {
         let data = message["interactiveData"]?.object?["data"]?.object
         if data?["authenticate"] != nil { sections["authenticate"] = authenticationSecrets }
@@ -54,12 +54,12 @@ extension RedactionRule {
 }
 
 private let authenticationSecrets: Set = ["token", "code", "access_token", "id_token", "refresh_token"]
-/// Apple does not document the result's shape, so every name that carries the token elsewhere is taken.
+/// Apple does not document the result's shape, so every name that contains the token elsewhere is included.
 private let paymentSecrets: Set = ["paymentToken", "token", "paymentData", "transactionIdentifier"]
 private let formSecrets: Set = ["value", "title"]
 
 extension JSONWriter {
-    /// Writes a message, and `interactiveData.data` in it without secrets; whether anything was left out.
+    /// Writes a message, with `interactiveData.data` redacted; returns whether a value was redacted.
     fileprivate mutating func write(_ value: JSONValue, without rule: RedactionRule) -> Bool {
         guard value.kind == .object else {
             self.value(value)
@@ -98,7 +98,8 @@ extension JSONWriter {
         return hasChanged
     }
 
-    /// Writes `value` with every member named in `secrets` replaced, at any depth (bounded by the document's own).
+    /// Writes `value` with every member in `secrets` redacted, at any depth (bounded by the document's
+    /// depth).
     private mutating func redact(_ value: JSONValue, _ secrets: Set<String>) -> Bool {
         guard !secrets.isEmpty else {
             self.value(value)

@@ -1,18 +1,21 @@
 package import BalloonJSON
 
-/// Puts the content behind a payload reference in the reference's place.
+/// Replaces a payload reference with the content behind it.
 ///
-/// `decoded` is what `decodePayload` answered: the interactive data itself, or an object that holds it as
-/// `interactiveData`; both were seen. The result is `message` with `interactiveData` where
-/// `interactiveDataRef` stood, every other member as it was. An inline `interactiveData` beside the reference
-/// (a form's selections) is merged: objects member by member; lists of identified elements in the inline
-/// order, each with its namesake; where both have a value the inline one stays, unless it is empty. `nil`
-/// when `decoded` is not an object. Apple MSP API, "Decoding Interactive Data Payloads".
+/// `decoded` is the answer of `decodePayload`: the interactive data itself, or an object with the member
+/// `interactiveData`; both forms were observed. The result is `message` with `interactiveData` instead of
+/// `interactiveDataRef`; every other member is unchanged. `nil` when `decoded` is not an object. Apple MSP
+/// API, "Decoding Interactive Data Payloads".
 ///
-/// Where a name is not unique, the last member of an object counts, and in a list the first element of each side: these
-/// two are merged, and later inline ones stay as they are. So every value of either side is written at most once: the
-/// result is no longer than both texts together and the names that are new, and takes time in proportion to them.
-/// A container that ``MessageBounds`` does not let be read is not merged; see `concatenate`.
+/// An inline `interactiveData` next to the reference (a form's selections) is merged. Objects are merged
+/// member by member. Lists of elements with identifiers keep the inline order, and each element is merged
+/// with the element of the same name. When both sides have a value, the inline one is used unless it is
+/// empty.
+///
+/// For repeated names, the last member of an object is used, and in a list the first element of each side:
+/// these two are merged, and later inline ones stay unchanged. Every value of either side is therefore
+/// written at most once: the result is at most as long as both texts plus the new names, and the time is
+/// proportional to it. A container that exceeds ``MessageBounds`` is not merged; see `concatenate`.
 package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UInt8]? {
     guard decoded.root.kind == .object else { return nil }
     var payload = decoded.root
@@ -42,9 +45,9 @@ package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UI
 }
 
 extension JSONWriter {
-    /// Writes one value made of two; `key` is the member's name, or that of the list it is in.
+    /// Writes one merged value; `key` is the member's name, or that of the surrounding list.
     ///
-    /// Recursion ends with the documents' own depth limit.
+    /// The recursion depth is bounded by the depth limit of the documents.
     fileprivate mutating func merge(_ inline: JSONValue?, over payload: JSONValue, key: String) {
         guard let inline, !inline.isVoid else { return value(payload) }
         let bounds = MessageBounds.standard
@@ -87,7 +90,7 @@ extension JSONWriter {
         array { writer in
             var written: Set<String> = []
             for element in inline.elements {
-                // Taken out, so that no second element of the name grows by the same namesake.
+                // Removed, so that no second element with the name is merged with the same element.
                 guard let name = element.name, let namesake = namesakes.removeValue(forKey: name) else {
                     writer.value(element)
                     continue
@@ -95,7 +98,8 @@ extension JSONWriter {
                 written.insert(name)
                 writer.merge(element, over: namesake, key: key)
             }
-            // Images are only looked up, so more do no harm; any other list is what the customer chose.
+            // Images are only looked up, so extra ones are harmless; any other list contains the customer's
+            // choices.
             guard key == "images" else { return }
             for element in payload.elements where element.name.map({ !written.contains($0) }) ?? true {
                 writer.value(element)
@@ -103,10 +107,13 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the parts of both, the payload's first, without looking at them: nothing is lost, nothing is allocated for
-    /// a part, and the event is unrecognized for their number.
+    /// Writes the parts of both values, the payload's first, without decoding them.
     ///
-    /// An inline member stands behind its namesake and so counts before it, as the last of a name does everywhere.
+    /// Nothing is lost, no part needs an allocation, and the event becomes unrecognized because of their
+    /// number.
+    ///
+    /// An inline member follows the payload's member of the same name and so overrides it, because the last
+    /// member of a name is used everywhere.
     private mutating func concatenate(_ inline: JSONValue, behind payload: JSONValue) {
         let (first, second) = (payload.content, inline.content)
         raw { bytes in
@@ -119,33 +126,33 @@ extension JSONWriter {
     }
 }
 
-/// Appends tokens with the line breaks between them as spaces: a valid string holds none.
+/// Appends tokens, replacing the line breaks between them with spaces: a valid string contains none.
 private func append(_ tokens: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
     for byte in tokens { bytes.append(byte == 0x0A || byte == 0x0D ? 0x20 : byte) }
 }
 
 extension JSONValue {
-    /// What stands between a container's brackets or braces.
+    /// The content between a container's brackets or braces.
     fileprivate var content: ArraySlice<UInt8> { text.dropFirst().dropLast() }
 
-    /// An object's members by name; of a name that is not unique the last, which counts everywhere else too.
+    /// An object's members by name; of a repeated name the last member, as everywhere.
     fileprivate var membersByName: [String: JSONValue] {
         var byName = [String: JSONValue](minimumCapacity: count)
         for (key, value) in members { byName[key] = value }
         return byName
     }
 
-    /// What an element of a list is called by; `nil` when it has no name.
+    /// The name of a list's element; `nil` when it has none.
     fileprivate var name: String? {
         guard kind == .object else { return nil }
         return first("identifier", "pageIdentifier")?.scalarString
     }
 
-    /// Whether it says nothing: null, or an empty string, list or object.
+    /// Whether the value is empty: null, or an empty string, list or object.
     fileprivate var isVoid: Bool {
         switch kind {
         case .null: true
-        // Nothing between the quotation marks.
+        // Empty between the quotation marks.
         case .string: text.count == 2
         case .array, .object: count == 0
         case .number, .boolean: false

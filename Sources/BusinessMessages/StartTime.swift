@@ -1,8 +1,8 @@
-/// Reads a point in time as seconds since 1970-01-01T00:00:00Z; `nil` when it is not a date.
+/// Parses a date as seconds since 1970-01-01T00:00:00Z; `nil` when the text is not a date.
 ///
 /// Apple sends `2026-07-10T17:00+0000`, without seconds and without a colon in the offset, and documents
-/// `2017-05-26T08:27:55+00:00` and `…Z` (Apple MSP API, "Time Picker Message"); RFC 3339 is read whole,
-/// fractions of a second are dropped, and a date without an offset is GMT.
+/// `2017-05-26T08:27:55+00:00` and `…Z` (Apple MSP API, "Time Picker Message"). All of RFC 3339 is accepted,
+/// fractions of a second are dropped, and a date without an offset is in GMT.
 func secondsSinceEpoch(parsing text: String) -> Int? {
     var rest = text.utf8[...]
     guard let year = rest.takeNumber(digits: 4), rest.take("-"),
@@ -63,7 +63,7 @@ extension Substring.UTF8View {
 
 private func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
-/// How many days a month of the Gregorian calendar has.
+/// The number of days in a month of the Gregorian calendar.
 func days(inMonth month: Int, of year: Int) -> Int {
     switch month {
     case 2: isLeap(year) ? 29 : 28

@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// The text with each `%41` as the byte that it stands for; anything else stays, also a plus sign.
+    /// The text with each escape such as `%41` decoded; all other characters, including plus signs, stay.
     ///
     /// RFC 3986 §2.1. Bytes that are not UTF-8 become U+FFFD.
     var percentDecoded: String {
@@ -20,7 +20,7 @@ extension StringProtocol {
         return String(decoding: decoded, as: UTF8.self)
     }
 
-    /// The text without white space at its ends.
+    /// The text without surrounding white space.
     var trimmed: SubSequence {
         guard let start = firstIndex(where: { !$0.isWhitespace }),
             let end = lastIndex(where: { !$0.isWhitespace })

@@ -1,9 +1,9 @@
-/// A reaction to an earlier message, which Apple delivers as a text in prose: `Liked “Nice to meet you”`.
+/// A reaction to an earlier message, which Apple delivers as an English sentence: `Liked “Nice to meet you”`.
 ///
-/// Only English prose is recognised; in other languages the text stays a text. A customer can type the same
-/// words.
+/// Only English sentences are recognised; in other languages the message stays a plain text. A customer can
+/// also type such a sentence.
 public struct Tapback: Equatable, Sendable {
-    /// How the customer reacted.
+    /// The reaction of the customer.
     public enum Reaction: Equatable, Sendable {
         /// A heart.
         case loved
@@ -11,7 +11,7 @@ public struct Tapback: Equatable, Sendable {
         case liked
         /// Thumbs down.
         case disliked
-        /// Ha ha.
+        /// The laughter "Ha ha".
         case laughed
         /// Exclamation marks.
         case emphasized
@@ -23,31 +23,31 @@ public struct Tapback: Equatable, Sendable {
         case sticker
     }
 
-    /// What the customer reacted to.
+    /// The target of the reaction.
     public enum Target: Equatable, Sendable {
         /// The message with this text, which may be shortened.
         case text(String)
-        /// A file, by Apple's word for it: `an image`, `2 movies`.
+        /// A file, in Apple's words: `an image`, `2 movies`.
         case attachment(String)
         /// This many interactive bubbles.
         case businessMessages(Int)
     }
 
-    /// How the customer reacted.
+    /// The reaction of the customer.
     public let reaction: Reaction
-    /// Whether the reaction was taken back.
+    /// Whether the customer removed the reaction.
     public let isRemoved: Bool
-    /// What the customer reacted to.
+    /// The target of the reaction.
     public let target: Target
 
-    /// Makes a reaction.
+    /// Creates a reaction.
     public init(_ reaction: Reaction, isRemoved: Bool = false, to target: Target) {
         self.reaction = reaction
         self.isRemoved = isRemoved
         self.target = target
     }
 
-    /// Reads a body; `nil` when it does not describe a reaction.
+    /// Parses a body; `nil` when it does not describe a reaction.
     init?(prose body: String) {
         let prose = body.trimmed
         guard let (reaction, isRemoved, rest) = readOpening(of: prose), let target = Target(prose: rest)
@@ -69,7 +69,7 @@ private let removals: [(String, Tapback.Reaction)] = [
     ("a sticker", .sticker),
 ]
 
-/// The reaction that `prose` opens with, and the rest, which names its target.
+/// The reaction at the start of `prose`, and the rest, which names its target.
 private func readOpening(of prose: Substring) -> (Tapback.Reaction, isRemoved: Bool, Substring)? {
     for (verb, reaction) in verbs where prose.hasPrefix(verb) {
         return (reaction, false, prose.dropFirst(verb.count))
@@ -91,7 +91,7 @@ extension Tapback.Target {
         "file", "document",
     ]
 
-    /// Reads what follows the reaction: a quotation, a file or interactive bubbles.
+    /// Parses the target after the reaction: a quotation, a file or interactive bubbles.
     fileprivate init?(prose: Substring) {
         if let text = prose.quoted {
             self = .text(String(text))
@@ -122,7 +122,7 @@ extension Substring {
         return (self[..<range.lowerBound], self[range.upperBound...])
     }
 
-    /// The text between quotation marks that enclose all of it, curly or straight.
+    /// The text between quotation marks that enclose the whole text, curly or straight.
     fileprivate var quoted: Substring? {
         guard count >= 2, let opening = first, let closing = last else { return nil }
         guard (opening == "“" && closing == "”") || (opening == "\"" && closing == "\"") else { return nil }

@@ -1,26 +1,26 @@
 internal import BalloonJSON
 
-/// What a customer wrote.
+/// A customer's text.
 ///
 /// ```json
 /// {"type": "text", "body": "Here it is: \u{FFFC}", "attachments": [{…}]}
 /// ```
-/// U+FFFC in the body marks each attachment's place (Apple MSP API, "Text").
+/// U+FFFC in the body marks the place of each attachment (Apple MSP API, "Text").
 public struct Text: Sendable {
     /// The text with its markers; empty when there is none.
     public let body: String
-    /// The subject line, which few devices send.
+    /// The subject line, which few devices support.
     public let subject: String?
-    /// The files that came along, in the order of their markers.
+    /// The files of the message, in the order of their markers.
     public let attachments: [Attachment]
-    /// The reaction that the text describes, if it does; the text may still be someone's own words.
+    /// The reaction that the text describes, if any; the customer may also have typed the sentence.
     public let tapback: Tapback?
 
     init(_ message: JSONValue) {
         body = message["body"]?.scalarString ?? ""
         subject = message["subject"]?.scalarString
         let values = message["attachments"]?.objects ?? []
-        // No more places than attachments: a body may consist of markers.
+        // Only as many markers as attachments: a body may contain many more.
         let places = Array(
             body.unicodeScalars.enumerated().lazy.filter { $0.element == attachmentMarker }.map(\.offset)
                 .prefix(values.count))
@@ -30,7 +30,7 @@ public struct Text: Sendable {
         tapback = Tapback(prose: body)
     }
 
-    /// The body without attachment markers and without white space at its ends.
+    /// The body without attachment markers and surrounding white space.
     public var plainBody: String {
         var plain = body.unicodeScalars
         plain.removeAll { $0 == attachmentMarker }

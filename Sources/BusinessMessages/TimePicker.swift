@@ -1,6 +1,6 @@
 internal import BalloonJSON
 
-/// The time slot that the customer chose.
+/// The time slot chosen by the customer.
 ///
 /// ```json
 /// "data": {"event": {"identifier": "1", "title": "Repair", "timezoneOffset": 60, "timeslots": [
@@ -8,45 +8,45 @@ internal import BalloonJSON
 /// ```
 /// Apple MSP API, "Time Picker Message". Older devices send the event inside `timePicker`.
 public struct TimePicker: Sendable {
-    /// A stretch of time.
+    /// A time slot.
     public struct Timeslot: Equatable, Sendable {
-        /// The slot's identifier, as the business chose it.
+        /// The slot's identifier, chosen by the business.
         public let identifier: String?
-        /// The start as it was sent.
+        /// The start, as it was sent.
         public let startTime: String?
         /// The start in seconds since 1970-01-01T00:00:00Z; `nil` when `startTime` is not a date.
         public let startSeconds: Int?
-        /// How long it takes; whole seconds.
+        /// The duration, in whole seconds.
         public let duration: Duration?
     }
 
-    /// Where the appointment takes place.
+    /// The location of the appointment.
     public struct Location: Equatable, Sendable {
-        /// The place's name.
+        /// The location's name.
         public let title: String?
         /// Degrees north.
         public let latitude: Double?
         /// Degrees east.
         public let longitude: Double?
-        /// Metres around it.
+        /// The radius around it, in metres.
         public let radius: Double?
     }
 
-    /// The event's identifier, as the business chose it.
+    /// The event's identifier, chosen by the business.
     public let identifier: String?
-    /// What the appointment is.
+    /// The title of the appointment.
     public let title: String?
-    /// Where it takes place.
+    /// The location of the appointment.
     public let location: Location?
-    /// The offset from GMT in which the times were shown; `nil` means the customer's own zone.
+    /// The offset from GMT of the displayed times; `nil` means the customer's own time zone.
     ///
     /// Whole minutes.
     public let timezoneOffset: Duration?
     /// Refers to one of the interaction's images.
     public let imageIdentifier: String?
-    /// The chosen slots; one, unless Apple changes that.
+    /// The chosen slots; currently always one.
     public let timeslots: [Timeslot]
-    /// What every interactive message has.
+    /// The common fields of interactive messages.
     public let interaction: Interaction
 
     init(_ event: JSONValue, _ interaction: Interaction) {
@@ -84,7 +84,7 @@ extension TimePicker.Location {
     }
 }
 
-/// A day in either direction holds every zone; more is not an offset.
+/// The offset in seconds; a value of more than a day is not an offset.
 private func boundedSeconds(minutes: Int) -> Duration? {
     (-1440...1440).contains(minutes) ? .seconds(minutes * 60) : nil
 }

@@ -1,13 +1,13 @@
 internal import BalloonJSON
 
-/// A message of a kind that is not known here, or of more parts than are read; its JSON is the event's `message`.
+/// A message of an unknown kind, or with too many parts; its JSON is the event's `message`.
 public struct Unrecognized: Equatable, Sendable {
     /// The body's `type`.
     public let type: String?
-    /// The names in `interactiveData.data`, or of `interactiveData` where it has none: a hint at what it is.
+    /// The names in `interactiveData.data`, or in `interactiveData` without `data`: a hint at the kind.
     public let markers: [String]
-    /// Which bound the message exceeds, for example `3400000 attachments; at most 100 are read`; nil when its kind is
-    /// not known.
+    /// The limit that the message exceeds, for example `3400000 attachments; at most 100 are read`; nil for a
+    /// message of an unknown kind.
     public let excess: String?
 
     init(_ message: JSONValue) {
@@ -18,7 +18,7 @@ public struct Unrecognized: Equatable, Sendable {
         markers = described?.members.map(\.key) ?? []
     }
 
-    /// Reads no part of a message that has too many.
+    /// Describes a message over a limit without decoding its parts.
     init(_ message: JSONValue, excess: String) {
         type = message["type"]?.scalarString
         self.excess = excess

@@ -6,9 +6,9 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// A route's decision at the head of a request, before any of its body is kept.
+/// The decision of a route about the head of a request, before its body is stored.
 @Suite struct AdmissionTests {
-    @Test func `a request that is not admitted is answered before its body comes, and the connection closes`()
+    @Test func `a refused request is answered before its body arrives, and the connection closes`()
         async throws
     {
         let route = GuardedRoute()
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `a request that is not admitted never gets 100 Continue`() async throws {
+    @Test func `a refused request never gets 100 Continue`() async throws {
         let route = GuardedRoute()
         try await withServer([route.route]) { server in
             let text = try await server.exchange(
@@ -43,7 +43,7 @@ import Testing
         "Content-Length: 3\r\n\r\nabc", "Content-Length: 0\r\n\r\n",
         "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
     ])
-    func `the connection stays open when the whole body of a refused request is there`(_ rest: String)
+    func `the connection stays open when a refused request is complete`(_ rest: String)
         async throws
     {
         let route = GuardedRoute()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ["5\r\nabc", "zz\r\n", "3\r\nabc\r\n0\r\n"])
-    func `a chunked body that is not whole ends the connection of a refused request`(_ body: String)
+    func `an incomplete chunked body ends the connection of a refused request`(_ body: String)
         async throws
     {
         let route = GuardedRoute()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `pipelined requests are answered before the one behind them that is not admitted`()
+    @Test func `pipelined requests are answered before a later refused one`()
         async throws
     {
         let route = GuardedRoute()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a request is judged once, in however many pieces it comes, and its verdict comes with it`()
+    @Test func `a request is admitted once for any split of its bytes, and the handler sees the decision`()
         async throws
     {
         let route = GuardedRoute()
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a body over its limit is refused before the request is judged`() async throws {
+    @Test func `a body over its limit is refused before the route decides`() async throws {
         let route = GuardedRoute()
         try await withServer([route.route]) { server in
             let answer = try await server.answer(post(length: 1 << 30, token: "wrong"))
@@ -110,17 +110,17 @@ import Testing
         }
     }
 
-    @Test func `stalled bodies that are not admitted keep no admitted one out`() async throws {
+    @Test func `stalled bodies without admission do not displace an admitted one`() async throws {
         let route = GuardedRoute()
         try await withServer([route.route]) { server in
             let address = server.address
             try await onThread {
                 var stalled: [RawConnection] = []
-                // 32 MiB in all, but for a kilobyte.
+                // 32 MiB in total, minus a kilobyte.
                 for length in Array(repeating: 8_380_000, count: 4) + Array(repeating: 1000, count: 30) {
                     let connection = try RawConnection(address)
                     try connection.send(post(length: length, token: "wrong"))
-                    // The server has refused it, perhaps, and takes no more.
+                    // The server may have refused it, and then reads no more.
                     _ = try? connection.send(String(repeating: "a", count: length - 1))
                     stalled.append(connection)
                 }
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `headers may hold half of what all connections may hold, admitted bodies all`() throws {
+    @Test func `headers may use half of the memory limit, admitted bodies all of it`() throws {
         var limits = HTTPLimits()
         limits.maximumBufferedBytes = 100
         let counter = ConnectionCounter(limits)
@@ -146,7 +146,7 @@ import Testing
         #expect(!counter.count(1, of: peer, isAdmitted: true))
     }
 
-    @Test func `one peer may hold so much and others as before, and peers on this machine are not counted`() {
+    @Test func `each peer has a memory limit of its own, and peers on this machine are not counted`() {
         var limits = HTTPLimits()
         limits.maximumBufferedBytesPerPeer = 100
         let counter = ConnectionCounter(limits)
@@ -164,7 +164,8 @@ import Testing
     }
 }
 
-/// `POST /guarded`, which admits whoever sends `Authorization: right` and answers with the length of the body.
+/// `POST /guarded`, which admits requests with `Authorization: right` and answers with the length of the
+/// body.
 private final class GuardedRoute: Sendable {
     private let judgedCount = Atomic(0)
     private let handledCount = Atomic(0)

@@ -2,10 +2,10 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// How bodies reach handlers.
+/// The delivery of bodies to handlers.
 @Suite struct BodyTests {
     @Test(arguments: ["/echo", "/pull"])
-    func `a body is whole, by length and by chunks`(_ path: String) async throws {
+    func `a body is complete, by length and by chunks`(_ path: String) async throws {
         try await withServer(sampleRoutes) { server in
             let post = "POST \(path) HTTP/1.1\r\nHost: a\r\n"
             let byLength = try await server.answer(post + "Content-Length: 10\r\n\r\nhellohello")
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: ["/echo", "/pull"], ["Content-Length: 5", "Transfer-Encoding: chunked"])
-    func `a client that waits is told to continue`(_ path: String, _ framing: String) async throws {
+    func `a waiting client gets 100 Continue`(_ path: String, _ framing: String) async throws {
         try await withServer(sampleRoutes) { server in
             try await server.withConnection { connection in
                 try connection.send(
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a client that waits with too large a body is refused at once`() async throws {
+    @Test func `a waiting client with a body over the limit is refused at once`() async throws {
         try await withServer(sampleRoutes) { server in
             let answer = try await server.exchange(
                 "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a pulled body comes in pieces with back-pressure`() async throws {
+    @Test func `a pulled body arrives in pieces with back-pressure`() async throws {
         let count = HTTPRoute(.post, "/count", body: .pulled(maximumBytes: 1 << 30)) { request, responder in
             guard let reader = request.bodyReader else { return HTTPResponse(.internalServerError) }
             Task.detached {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is not pulled to its end ends the connection`() async throws {
+    @Test func `a partially read body ends the connection`() async throws {
         let ignore = HTTPRoute(.post, "/ignore", body: .pulled(maximumBytes: 1 << 30)) { _, _ in
             HTTPResponse(.ok, text: "ignored")
         }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a writer waits for its client and learns that it left`() async throws {
+    @Test func `a writer waits for its client and fails when it disconnects`() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Int.self)
         let endless = HTTPRoute(.get, "/endless") { _, responder in
             Task.detached {
@@ -115,7 +115,7 @@ import Testing
                 return taken
             }
             for await written in ends {
-                // What the two kernels and the server hold, at the most.
+                // The maximum that both kernel buffers and the server hold.
                 #expect(written < taken + 20_000_000)
                 break
             }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// What all connections hold together is bounded.
+/// The memory limit of all connections together.
 @Suite struct BufferedBytesTests {
     @Test func `unfinished requests may hold the maximum and not one byte more`() async throws {
         try await withServer(Self.routes, limit: { $0.maximumBufferedBytes = 100_000 }) { server in
@@ -33,12 +33,12 @@ import Testing
         }
     }
 
-    @Test func `chunked bodies are counted like others`() async throws {
+    @Test func `chunked bodies are counted like other bodies`() async throws {
         try await withServer(Self.routes, limit: { $0.maximumBufferedBytes = 100_000 }) { server in
             try await server.withConnection { connection in
                 try connection.send("POST /size HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
                 for _ in 0..<11 {
-                    // Refused when the last has not been sent, perhaps.
+                    // The server may refuse it before the last byte is sent.
                     _ = try? connection.send("2710\r\n" + String(repeating: "a", count: 10_000) + "\r\n")
                 }
                 #expect(try connection.answer()?.status == 503)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `headers are counted, and small requests are let on however full it is`() async throws {
+    @Test func `headers are counted, and small requests are served even at the limit`() async throws {
         try await withServer(Self.routes, limit: { $0.maximumBufferedBytes = 10_000 }) { server in
             let address = server.address
             try await onThread {
@@ -69,8 +69,7 @@ import Testing
         }
     }
 
-    @Test func `answers that nobody takes are counted, and are forgotten with their connection`() async throws
-    {
+    @Test func `unread answers are counted until their connection closes`() async throws {
         try await withServer(sampleRoutes, limit: { $0.maximumPendingOutputBytes = 1 << 20 }) { server in
             let address = server.address
             try await onThread {

@@ -3,7 +3,7 @@ import Testing
 @testable import BalloonHTTP
 
 @Suite struct CharacterClassTests {
-    @Test func `the constants are what their members make`() {
+    @Test func `the constants equal the sets of their members`() {
         #expect(CharacterClass.token == CharacterClass(CharacterClass.tokenMembers))
         #expect(CharacterClass.target == CharacterClass(CharacterClass.targetMembers))
         #expect(CharacterClass.host == CharacterClass(CharacterClass.hostMembers))

@@ -13,7 +13,7 @@ import Testing
         ("4\r\n\r\n\r\n\r\n0\r\n\r\n", "\r\n\r\n"),
         ("0000000000000001\r\nx\r\n0\r\n\r\n", "x"),
     ])
-    func `a good body is decoded the same in all pieces`(_ coded: String, _ body: String) {
+    func `a valid body is decoded the same for every split`(_ coded: String, _ body: String) {
         #expect(Set(outcomes(of: coded)) == [.body(body, rest: 0)])
         #expect(
             outcome(of: Array((coded + "GET /").utf8), endingAt: [coded.utf8.count + 5])
@@ -31,7 +31,7 @@ import Testing
         "0\r\ntransfer-encoding: chunked\r\n",
         "0\r\nHost: a\r\n", "0\r\nAuthorization: a\r\n", "0\r\nX: a\r\nTrailer: a\r\n",
     ])
-    func `a bad body is refused the same in all pieces`(_ coded: String) {
+    func `an invalid body is refused the same for every split`(_ coded: String) {
         #expect(Set(outcomes(of: coded)) == [.refused(.malformedChunk)])
     }
 
@@ -43,13 +43,13 @@ import Testing
         #expect(Set(outcomes(of: coded, maximumBytes: 10)) == [.refused(.bodyTooLarge)])
     }
 
-    @Test func `a body may have its maximum`() {
+    @Test func `a body of the maximum size is accepted`() {
         #expect(
             Set(outcomes(of: "5\r\nhello\r\n5\r\nhello\r\n0\r\n\r\n", maximumBytes: 10))
                 == [.body("hellohello", rest: 0)])
     }
 
-    @Test func `extensions and trailers may have their maximum and not one byte more`() {
+    @Test func `extensions and trailers are accepted up to their limit`() {
         let trailer = { (count: Int) in
             Array("0\r\nX: \(String(repeating: "a", count: count - 3))\r\n\r\n".utf8)
         }
@@ -58,7 +58,7 @@ import Testing
         #expect(outcome(of: allowed, endingAt: [allowed.count]) == .body("", rest: 0))
         let tooMuch = trailer(maximum + 1)
         #expect(outcome(of: tooMuch, endingAt: [tooMuch.count]) == .refused(.malformedChunk))
-        // Each chunk has three: together they are too many.
+        // Each chunk has an extension of three bytes: together they exceed the limit.
         let chunks = Array(String(repeating: "1;a=b\r\nx\r\n", count: maximum / 3).utf8)
         #expect(
             outcome(of: chunks, endingAt: [chunks.count], maximumBytes: maximum) == .refused(.malformedChunk))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// What waits is not waited for without end; limits here are so short that a test waits a tick or two.
+/// Every wait has a time limit; the limits here are so short that a test waits for a tick or two.
 @Suite struct DeadlineTests {
-    @Test func `a connection that says nothing is closed without an answer`() async throws {
+    @Test func `a silent connection is closed without an answer`() async throws {
         try await withServer(sampleRoutes, limit: { $0.firstByteTimeout = .milliseconds(1) }) { server in
             let received = try await server.exchange("")
             #expect(received == "")
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["GET / HT", "GET / HTTP/1.1\r\nHost: a\r\n"])
-    func `a header that does not end gets 408`(_ start: String) async throws {
+    func `an incomplete header gets 408`(_ start: String) async throws {
         try await withServer(sampleRoutes, limit: { $0.headTimeout = .milliseconds(1) }) { server in
             let answer = try await server.exchange(start)
             #expect(answer.hasPrefix("HTTP/1.1 408 "))
@@ -31,16 +31,16 @@ import Testing
         }
     }
 
-    @Test func `a header that comes slowly does not get more time`() async throws {
+    @Test func `a slow header gets no extension`() async throws {
         let limit = { (limits: inout HTTPLimits) in
             limits.headTimeout = .milliseconds(300)
-            // However many bytes come in that time, they are not too many.
+            // The size limits allow all bytes that arrive in that time.
             (limits.maximumFieldLineBytes, limits.maximumHeaderBytes) = (1 << 28, 1 << 28)
         }
         try await withServer(sampleRoutes, limit: limit) { server in
             let answer = try await server.withConnection { connection in
                 try connection.send("GET / HTTP/1.1\r\nX: ")
-                // One by one, as the server takes them.
+                // Byte by byte, as the server reads them.
                 while !connection.hasAnswer, (try? connection.send("a")) != nil {}
                 return (try? connection.rest()) ?? ""
             }
@@ -51,14 +51,14 @@ import Testing
     @Test(
         arguments: ["/echo", "/pull"],
         ["Content-Length: 5\r\n\r\nhell", "Transfer-Encoding: chunked\r\n\r\n5\r\nh"])
-    func `a body that does not end gets 408`(_ path: String, _ rest: String) async throws {
+    func `an incomplete body gets 408`(_ path: String, _ rest: String) async throws {
         try await withServer(sampleRoutes, limit: { $0.bodyTimeout = .milliseconds(1) }) { server in
             let answer = try await server.exchange("POST \(path) HTTP/1.1\r\nHost: a\r\n\(rest)")
             #expect(answer.hasPrefix("HTTP/1.1 408 "))
         }
     }
 
-    @Test func `a body that comes too slowly gets 408 although it comes`() async throws {
+    @Test func `a body below the minimum rate gets 408`() async throws {
         let limit = { (limits: inout HTTPLimits) in
             limits.bodyGrace = .milliseconds(1)
             limits.minimumBodyBytesPerSecond = 1_000_000_000
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a request that takes too long as a whole gets 408`() async throws {
+    @Test func `a request over its total time limit gets 408`() async throws {
         let limit = { (limits: inout HTTPLimits) in limits.requestTimeout = .milliseconds(1) }
         try await withServer(sampleRoutes, limit: limit) { server in
             let answer = try await server.exchange(
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a body earns time by coming, up to its limit`() {
+    @Test func `received body bytes extend the time limit up to its maximum`() {
         var limits = HTTPLimits()
         limits.bodyGrace = .seconds(10)
         limits.bodyTimeout = .seconds(60)
@@ -97,7 +97,7 @@ import Testing
         #expect(ticks.body(after: 1_000_000) == TimerWheel.ticks(.seconds(60)))
     }
 
-    @Test func `a request that nobody answers gets 503, and its late answer is dropped`() async throws {
+    @Test func `an unanswered request gets 503, and its late answer is dropped`() async throws {
         let (responders, found) = AsyncStream.makeStream(of: HTTPResponder.self)
         let late = HTTPRoute(.get, "/late") { _, responder in
             found.yield(responder)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a client that takes nothing is cut off`() async throws {
+    @Test func `a client that reads nothing is disconnected`() async throws {
         let routes = [
             HTTPRoute(.get, "/huge") { _, _ in
                 HTTPResponse(.ok, body: [UInt8](repeating: 0x78, count: 30_000_000))
@@ -127,7 +127,7 @@ import Testing
             try await server.withConnection { connection in
                 try connection.receiveSlowly()
                 try connection.send(get("/huge"))
-                // It has been accepted, and may be gone already.
+                // It was accepted, and may be closed already.
                 while !connection.hasAnswer { sched_yield() }
                 while server.server.connectionCount > 0 { sched_yield() }
                 let taken = (try? connection.rest())?.utf8.count ?? 0
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `many short requests leave no entries in the wheel behind`() async throws {
+    @Test func `many short requests leave no entries in the wheel`() async throws {
         // Idle and header waits alternate: each moves the deadline nearer, and then away again.
         try await withServer(sampleRoutes, limit: { $0.headTimeout = .seconds(30) }) { server in
             try await server.withConnection { connection in

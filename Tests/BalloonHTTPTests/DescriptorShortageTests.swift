@@ -6,8 +6,8 @@ import Testing
 @testable import BalloonHTTP
 
 @Suite struct DescriptorShortageTests {
-    @Test func `without descriptors accepting pauses, and goes on when there are some`() async {
-        // In a process of its own, because the limit is the process's.
+    @Test func `accepting pauses without descriptors, and resumes when some are free`() async {
+        // In a separate process, because the limit applies to the process.
         await #expect(processExitsWith: .success) {
             let server = try await HTTPServerUnderTest(sampleRoutes)
             try await server.withConnection { first in
@@ -16,10 +16,10 @@ import Testing
                 var fillers = try fillDescriptors(leaving: 1)
                 let second = try RawConnection(server.address)
                 try second.send(get("/"))
-                while !server.log.lines.contains(where: { $0.contains("accepting is paused") }) {
+                while !server.log.lines.contains(where: { $0.contains("accepting paused") }) {
                     sched_yield()
                 }
-                // Those who are connected are served all the while.
+                // Open connections are served meanwhile.
                 for _ in 0..<100 {
                     try first.send(get("/"))
                     try #require(try first.answer()?.status == 200)
@@ -48,7 +48,7 @@ private func fillDescriptors(leaving spare: Int) throws -> [OpenDescriptor] {
     return fillers
 }
 
-/// A descriptor that can be put into an array.
+/// A descriptor that can be stored in an array.
 private final class OpenDescriptor {
     private let raw: Int32
 

@@ -22,7 +22,7 @@ struct HTTPServerUnderTest: Sendable {
         self.address = try await server.start()[0]
     }
 
-    /// Sends `request` on a connection of its own; everything that came until its end.
+    /// Sends `request` on a new connection; returns all received bytes.
     func exchange(_ request: String) async throws -> String {
         try await withConnection { connection in
             try connection.send(request)
@@ -30,7 +30,7 @@ struct HTTPServerUnderTest: Sendable {
         }
     }
 
-    /// Sends `request` on a connection of its own; the first answer.
+    /// Sends `request` on a new connection; returns the first answer.
     func answer(_ request: String, hasBody: Bool = true) async throws -> Answer? {
         try await withConnection { connection in
             try connection.send(request)

@@ -6,7 +6,7 @@ import Testing
 @testable import BalloonHTTP
 
 @Suite struct LifecycleTests {
-    @Test func `a unix socket is served, kept from others, and removed at the end`() async throws {
+    @Test func `a unix socket is served, protected from other users, and removed at the end`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.file("control.sock")
         let server = try await HTTPServerUnderTest(sampleRoutes, at: .unix(path: path))
@@ -44,7 +44,7 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
-    @Test func `each shard has a handler of its own`() async throws {
+    @Test func `each shard has its own handler`() async throws {
         let route = HTTPRoute(.get, "/") { shard in
             var served = 0
             return { _, _ in
@@ -66,7 +66,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `stopping finishes what is under way and closes what is idle`() async throws {
+    @Test func `stopping finishes requests in flight and closes idle connections`() async throws {
         let (responders, found) = AsyncStream.makeStream(of: HTTPResponder.self)
         let slow = HTTPRoute(.get, "/slow") { _, responder in
             found.yield(responder)
@@ -78,7 +78,7 @@ import Testing
         for await responder in responders {
             #expect(await eventually { server.server.connectionCount >= 2 })
             async let stopped: Void = server.server.stop(within: .seconds(60))
-            // The idle connection is closed by the stop alone; then the answer is given.
+            // The stop closes the idle connection; then the answer is sent.
             #expect(try await idle == "")
             responder.respond(HTTPResponse(.ok, text: "done"))
             await stopped
@@ -94,12 +94,12 @@ import Testing
         #expect(await eventually { server.server.connectionCount >= 1 })
         await server.server.stop(within: .milliseconds(1))
         #expect(server.server.connectionCount == 0)
-        // Cut off by an end or a reset: no answer in any case.
+        // The connection ends or is reset: no answer in either case.
         #expect(((try? await answer) ?? "") == "")
         await server.server.stop(within: .seconds(1))
     }
 
-    @Test func `who writes or reads after the end is told so`() async throws {
+    @Test func `writing or reading after the end throws`() async throws {
         let (responders, found) = AsyncStream.makeStream(of: (HTTPResponder, HTTPBodyReader?).self)
         let route = HTTPRoute(.post, "/", body: .pulled(maximumBytes: 10)) { request, responder in
             found.yield((responder, request.bodyReader))
@@ -118,7 +118,7 @@ import Testing
         _ = try? await answer
     }
 
-    @Test func `answers come from many threads at once, each to its own client`() async throws {
+    @Test func `answers from many threads at once reach their own clients`() async throws {
         let route = HTTPRoute(.get, "/later/*") { request, responder in
             let path = Array(request.path)
             Task.detached { responder.respond(HTTPResponse(.ok, body: path)) }
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a full listener lets the next client in when another leaves`() async throws {
+    @Test func `a full listener accepts the next client when another disconnects`() async throws {
         try await withServer(sampleRoutes, limit: { $0.maximumConnections = 2 }) { server in
             let address = server.address
             let answers = try await onThread {
@@ -157,11 +157,11 @@ import Testing
                 return [try third.answer()?.status, first == nil ? 200 : 0]
             }
             #expect(answers == [200, 200])
-            #expect(server.log.lines.filter { $0.contains("accepting is paused") }.count == 1)
+            #expect(server.log.lines.filter { $0.contains("accepting paused") }.count == 1)
         }
     }
 
-    @Test func `one peer cannot take more connections than it may`() async throws {
+    @Test func `a peer is limited to its maximum of connections`() async throws {
         try await withServer(sampleRoutes, limit: { $0.maximumConnectionsPerPeer = 2 }) { server in
             let address = server.address
             try await onThread {
@@ -174,7 +174,7 @@ import Testing
                 #expect(((try? RawConnection(address).rest()) ?? "") == "")
                 #expect(first != nil)
                 first = nil
-                // The server learns of the end in its own time.
+                // The server detects the disconnect asynchronously.
                 while server.server.connectionCount > 1 { sched_yield() }
                 let third = try RawConnection(address)
                 try third.send(get("/"))

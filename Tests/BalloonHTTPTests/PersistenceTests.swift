@@ -3,7 +3,7 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// Which connections go on, and in which order they are answered.
+/// The persistence of connections, and the order of answers.
 @Suite struct PersistenceTests {
     @Test func `a connection serves one request after the other`() async throws {
         try await withServer(sampleRoutes) { server in
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a route is told when all that arrived together was handled`() async throws {
+    @Test func `a route is notified when a batch of requests is handled`() async throws {
         let waiting = Mutex<[HTTPResponder]>([])
         let route = HTTPRoute(
             .get, "/together",
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `HTTP 1.0 closes unless it asks to go on`() async throws {
+    @Test func `HTTP 1.0 closes unless the request has keep-alive`() async throws {
         try await withServer(sampleRoutes) { server in
             let closed = try await server.exchange("GET / HTTP/1.0\r\n\r\n")
             #expect(closed.hasPrefix("HTTP/1.1 200 ") && closed.contains("\r\nConnection: close\r\n"))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `the last request that a connection may have closes it`() async throws {
+    @Test func `the last allowed request of a connection closes it`() async throws {
         try await withServer(sampleRoutes, limit: { $0.maximumRequestsPerConnection = 3 }) { server in
             let answers = try await server.exchange(String(repeating: get("/"), count: 5))
             #expect(answers.ranges(of: "200 OK").count == 3)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `pipelined requests are answered in order, however they are answered`() async throws {
+    @Test func `pipelined requests are answered in order for every kind of answer`() async throws {
         try await withServer(sampleRoutes) { server in
             try await server.withConnection { connection in
                 let paths = (0..<100).map { ["/", "/later", "/nothing", "/below/\($0)"][$0 % 4] }
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `pipelined requests that come in pieces are answered like whole ones`() async throws {
+    @Test func `pipelined requests that arrive in pieces are answered like complete ones`() async throws {
         try await withServer(sampleRoutes) { server in
             try await server.withConnection { connection in
                 let post = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a client that has finished sending gets all its answers`() async throws {
+    @Test func `a half-closed client gets all its answers`() async throws {
         try await withServer(sampleRoutes) { server in
             let answers = try await server.withConnection { connection in
                 try connection.send(get("/later") + get("/large") + get("/later") + get("/") + "GET /unfin")
@@ -103,8 +103,8 @@ import Testing
         }
     }
 
-    @Test func `answers that are too much for one look at the input all come`() async throws {
-        // Half of the limit is left when the input is looked at again, although the client takes everything.
+    @Test func `answers over the output limit all arrive`() async throws {
+        // Half of the limit is pending when the input is parsed again, although the client reads everything.
         try await withServer(sampleRoutes, limit: { $0.maximumPendingOutputBytes = 1000 }) { server in
             try await server.withConnection { connection in
                 try connection.send(String(repeating: get("/large"), count: 50))
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a reset while a request is under way harms nobody else`() async throws {
+    @Test func `a reset during a request does not affect other connections`() async throws {
         try await withServer(sampleRoutes) { server in
             for request in [
                 "GET / HT", get("/never"), "POST /pull HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx",

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Glibc
 
-/// A client that sends and receives bytes as it is told, blocking; gives up after a minute without a byte.
+/// A blocking client that sends and receives raw bytes; fails after a minute without a byte.
 final class RawConnection {
     private let descriptor: Descriptor
     private var received: [UInt8] = []
@@ -30,7 +30,7 @@ final class RawConnection {
         }
     }
 
-    /// Sends what can be sent within a moment; returns how many bytes were taken, 0 when none could be.
+    /// Sends as much as possible within a moment; returns the number of sent bytes, possibly 0.
     func sendWithoutWaiting(_ text: String) -> Int {
         var writable = pollfd(fd: descriptor.raw, events: Int16(POLLOUT), revents: 0)
         guard poll(&writable, 1, 300) == 1 else { return 0 }
@@ -39,16 +39,16 @@ final class RawConnection {
             0, Glibc.send(descriptor.raw, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))
     }
 
-    /// Whether something has come that has not been received.
+    /// Whether unread bytes have arrived.
     var hasAnswer: Bool {
         var readable = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
         return poll(&readable, 1, 0) == 1
     }
 
-    /// Sends nothing more, and goes on receiving.
+    /// Half-closes the connection: sends no more, and continues to receive.
     func finishSending() { descriptor.finishSending() }
 
-    /// Makes the kernel keep as little as it can of what arrives, so that the server soon has to wait.
+    /// Minimizes the kernel's receive buffer, so that the server soon has to wait.
     func receiveSlowly() throws { try descriptor.setOption(SOL_SOCKET, SO_RCVBUF, 65536) }
 
     /// Resets the connection when it closes, instead of finishing it.
@@ -78,14 +78,14 @@ final class RawConnection {
         return answer
     }
 
-    /// Everything up to the server's end of the connection.
+    /// All bytes up to the server's end of the connection.
     func rest() throws -> String {
         while try receive() > 0 {}
         defer { received = [] }
         return String(decoding: received, as: UTF8.self)
     }
 
-    /// The next bytes, as they come; empty when the server has finished.
+    /// The next available bytes; empty after the server's end of the connection.
     func some() throws -> [UInt8] {
         _ = try receive()
         defer { received = [] }
@@ -108,18 +108,18 @@ final class RawConnection {
 
 private let crlfcrlf = Array("\r\n\r\n".utf8)
 
-/// Where the first `mark` in `bytes` ends.
+/// The end of the first `mark` in `bytes`.
 private func ends(of bytes: [UInt8], _ mark: [UInt8]) -> Int? {
     var matched = 0
     for index in bytes.indices {
-        // Enough for marks whose start does not come again in them but at their start's repetition.
+        // This simple search suffices for marks such as a double line break.
         matched = bytes[index] == mark[matched] ? matched + 1 : bytes[index] == mark[0] ? 1 : 0
         if matched == mark.count { return index + 1 }
     }
     return nil
 }
 
-/// An answer as it came.
+/// An answer as received.
 struct Answer: Equatable, Sendable {
     let header: String
     var body = ""

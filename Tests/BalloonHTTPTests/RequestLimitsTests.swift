@@ -2,9 +2,9 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// Each limit at n and at n + 1, in all pieces.
+/// Each limit at n and at n + 1, for every split.
 @Suite struct RequestLimitsTests {
-    @Test func `the request line may have its maximum and not one byte more`() {
+    @Test func `the request line is accepted up to its limit`() {
         var limits = HTTPLimits()
         limits.maximumRequestLineBytes = 40
         let request = { "GET /\(String(repeating: "a", count: $0)) HTTP/1.1\r\nHost: a\r\n\r\n" }
@@ -12,7 +12,7 @@ import Testing
         expectRefused(request(41 - "GET / HTTP/1.1".utf8.count), limits, .requestLineTooLong)
     }
 
-    @Test func `a field line may have its maximum and not one byte more`() {
+    @Test func `a field line is accepted up to its limit`() {
         var limits = HTTPLimits()
         limits.maximumFieldLineBytes = 40
         let request = { "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: $0))\r\n\r\n" }
@@ -20,7 +20,7 @@ import Testing
         expectRefused(request(38), limits, .fieldsTooLarge)
     }
 
-    @Test func `the fields may be as many as the maximum and not one more`() {
+    @Test func `fields are accepted up to their maximum count`() {
         var limits = HTTPLimits()
         limits.maximumFieldCount = 5
         let request = { "GET / HTTP/1.1\r\nHost: a\r\n\(String(repeating: "X: a\r\n", count: $0))\r\n" }
@@ -28,7 +28,7 @@ import Testing
         expectRefused(request(5), limits, .fieldsTooLarge)
     }
 
-    @Test func `all fields together may have their maximum and not one byte more`() {
+    @Test func `all fields together are accepted up to their limit`() {
         var limits = HTTPLimits()
         limits.maximumHeaderBytes = 60
         let request = { "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: $0))\r\n\r\n" }
@@ -37,7 +37,7 @@ import Testing
         expectRefused(request(61 - fixed), limits, .fieldsTooLarge)
     }
 
-    @Test func `a line without an end is refused as soon as it is too long`() {
+    @Test func `an unfinished line is refused as soon as it is too long`() {
         var limits = HTTPLimits()
         limits.maximumRequestLineBytes = 100
         let bytes = Array(("GET /" + String(repeating: "a", count: 200)).utf8)

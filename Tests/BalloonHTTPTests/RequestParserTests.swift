@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RequestParserTests {
     @Test(arguments: goodRequests)
-    func `a good request is read the same in all pieces`(_ request: GoodRequest) throws {
+    func `a valid request is parsed the same for every split`(_ request: GoodRequest) throws {
         let outcomes = Set(outcomes(of: request.text))
         #expect(outcomes.count == 1)
         guard case .head(let head) = outcomes.first else {
@@ -22,18 +22,18 @@ import Testing
     }
 
     @Test(arguments: badRequests)
-    func `a bad request is refused the same in all pieces`(_ request: BadRequest) {
+    func `an invalid request is refused the same for every split`(_ request: BadRequest) {
         #expect(Set(outcomes(of: request.text)) == [.refused(request.refusal)])
     }
 
-    @Test func `every prefix of a good request waits for more`() {
+    @Test func `every prefix of a valid request is incomplete`() {
         let request = "POST /a?b=c HTTP/1.1\r\nHost: a.example:80\r\nContent-Length: 3\r\n\r\n"
         for length in 0..<request.utf8.count {
             #expect(outcome(of: Array(request.utf8.prefix(length)), endingAt: [length]) == .incomplete)
         }
     }
 
-    @Test func `offsets count from the request, wherever it lies in the buffer`() throws {
+    @Test func `offsets count from the request's first byte at any place in the buffer`() throws {
         let before = "GET / HTTP/1.1\r\nHost: b\r\n\r\n"
         let request = "GET /path HTTP/1.1\r\nHost: a\r\n\r\n"
         var parser = RequestParser()
@@ -44,7 +44,7 @@ import Testing
         #expect(parser.head.length == request.utf8.count)
     }
 
-    @Test func `a parser that was reset has forgotten the request before`() throws {
+    @Test func `a reset parser has no state of the previous request`() throws {
         var parser = RequestParser()
         let first = Array("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\n".utf8)
         #expect(try parser.parse(first, from: 0, to: first.count, HTTPLimits()))
@@ -56,7 +56,7 @@ import Testing
         #expect(parser.head == fresh.head)
     }
 
-    @Test func `random damage is refused or read, the same in all pieces`() {
+    @Test func `a randomly damaged request has the same result for every split`() {
         var random = SeededGenerator(seed: 1)
         let request = Array(
             "POST /a?b HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n".utf8
@@ -79,7 +79,7 @@ import Testing
     }
 }
 
-/// What a parser makes of bytes.
+/// The result of parsing bytes.
 enum ParserOutcome: Hashable {
     case head(RequestHead)
     case refused(HTTPRefusal)
@@ -92,7 +92,7 @@ func outcome(
     var parser = RequestParser()
     for end in ends {
         do {
-            // Bytes that have not come yet must not be looked at.
+            // The parser must not read bytes after `end`.
             let isWhole = try parser.parse(Array(bytes[..<end]), from: 0, to: end, limits)
             if isWhole { return .head(parser.head) }
         } catch {
@@ -102,7 +102,7 @@ func outcome(
     return .incomplete
 }
 
-/// Whole, byte by byte, and at every split.
+/// The outcomes for the complete input, byte by byte, and at every split.
 func outcomes(of text: String, _ limits: HTTPLimits = HTTPLimits()) -> [ParserOutcome] {
     let bytes = Array(text.utf8)
     let whole = outcome(of: bytes, endingAt: [bytes.count], limits)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// A request that must be read, and what it says.
+/// A request that must be parsed, with the expected result.
 struct GoodRequest: Sendable, CustomTestStringConvertible {
     let label: String
     let text: String
@@ -78,7 +78,7 @@ let goodRequests = [
         "/", .length(1)),
 ]
 
-/// A request that must be refused, and why.
+/// A request that must be refused, with the expected reason.
 struct BadRequest: Sendable, CustomTestStringConvertible {
     let text: String
     let refusal: HTTPRefusal
@@ -90,22 +90,22 @@ struct BadRequest: Sendable, CustomTestStringConvertible {
         self.refusal = refusal
     }
 
-    /// A good request but for this field line.
+    /// A valid request except for this field line.
     init(_ refusal: HTTPRefusal, field: String) {
         self.init(refusal, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\(field)\r\n\r\n")
     }
 
-    /// A good request but for how its body is framed.
+    /// A valid request except for its framing.
     init(_ refusal: HTTPRefusal, framing: String) {
         self.init(refusal, "POST / HTTP/1.1\r\nHost: a\r\n\(framing)\r\n\r\n")
     }
 
-    /// A good request but for its `Host`.
+    /// A valid request except for its `Host`.
     init(_ refusal: HTTPRefusal, host: String) {
         self.init(refusal, "GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
     }
 
-    /// A good request but for its target.
+    /// A valid request except for its target.
     init(_ refusal: HTTPRefusal, target: String) {
         self.init(refusal, "GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
     }

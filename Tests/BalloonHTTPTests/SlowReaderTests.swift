@@ -4,11 +4,12 @@ import Testing
 @testable import BalloonHTTP
 
 @Suite struct SlowReaderTests {
-    @Test func `a client that pipelines and does not read is held back`() async throws {
+    @Test func `a client that pipelines without reading is slowed down`() async throws {
         try await withServer(sampleRoutes) { server in
             try await server.withConnection { connection in
                 try connection.receiveSlowly()
-                // The server stops reading when its answers are not taken, and so the client cannot send for ever.
+                // The server stops reading when its answers are not read, so the client cannot send without
+                // limit.
                 let requests = String(repeating: get("/large"), count: 1000)
                 var sent = 0
                 while sent < 200_000_000 {
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a slow reader gets every pipelined answer in the end`() async throws {
+    @Test func `a slow reader finally gets every pipelined answer`() async throws {
         try await withServer(sampleRoutes, limit: { $0.maximumPendingOutputBytes = 10_000 }) { server in
             let total = try await server.withConnection { connection in
                 try connection.receiveSlowly()
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a client reads its refusal although it has sent much more`() async throws {
+    @Test func `a client receives its refusal although it sent many more bytes`() async throws {
         try await withServer(sampleRoutes) { server in
             let answer = try await server.withConnection { connection in
                 try connection.send(

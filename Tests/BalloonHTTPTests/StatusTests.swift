@@ -2,7 +2,7 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// What a client is told, over a socket.
+/// The answers to clients, over a socket.
 @Suite struct StatusTests {
     @Test(arguments: [
         (get("/"), 200),
@@ -33,7 +33,7 @@ import Testing
         ("GET / HTTP/1.1\nHost: a\n\n", 400),
         ("\u{16}\u{3}\u{1}\u{2}", 400),
     ])
-    func `a request gets its status, a date and a length`(_ request: String, _ status: Int) async throws {
+    func `an answer has its status, a date and a length`(_ request: String, _ status: Int) async throws {
         try await withServer(sampleRoutes) { server in
             let answer = try #require(try await server.answer(request))
             #expect(answer.status == status)
@@ -61,7 +61,7 @@ import Testing
         ("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n\r\n", 204, "GET, HEAD, POST, OPTIONS"),
         ("DELETE / HTTP/1.1\r\nHost: a\r\n\r\n", 405, "GET, HEAD, OPTIONS"),
     ])
-    func `a client is told which methods there are`(_ request: String, _ status: Int, _ allowed: String)
+    func `an answer lists the supported methods`(_ request: String, _ status: Int, _ allowed: String)
         async throws
     {
         try await withServer(sampleRoutes) { server in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `nothing that follows a refusal is answered`() async throws {
+    @Test func `requests after a refusal are not answered`() async throws {
         try await withServer(sampleRoutes) { server in
             let answer = try await server.exchange("GET / HTTP/1.1\r\n\r\n" + get("/") + get("/"))
             #expect(answer.hasPrefix("HTTP/1.1 400 "))
@@ -85,7 +85,7 @@ import Testing
         try await withServer(sampleRoutes, limit: { $0.lingerTimeout = .seconds(60) }) { server in
             let answer = try await server.withConnection { connection in
                 try connection.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n")
-                // Far more than the kernel keeps: the server must take it, and throw it away.
+                // Far more than the kernel buffers: the server must read and discard it.
                 try connection.send(String(repeating: "x", count: 20_000_000))
                 return try connection.rest()
             }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `an answer carries nothing that the client sent`() async throws {
+    @Test func `an answer repeats no bytes of the request`() async throws {
         try await withServer(sampleRoutes) { server in
             for request in [
                 get("/s3cret"), "S3CRET /s3cret HTTP/1.1\r\nHost: s3cret\r\n\r\n", get("/", "s3cret\r\n"),

@@ -11,7 +11,8 @@ import Testing
     private let certificate = Fixture.directory + "/tls/certificate.pem"
 
     @Test(arguments: [(TLS1_2_VERSION, "TLSv1.2"), (TLS1_3_VERSION, "TLSv1.3")])
-    func `a request is answered under the right certificate`(_ maximum: Int32, _ version: String) async throws
+    func `a request is answered with the configured certificate`(_ maximum: Int32, _ version: String)
+        async throws
     {
         try await withTLSServer { address in
             let client = try TLSClient(address, trusting: certificate, maximum: maximum)
@@ -52,13 +53,13 @@ import Testing
     @Test(arguments: [
         "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305",
     ])
-    func `a suite with both is taken`(_ suite: String) async throws {
+    func `a suite with both is accepted`(_ suite: String) async throws {
         try await withTLSServer { address in
             _ = try TLSClient(address, trusting: certificate, maximum: TLS1_2_VERSION, ciphers: suite)
         }
     }
 
-    @Test func `the whole chain is sent, so that a client needs to know only its root`() async throws {
+    @Test func `the complete chain is sent, so that a client needs only the root`() async throws {
         let credentials = try TLSCredentials(
             certificateFile: Fixture.directory + "/tls/chain.pem",
             keyFile: Fixture.directory + "/tls/chain-key.pem")
@@ -69,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `a ticket resumes a session on any shard, until the certificate is read again`(_ maximum: Int32)
+    func `a ticket resumes a session on any shard, until the certificate is reloaded`(_ maximum: Int32)
         async throws
     {
         let credentials = try TLSCredentials(
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `plain HTTP is refused and harms nobody`() async throws {
+    @Test func `plain HTTP is refused without effect on other connections`() async throws {
         try await withTLSServer { address in
             let plain = try RawConnection(address)
             try plain.send(get("/"))
@@ -124,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a large body goes both ways`() async throws {
+    @Test func `a large body is transferred in both directions`() async throws {
         try await withTLSServer { address in
             let client = try TLSClient(address, trusting: certificate)
             let body = String(repeating: "abcdefghij", count: 100_000)
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a new certificate serves the connections that come after it`() async throws {
+    @Test func `a new certificate is used for later connections`() async throws {
         let directory = TemporaryDirectory()
         let (chain, key) = (directory.file("certificate.pem"), directory.file("key.pem"))
         try copy("certificate.pem", to: chain)

@@ -1,7 +1,7 @@
 import BalloonJSON
 import Testing
 
-/// Which error a refused text gives, and where.
+/// The error of an invalid text, and its position.
 struct JSONErrorTests {
     @Test(arguments: [
         ("", JSONError.unexpectedEnd(offset: 0)), ("  ", .unexpectedEnd(offset: 2)),
@@ -19,7 +19,7 @@ struct JSONErrorTests {
         (#"["ab\x"]"#, .invalidEscape(offset: 4)), (#"["\u12G4"]"#, .invalidEscape(offset: 2)),
         ("[\"a\nb\"]", .controlCharacter(offset: 3)), ("\"0123456789\u{1}\"", .controlCharacter(offset: 11)),
     ])
-    func `the error says what is wrong and at which byte`(text: String, error: JSONError) {
+    func `an error has its reason and byte offset`(text: String, error: JSONError) {
         #expect(throws: error) { try parse(text) }
     }
 
@@ -34,7 +34,7 @@ struct JSONErrorTests {
         }
     }
 
-    @Test func `the description names reason and place, and nothing of the text`() {
+    @Test func `the description contains reason and place, and no part of the text`() {
         let errors: [JSONError] = [
             .unexpectedEnd(offset: 7), .unexpectedByte(offset: 7), .trailingBytes(offset: 7),
             .byteOrderMark(offset: 7), .invalidNumber(offset: 7), .invalidEscape(offset: 7),

@@ -1,7 +1,7 @@
 import BalloonJSON
 import Testing
 
-/// What RFC 8259 accepts and refuses.
+/// The grammar of RFC 8259.
 struct JSONGrammarTests {
     @Test(arguments: [
         "0", "-0", "1", "-12", "10", "1.5", "-0.25", "0e0", "1E5", "1e+5", "1e-5", "1.0e10",
@@ -14,7 +14,7 @@ struct JSONGrammarTests {
         "\"\u{7F}\u{80}\u{7FF}\u{800}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}\"", "\"\u{2028}\u{FEFF}\"",
         "[1,\"eight or more plain characters\",true]",
     ])
-    func `what the grammar allows is accepted`(text: String) throws {
+    func `text that the grammar allows is accepted`(text: String) throws {
         #expect(try Array(parse(text).root.text).count <= text.utf8.count)
     }
 
@@ -35,7 +35,7 @@ struct JSONGrammarTests {
         #""\u 123""#, #""\u+123""#, "\"\\\u{e9}\"", "\"\t\"", "\"\n\"", "\"a\u{0}b\"", "\"12345678\u{1F}\"",
         "\u{FEFF}1", "[\u{FEFF}1]", "[\"a\u{0}\"]", "*", "&", "\\", "[\\n]", "<null>",
     ])
-    func `what the grammar does not allow is refused`(text: String) {
+    func `text that the grammar forbids is refused`(text: String) {
         #expect(throws: JSONError.self) { try parse(text) }
     }
 }

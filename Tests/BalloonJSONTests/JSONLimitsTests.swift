@@ -64,7 +64,7 @@ struct JSONLimitsTests {
         }
     }
 
-    @Test func `values are accepted up to the limit, and names are none`() throws {
+    @Test func `values are accepted up to the limit, and names are not counted`() throws {
         let text = #"{"a":[1,{"b":true}],"c":""}"#
         _ = try parse(text, limits: JSONLimits(maximumNodes: 6))
         #expect(throws: JSONError.tooManyNodes(maximum: 5, offset: 24)) {
@@ -73,7 +73,7 @@ struct JSONLimitsTests {
     }
 
     @Test(arguments: ["{},", "0,", #"{"":{}},"#, #""a text of some length","#])
-    func `the index of a large and dense text has hardly more room than it needs`(element: String) throws {
+    func `the index of a large and dense text has little unused capacity`(element: String) throws {
         let text = Array(("[" + String(repeating: element, count: 200_000) + "0]").utf8)
         var words: [UInt64] = []
         let used = try indexJSON(text.span, limits: JSONLimits(), into: &words)

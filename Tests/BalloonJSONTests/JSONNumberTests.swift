@@ -1,7 +1,7 @@
 import BalloonJSON
 import Testing
 
-/// What numbers mean.
+/// The values of numbers.
 struct JSONNumberTests {
     @Test(arguments: [
         ("0", 0), ("-0", 0), ("1", 1), ("-17", -17), ("9223372036854775807", .max),
@@ -11,7 +11,7 @@ struct JSONNumberTests {
         ("120e-1", 12), ("0.001e3", 1), ("922337203685477580.7e1", .max), ("9223372036854775807.000", .max),
         ("1000000000000000000000e-18", 1000), ("9007199254740993", 9_007_199_254_740_993),
     ])
-    func `whole numbers are integers however they are spelled`(text: String, value: Int) throws {
+    func `whole numbers are integers in every spelling`(text: String, value: Int) throws {
         #expect(try parse(text).root.int == value)
     }
 
@@ -21,7 +21,7 @@ struct JSONNumberTests {
         "0.99999999999999999999", "1e99999999999999999999", "1e-99999999999999999999", "15e-1", "0.0001e3",
         "9223372036854775807.5", "922337203685477580.8e1", "10000000000000000000000e-2",
     ])
-    func `fractions and numbers beyond 64 bits are no integers`(text: String) throws {
+    func `fractions and numbers beyond 64 bits are not integers`(text: String) throws {
         #expect(try parse(text).root.int == nil)
     }
 
@@ -38,7 +38,7 @@ struct JSONNumberTests {
     }
 
     @Test(arguments: ["1e309", "-1e309", "1e99999999999999999999"])
-    func `numbers beyond the largest double have none`(text: String) throws {
+    func `numbers beyond the largest double are nil`(text: String) throws {
         #expect(try parse(text).root.double == nil)
     }
 }

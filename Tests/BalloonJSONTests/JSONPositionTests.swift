@@ -1,7 +1,7 @@
 import BalloonJSON
 import Testing
 
-/// How a configuration error finds its place.
+/// The positions of values, for configuration errors.
 struct JSONPositionTests {
     @Test func `a value knows line and column of its first byte`() throws {
         let root = try parse(" {\n\t\"é\": [1,\r\n \"😀\", true ]\n}").root
@@ -16,7 +16,7 @@ struct JSONPositionTests {
     }
 
     @Test func `the pointer leads from the root to the value`() throws {
-        // The example of RFC 6901 §5, and what it leaves out.
+        // The example of RFC 6901 §5, and cases that the RFC omits.
         let root = try parse(
             #"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"k\"l":6," ":7,"m~n":8,"x":[[],[{"y":[3]}]],"~1":9}"#
         ).root

@@ -20,7 +20,7 @@ struct JSONReplacingTests {
                 == result)
     }
 
-    @Test func `an object inside a document is taken out alone`() throws {
+    @Test func `an object inside a document is returned alone`() throws {
         let value = try #require(try parse(#"[0, {"a": {"b": 1}}, 2]"#).root[1]?["a"])
         #expect(value.replacing(members: ["b": Array("5".utf8)]) == Array(#"{"b": 5}"#.utf8))
     }

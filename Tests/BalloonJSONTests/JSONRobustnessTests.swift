@@ -8,7 +8,7 @@ struct JSONRobustnessTests {
     func `no truncation is accepted`(text: String) throws {
         let bytes = Array(text.utf8)
         let extent = try JSONDocument(bytes).root.text.indices
-        // A number's beginning can be a number; all else is recognised by its end.
+        // The beginning of a number can be a number; any other truncated text is invalid.
         let isNumber = try JSONDocument(bytes).root.kind == .number
         for length in 0..<extent.upperBound {
             let document = Result { try JSONDocument(Array(bytes[..<length])) }
@@ -19,7 +19,7 @@ struct JSONRobustnessTests {
         }
     }
 
-    @Test func `a document outlives the next one that uses its memory`() throws {
+    @Test func `a document stays valid when the next one reuses its memory`() throws {
         var memory = JSONMemory()
         let texts =
             Samples.all + [String(repeating: " ", count: 200_000) + "[1,[2,{\"a\":[]}]]"] + Samples.all
@@ -39,7 +39,8 @@ struct JSONRobustnessTests {
     }
 
     @Test(arguments: Fixture.names(in: "messages"))
-    func `no truncation of a message is accepted, and the whole holds together`(name: String) throws {
+    func `no truncation of a message is accepted, and the complete message is consistent`(name: String) throws
+    {
         let bytes = Fixture.bytes("messages/" + name)
         let document = try JSONDocument(bytes)
         #expect(document.bytes == bytes)
@@ -89,7 +90,7 @@ struct JSONRobustnessTests {
     }
 }
 
-/// Walks a whole document and expects its parts to be what they say, inside of their container and in order.
+/// Walks a whole document and expects its parts to be of their stated type, inside their container and in order.
 private func expectCoherent(_ document: JSONDocument) throws {
     var waiting = [document.root]
     while let value = waiting.popLast() {

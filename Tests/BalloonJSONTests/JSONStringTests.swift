@@ -1,7 +1,7 @@
 import BalloonJSON
 import Testing
 
-/// What strings mean.
+/// The values of strings.
 struct JSONStringTests {
     @Test(arguments: [
         (#""""#, ""), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), (#""\u0041\u00e9\u20AC""#, "Aé€"),
@@ -24,7 +24,7 @@ struct JSONStringTests {
         #expect(try parse(text).root.string == value)
     }
 
-    @Test func `raw bytes are given only when there is no escape`() throws {
+    @Test func `raw bytes are available only without escapes`() throws {
         #expect(try parse(#""abc é""#).root.stringBytes.map(Array.init) == Array("abc é".utf8))
         #expect(try parse(#""""#).root.stringBytes?.isEmpty == true)
         #expect(try parse(#""a\/b""#).root.stringBytes == nil)
@@ -44,7 +44,7 @@ struct JSONStringTests {
         #expect(try !parse("true").root.equals("true"))
     }
 
-    @Test func `plain text of every length ends where its quotation mark is`() throws {
+    @Test func `plain text of every length ends at its quotation mark`() throws {
         for length in 0...40 {
             let plain = String(repeating: "x", count: length)
             for tail in ["", "\\n", "é", "\\u0041z", "😀 y"] {

@@ -1,7 +1,7 @@
 import BalloonJSON
 import Testing
 
-/// Which bytes a string may hold.
+/// The bytes that a string may contain.
 struct JSONUTF8Tests {
     @Test(
         arguments: [

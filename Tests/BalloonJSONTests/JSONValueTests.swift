@@ -1,18 +1,18 @@
 import BalloonJSON
 import Testing
 
-/// What a value says about itself and its children.
+/// The properties of a value and its children.
 struct JSONValueTests {
     @Test(arguments: [
         ("{}", JSONValue.Kind.object), ("[]", .array), (#""a""#, .string), (#""\n""#, .string),
         ("1", .number),
         ("1.5", .number), ("true", .boolean), ("false", .boolean), ("null", .null),
     ])
-    func `every kind is told apart`(text: String, kind: JSONValue.Kind) throws {
+    func `every kind is distinguished`(text: String, kind: JSONValue.Kind) throws {
         #expect(try parse(text).root.kind == kind)
     }
 
-    @Test func `a value of another kind answers nil or nothing`() throws {
+    @Test func `a property for another kind is nil or empty`() throws {
         for text in ["null", "true", "1", #""a""#, "[1]", #"{"a":1}"#] {
             let value = try parse(text).root
             #expect((value.string != nil) == (value.kind == .string))
@@ -30,7 +30,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test func `members and elements come in the order of the text`() throws {
+    @Test func `members and elements are in text order`() throws {
         let root = try parse(#"{"b":[1,[2,{"x":3}],4],"a":{"c":{}},"d":null}"#).root
         #expect(root.count == 3)
         #expect(root.members.map(\.key) == ["b", "a", "d"])

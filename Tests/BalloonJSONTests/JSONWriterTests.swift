@@ -2,9 +2,9 @@ import BalloonJSON
 import TestSupport
 import Testing
 
-/// What the writer puts out.
+/// The output of the writer.
 struct JSONWriterTests {
-    @Test func `a writer goes on behind what it was given`() {
+    @Test func `a writer appends to the given bytes`() {
         var writer = JSONWriter(appendingTo: Array("before\n".utf8))
         writer.object { writer in
             writer.key("a")
@@ -65,7 +65,7 @@ struct JSONWriterTests {
             (.leastNonzeroMagnitude, "5e-324"),
             (.infinity, "null"), (-.infinity, "null"), (.nan, "null"),
         ] as [(Double, String)])
-    func `doubles are written so that they read back`(value: Double, text: String) throws {
+    func `doubles survive writing and parsing`(value: Double, text: String) throws {
         let written = write { $0.double(value) }
         #expect(written == text)
         #expect(try parse(written).root.double == (value.isFinite ? value : nil))
@@ -77,7 +77,7 @@ struct JSONWriterTests {
         #expect(try parse(write { $0.int(value) }).root.int == value)
     }
 
-    @Test func `a field that is nil is left out`() throws {
+    @Test func `a nil field is omitted`() throws {
         let value = try parse(#"{"x": [1]}"#).root["x"]
         let text = write { writer in
             writer.object { writer in
@@ -101,7 +101,7 @@ struct JSONWriterTests {
         #expect(write { $0.value(document.root) } == #"{   "a" : [ 1.0,  2e5 ] ,"b\n":"\r\u0041é" }"#)
     }
 
-    @Test func `an error in a body comes out`() {
+    @Test func `an error in a body is rethrown`() {
         var writer = JSONWriter()
         #expect(throws: Refusal.self) {
             try writer.object { _ in throw Refusal() }

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct DescriptorTests {
-    @Test func `what is written into a pipe is read from it`() throws {
+    @Test func `bytes written to a pipe are read from it`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         let reading = Descriptor(owning: ends[0])
@@ -15,13 +15,13 @@ import Testing
         #expect(bytes == Array("> hello".utf8))
     }
 
-    @Test func `a descriptor is closed when its value goes`() throws {
+    @Test func `a descriptor is closed when its value is destroyed`() throws {
         let raw = dup(0)
         do { _ = Descriptor(owning: raw) }
         #expect(fcntl(raw, F_GETFD) == -1)
     }
 
-    @Test func `an error names its call and its reason`() {
+    @Test func `an error contains its call and its reason`() {
         #expect(SystemError("open", code: ENOENT).description == "open: No such file or directory (2)")
     }
 }

@@ -6,7 +6,7 @@ import Testing
 struct DirectoryTests {
     let directory = TemporaryDirectory()
 
-    @Test func `directories are made with all above them, for their owner only`() throws {
+    @Test func `directories are created with their parents, for their owner only`() throws {
         #expect(try Directory.make(directory.file("a/b/c")))
         #expect(try !Directory.make(directory.file("a/b/c")))
         #expect(try Directory.make(directory.file("a/b/d")))
@@ -24,11 +24,11 @@ struct DirectoryTests {
     }
 
     @Test(arguments: ["", "/proc/balloon", "/proc/balloon/data"])
-    func `a path at which nothing can be made is an error`(path: String) {
+    func `an impossible path is an error`(path: String) {
         #expect(throws: SystemError("mkdir", code: ENOENT)) { try Directory.make(path) }
     }
 
-    @Test func `names are sorted by bytes and are all there`() throws {
+    @Test func `all names are listed, sorted by bytes`() throws {
         let names = ["B", "a", "é", ".hidden", "a b", "10", "9"]
         for name in names { try AtomicFile.write([], to: directory.file(name)) }
         #expect(try Directory.names(in: directory.path) == [".hidden", "10", "9", "B", "a", "a b", "é"])
@@ -52,7 +52,7 @@ struct DirectoryTests {
     }
 
     @Test(arguments: [("/a/b", "/a"), ("/a", "/"), ("/", "/"), ("a/b/c", "a/b"), ("a", ".")])
-    func `the directory above a path is what stands before its last slash`(path: String, above: String) {
+    func `the parent of a path is the part before its last slash`(path: String, above: String) {
         #expect(Directory.parent(of: path) == above)
     }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct DirectoryWatchTests {
-    @Test func `changes that come together are told once`() async throws {
+    @Test func `changes in quick succession are reported once`() async throws {
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("below"))
         let (changes, change) = AsyncStream.makeStream(of: Void.self)
@@ -13,7 +13,7 @@ struct DirectoryWatchTests {
             [directory.path, directory.file("below")], queue: queue, quiet: .milliseconds(50)
         ) { change.yield() }
         var told = changes.makeAsyncIterator()
-        // They come together, however long the disk takes: nobody looks before the last is there.
+        // The queue is suspended, so the changes are reported together, however slow the disk is.
         queue.suspend()
         for number in 0..<5 { try AtomicFile.write([1], to: directory.file("file\(number)")) }
         queue.resume()
@@ -26,11 +26,11 @@ struct DirectoryWatchTests {
         #expect(await told.next() != nil)
         withExtendedLifetime(watch) {}
         change.finish()
-        // Nothing was told twice.
+        // No change was reported twice.
         #expect(await told.next() == nil)
     }
 
-    @Test func `names that nobody wants are not told`() async throws {
+    @Test func `unwanted names are not reported`() async throws {
         let directory = TemporaryDirectory()
         let (changes, change) = AsyncStream.makeStream(of: Void.self)
         let watch = try DirectoryWatch(
@@ -49,7 +49,7 @@ struct DirectoryWatchTests {
         withExtendedLifetime(watch) {}
     }
 
-    @Test func `a directory that is not there is an error`() {
+    @Test func `a missing directory is an error`() {
         #expect(throws: SystemError.self) {
             try DirectoryWatch(["/nonexistent"], queue: DispatchQueue(label: "test")) {}
         }

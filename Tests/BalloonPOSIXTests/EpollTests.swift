@@ -26,7 +26,7 @@ import Testing
         #expect(epoll.wait(milliseconds: 0) == 0)
     }
 
-    @Test func `what is watched for can be changed, and a peer that is gone is always seen`() throws {
+    @Test func `watched events can be changed, and a disconnected peer is always reported`() throws {
         var ends: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         let ours = Descriptor(owning: ends[0])
@@ -57,7 +57,7 @@ private final class Steps: Sendable {
 }
 
 @Suite struct QueueExecutorTests {
-    @Test func `an actor on a queue runs its jobs there, one after the other`() async {
+    @Test func `an actor on a queue runs its jobs there in sequence`() async {
         actor Counter {
             let executor = QueueExecutor(label: "test")
             nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -74,7 +74,7 @@ private final class Steps: Sendable {
         #expect(await counter.value == 1000)
     }
 
-    @Test func `a task is one job until it must wait, however many functions it calls`() async {
+    @Test func `a task is one job until it suspends, for any number of function calls`() async {
         let executor = BlockingTaskExecutor()
         let steps = Steps()
         await withTaskGroup(of: Void.self) { group in
@@ -82,18 +82,18 @@ private final class Steps: Sendable {
                 group.addTask(executorPreference: executor) { for _ in 0..<10 { await steps.take(number) } }
             }
         }
-        // A step that was a job of its own would come after the others' that wait.
+        // If a step were a separate job, it would run after the waiting jobs.
         let taken = steps.taken.withLock { $0 }
         let runs = zip(taken, taken.dropFirst()).count { $0 != $1 } + 1
         #expect(runs == 100)
     }
 
-    @Test func `jobs that block have a thread each, up to the bound`() async {
+    @Test func `blocking jobs have a thread each, up to the limit`() async {
         let executor = BlockingTaskExecutor(maximumThreads: 5)
         let (began, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 { group.addTask(executorPreference: executor) { block(began, release) } }
-            // The fifth ends only when the other four run at once.
+            // The fifth job ends only when the other four run at the same time.
             group.addTask(executorPreference: executor) {
                 for _ in 0..<4 { block(nil, began) }
                 for _ in 0..<4 { release.signal() }
@@ -112,7 +112,7 @@ private final class Steps: Sendable {
         #expect(steps.taken.withLock { $0 } == (0..<100).flatMap { Array(repeating: $0, count: 10) })
     }
 
-    @Test func `only the first caller is the first`() async {
+    @Test func `only the first caller gets true`() async {
         let time = OnceFlag()
         let taken = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<100 { group.addTask { time.claim() } }
@@ -123,7 +123,7 @@ private final class Steps: Sendable {
 }
 
 @Suite struct TerminationSignalsTests {
-    @Test func `the first signal asks and the second ends`() async {
+    @Test func `the first signal requests a stop and the second ends the process`() async {
         await #expect(processExitsWith: .exitCode(128 + SIGTERM)) {
             let (asked, ask) = AsyncStream.makeStream(of: Void.self)
             let signals = TerminationSignals { ask.yield() }

@@ -7,7 +7,7 @@ struct FileTests {
     let directory = TemporaryDirectory()
     var path: String { directory.file("file") }
 
-    @Test func `what is appended is read back, also in parts and past the end`() throws {
+    @Test func `appended bytes are read back, also in parts and past the end`() throws {
         let file = try File(path, for: .appending)
         try file.append([1, 2, 3])
         try file.append([4, 5])
@@ -22,7 +22,7 @@ struct FileTests {
         #expect(try file.read(at: 0, count: 0).isEmpty)
     }
 
-    @Test func `appending goes to the end that the file has, also after it was cut`() throws {
+    @Test func `appending writes to the current end, also after truncation`() throws {
         let file = try File(path, for: .appending)
         try file.append([1, 2, 3])
         try file.truncate(to: 1)
@@ -38,12 +38,12 @@ struct FileTests {
         #expect(throws: SystemError("open", code: EEXIST)) { try File(path, for: .creating) }
     }
 
-    @Test func `what is no regular file is not read, and a pipe that nobody writes to is not waited for`()
+    @Test func `anything except a regular file is refused, and a pipe without a writer does not block`()
         throws
     {
         try #require(mkfifo(path, 0o600) == 0)
-        let refusal = SystemError("open (no regular file)", code: EINVAL)
-        // With a writer first: an opening that waits would not come back.
+        let refusal = SystemError("open (not a regular file)", code: EINVAL)
+        // A writer exists first: an open call that waits for one would never return.
         let writer = open(path, O_RDWR)
         try #require(throws: refusal) { try File(path, for: .readingRegular) }
         close(writer)
@@ -79,13 +79,13 @@ struct FileTests {
         #expect(try Directory.names(in: directory.path) == ["file"])
     }
 
-    @Test func `a replacement that fails leaves the file and no rest`() throws {
+    @Test func `a failed replacement leaves the file unchanged and no temporary file`() throws {
         try Directory.make(path)
         #expect(throws: SystemError("rename", code: EISDIR)) { try AtomicFile.write([1], to: path) }
         #expect(try Directory.names(in: directory.path) == ["file"])
     }
 
-    @Test func `a lock is held by one, who can be told`() throws {
+    @Test func `a lock has one holder, whose process id is known`() throws {
         var lock: FileLock? = try FileLock(path)
         #expect(lock != nil)
         let refusal = #expect(throws: SystemError.self) { try FileLock(path) }

@@ -18,7 +18,7 @@ import Testing
         #expect(try client.send([1, 2, 3]) == 3)
     }
 
-    @Test func `a listener learns who connects`() throws {
+    @Test func `a listener gets the address of its peer`() throws {
         var peers: [PeerAddress] = []
         for host in ["127.0.0.1", "127.0.0.1", "::1"] {
             let socket = try ListeningSocket(.tcp(host: host, port: 0))
@@ -34,13 +34,13 @@ import Testing
         #expect(peers[0].group == peers[0])
     }
 
-    @Test func `an address in use is an error that names it`() throws {
+    @Test func `an address in use is an error with the address`() throws {
         let socket = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
         let error = #expect(throws: SystemError.self) { _ = try ListeningSocket(socket.address) }
         #expect(error?.code == EADDRINUSE)
     }
 
-    @Test func `a unix socket that nobody serves is replaced`() throws {
+    @Test func `a unix socket without a server is replaced`() throws {
         let directory = TemporaryDirectory()
         let stale = directory.file("stale")
         try leaveSocket(at: stale)
@@ -48,7 +48,7 @@ import Testing
         #expect(socket.address == .unix(path: stale))
     }
 
-    @Test func `a unix socket that is served stays`() throws {
+    @Test func `a unix socket with a server stays`() throws {
         let directory = TemporaryDirectory()
         let address = SocketAddress.unix(path: directory.file("socket"))
         let socket = try ListeningSocket(address)
@@ -58,7 +58,7 @@ import Testing
         #expect(socket.address == address)
     }
 
-    @Test func `a file that is no socket stays`() throws {
+    @Test func `a file other than a socket stays`() throws {
         let directory = TemporaryDirectory()
         let path = directory.file("file")
         let file = Descriptor(owning: open(path, O_CREAT | O_WRONLY, 0o600))

@@ -35,7 +35,7 @@ import Testing
         #expect(try ProcessPaths.resolved(".") == ProcessPaths.workingDirectory())
     }
 
-    @Test func `a path is resolved through links, and not at all when nothing is there`() throws {
+    @Test func `a path is resolved through links, and is nil when the file does not exist`() throws {
         let directory = TemporaryDirectory()
         #expect(symlink("/", directory.file("root")) == 0)
         #expect(ProcessPaths.resolved(directory.file("root/tmp/../")) == "/")

@@ -4,13 +4,13 @@ import Synchronization
 import Testing
 
 @Suite struct SharedThreadsTests {
-    @Test func `jobs of one executor that block leave the others going`() async {
+    @Test func `blocking jobs of one executor do not stop others`() async {
         let threads = SharedThreads()
         let (handlers, deliveries) = (executor(5, threads), executor(1, threads))
         let release = DispatchSemaphore(value: 0)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask(executorPreference: handlers) { wait(for: release) } }
-            // Comes to its end only beside those that block.
+            // This job ends only when it runs beside the blocking ones.
             group.addTask(executorPreference: deliveries) {
                 for _ in 0..<100 { await Task.yield() }
                 for _ in 0..<20 { release.signal() }
@@ -19,13 +19,13 @@ import Testing
     }
 
     @Test(arguments: [1, 3])
-    func `no more jobs of an executor run at a time than may`(maximumThreads: Int) async {
+    func `concurrent jobs of an executor stay within its limit`(maximumThreads: Int) async {
         let threads = SharedThreads()
         let (bounded, other) = (executor(maximumThreads, threads), executor(8, threads))
         let running = Running()
         let release = DispatchSemaphore(value: 0)
         await withTaskGroup(of: Void.self) { group in
-            // Seven that block make the group grow far beyond the bound.
+            // Seven blocking jobs would make an unbounded group grow far beyond the limit.
             for _ in 0..<7 { group.addTask(executorPreference: other) { wait(for: release) } }
             for _ in 0..<200 {
                 group.addTask(executorPreference: bounded) {
@@ -43,7 +43,7 @@ import Testing
         #expect(running.most <= maximumThreads)
     }
 
-    @Test func `jobs of an executor begin in their order, those too that waited for another to end`() async {
+    @Test func `jobs of an executor start in order, including delayed ones`() async {
         let threads = SharedThreads()
         let (one, other) = (executor(1, threads), executor(4, threads))
         let order = Order()
@@ -56,7 +56,7 @@ import Testing
         #expect(order.numbers == Array(0..<300))
     }
 
-    @Test func `executors come and go while others use the same threads`() async {
+    @Test func `executors are created and released while others use the same threads`() async {
         let threads = SharedThreads()
         let lasting = executor(2, threads)
         let running = Running()
@@ -71,7 +71,7 @@ import Testing
         #expect(running.ended == 600)
     }
 
-    @Test func `many jobs that each hand one to another executor and wait for it all end`() async {
+    @Test func `many jobs that each wait for a job of another executor all end`() async {
         let threads = SharedThreads()
         let (deliveries, handlers) = (executor(2, threads), executor(16, threads))
         let sum = await withTaskGroup(of: Int.self) { group in
@@ -98,7 +98,7 @@ private final class Order: Sendable {
     func add(_ number: Int) { taken.withLock { $0.append(number) } }
 }
 
-/// How many run, and how many ran at most.
+/// The number of running jobs, and its maximum.
 private final class Running: Sendable {
     private let counts = Mutex((now: 0, most: 0, ended: 0))
 

@@ -19,14 +19,14 @@ import Testing
         "", "80", "a.example:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "256.0.0.1:1",
         "unix:", "unix:/\(String(repeating: "a", count: 107))", "[::1]", "::g:1",
     ])
-    func `what is no address is refused`(_ text: String) {
+    func `an invalid address is refused`(_ text: String) {
         #expect(SocketAddress(text) == nil)
     }
 
     @Test(arguments: [
         ("127.0.0.1:1", true), ("127.9.9.9:1", true), ("[::1]:1", true), ("unix:/a", true), (":1", false),
     ])
-    func `a loopback address is known`(_ text: String, _ isLoopback: Bool) {
+    func `a loopback address is recognised`(_ text: String, _ isLoopback: Bool) {
         #expect(SocketAddress(text)?.isLoopback == isLoopback)
     }
 }

@@ -10,7 +10,7 @@ struct TimestampTests {
             (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
             (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
         ] as [(Int64, String)])
-    func `an instant is written and read back`(milliseconds: Int64, text: String) {
+    func `an instant survives writing and parsing`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
         #expect(Timestamp(rfc3339: text)?.milliseconds == milliseconds)
         var bytes = Array("at ".utf8)
@@ -44,7 +44,7 @@ struct TimestampTests {
         ("2026-11-21t10:00:00.5z", 500), ("2026-11-21T10:00:00.123999Z", 123),
         ("2026-11-21T10:00:00.0009Z", 0),
     ])
-    func `other spellings of the same are read`(text: String, milliseconds: Int64) {
+    func `other spellings of the same instant are parsed`(text: String, milliseconds: Int64) {
         #expect(Timestamp(rfc3339: text)?.milliseconds == 1_795_255_200_000 + milliseconds)
     }
 
@@ -59,12 +59,12 @@ struct TimestampTests {
     ])
     func `anything else is refused`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
 
-    @Test func `instants outside four-digit years are written at their edge`() {
+    @Test func `instants outside four-digit years are clamped`() {
         #expect(Timestamp(milliseconds: .min).rfc3339 == "0000-01-01T00:00:00.000Z")
         #expect(Timestamp(milliseconds: .max).rfc3339 == "9999-12-31T23:59:59.999Z")
     }
 
-    @Test func `time goes on`() {
+    @Test func `the current time increases`() {
         let first = Timestamp.now()
         #expect(first <= Timestamp.now())
         #expect(first > Timestamp(milliseconds: 1_700_000_000_000))

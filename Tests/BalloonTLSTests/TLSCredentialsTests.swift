@@ -12,7 +12,7 @@ import Testing
         ("certificate.pem", "certificate.pem", "unsupported"),
         ("certificate.pem", "locked-key.pem", "bad decrypt"),
     ])
-    func `files that are no pair are refused with a reason`(
+    func `files that do not match are refused with a reason`(
         _ certificate: String, _ key: String, _ expected: String
     ) throws {
         do throws(TLSError) {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a broken pair leaves the old one in place`() throws {
+    @Test func `a reload of invalid files keeps the previous pair`() throws {
         let directory = TemporaryDirectory()
         let certificate = directory.file("certificate.pem")
         try write(Fixture.bytes("tls/certificate.pem"), to: certificate)
@@ -39,7 +39,7 @@ import Testing
         try credentials.reload()
     }
 
-    @Test func `connections that come do not wait for files that are being read again`() throws {
+    @Test func `new connections do not wait for a reload`() throws {
         let directory = TemporaryDirectory()
         let certificate = directory.file("certificate.pem")
         try write(Fixture.bytes("tls/certificate.pem"), to: certificate)
@@ -50,7 +50,7 @@ import Testing
             #expect(throws: TLSError.self) { try credentials.reload() }
             isReloaded.signal()
         }
-        // Returns when the other side has opened it; then that waits for a first byte.
+        // Returns when the reload opened the pipe; the reload then waits for the first byte.
         let writer = open(certificate, O_WRONLY)
         let hasSession = DispatchSemaphore(value: 0)
         DispatchQueue.global().async {
@@ -62,12 +62,12 @@ import Testing
         isReloaded.wait()
     }
 
-    @Test func `what is not TLS is refused with an alert`() throws {
+    @Test func `a client without TLS is refused with an alert`() throws {
         let credentials = try TLSCredentials(
             certificateFile: fixture("certificate.pem"), keyFile: fixture("key.pem"))
         let session = try credentials.makeSession()
         var plain = [UInt8](repeating: 0, count: 100_000)
-        // A handshake record whose message has a type that there is not.
+        // A handshake record with an undefined message type.
         let request: [UInt8] = [22, 3, 1, 0, 5, 99, 0, 0, 1, 0]
         #expect(throws: TLSError.protocolFailure) {
             _ = try session.open(request, count: request.count, into: &plain)

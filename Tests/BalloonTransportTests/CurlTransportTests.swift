@@ -2,7 +2,7 @@ import BalloonTransport
 import Synchronization
 import Testing
 
-/// What a test collects from the server's threads.
+/// Values collected from the server's threads.
 final class Seen: Sendable {
     private let stored = Mutex<[LoopbackServer.Request]>([])
 
@@ -12,7 +12,7 @@ final class Seen: Sendable {
 }
 
 extension TransportRequest {
-    /// A request to a server of the test.
+    /// A request to a test server.
     static func plain(_ url: String, method: String = "GET", body: [UInt8] = []) -> TransportRequest {
         TransportRequest(method: method, url: url, body: body, allowsPlainHTTP: true)
     }
@@ -23,7 +23,7 @@ extension TransportRequest {
 
     init() throws { transport = try CurlTransport() }
 
-    @Test func `status, fields and content come as they were sent`() async throws {
+    @Test func `status, fields and content arrive unchanged`() async throws {
         let server = LoopbackServer { _ in
             .answer(
                 "HTTP/1.1 404 Nope\r\nX-One:  a b \t\r\nx-two:\r\nX-One: c:d\r\nContent-Length: 5\r\n\r\nh\0llo"
@@ -39,7 +39,7 @@ extension TransportRequest {
         #expect(response.body == Array("h\0llo".utf8))
     }
 
-    @Test func `the request is sent as it was given, and hardly more`() async throws {
+    @Test func `the request is sent unchanged, with only Host and Accept added`() async throws {
         let seen = Seen()
         let server = LoopbackServer {
             seen.add($0)
@@ -59,7 +59,7 @@ extension TransportRequest {
     }
 
     @Test(arguments: ["GET", "POST", "PUT", "PATCH", "DELETE"])
-    func `each method goes with and without content`(method: String) async throws {
+    func `each method is sent with and without content`(method: String) async throws {
         let seen = Seen()
         let server = LoopbackServer {
             seen.add($0)
@@ -75,14 +75,14 @@ extension TransportRequest {
         #expect(seen.requests.first?.header("content-length") == (sendsLength ? "0" : nil))
     }
 
-    @Test func `a HEAD ends with the head`() async throws {
+    @Test func `the answer to HEAD ends after its head`() async throws {
         let server = LoopbackServer { _ in .answer("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n") }
         let response = try await transport.send(.plain(server.url(), method: "HEAD"))
         #expect(response.header("content-length") == "7")
         #expect(response.body.isEmpty)
     }
 
-    @Test func `large content is sent at once and echoed whole`() async throws {
+    @Test func `large content is sent without waiting and echoed completely`() async throws {
         let body = (0..<3_000_000).map { UInt8(ascii: "a") + UInt8(truncatingIfNeeded: $0 % 23) }
         let seen = Seen()
         let server = LoopbackServer {
@@ -95,14 +95,14 @@ extension TransportRequest {
         #expect(seen.requests.first?.header("expect") == nil)
     }
 
-    @Test func `content in chunks comes whole`() async throws {
+    @Test func `chunked content arrives completely`() async throws {
         let server = LoopbackServer { _ in
             .answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
         }
         #expect(try await transport.send(.plain(server.url())).body == Array("abcde".utf8))
     }
 
-    @Test func `fields after the content are left out`() async throws {
+    @Test func `trailer fields are omitted`() async throws {
         let server = LoopbackServer { _ in
             .answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Late: 1\r\n\r\n")
         }
@@ -111,14 +111,14 @@ extension TransportRequest {
         #expect(response.body == [UInt8(ascii: "a")])
     }
 
-    @Test func `an interim response is not the response`() async throws {
+    @Test func `an interim response is skipped`() async throws {
         let server = LoopbackServer { _ in .answer("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + ok("a")) }
         let response = try await transport.send(.plain(server.url()))
         #expect(response.status == 200)
         #expect(response.headers.map(\.name) == ["Content-Length"])
     }
 
-    @Test func `a redirect is a response`() async throws {
+    @Test func `a redirect is returned as the response`() async throws {
         let seen = Seen()
         let server = LoopbackServer {
             seen.add($0)
@@ -147,9 +147,9 @@ extension TransportRequest {
         }
     }
 
-    @Test func `fifty requests are under way at once`() async throws {
+    @Test func `fifty requests are in flight at once`() async throws {
         let arrived = Mutex(0)
-        // None is answered before all have come.
+        // All requests must arrive before the first answer.
         let (all, allArrived) = AsyncStream<Void>.makeStream()
         let gate = Gate()
         let server = LoopbackServer { request in

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A gate at which threads of a test's server wait until it is opened.
+/// A gate at which server threads wait until it is opened.
 final class Gate: Sendable {
     private let group = DispatchGroup()
 

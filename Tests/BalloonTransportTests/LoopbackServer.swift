@@ -1,12 +1,12 @@
 import Dispatch
 import Glibc
 
-/// An HTTP/1.1 server on a loopback port that answers as a test says, against the rules too.
+/// An HTTP/1.1 server on a loopback port with scripted answers, including invalid ones.
 final class LoopbackServer: Sendable {
     struct Request: Sendable {
-        /// Counts connections from 0, in the order in which they were accepted.
+        /// The number of the connection, from 0 in the order of acceptance.
         var connection: Int
-        /// The request line and the fields, without line breaks, as they came.
+        /// The request line and the fields as received, without line breaks.
         var head: [String]
         var body: [UInt8]
 
@@ -21,18 +21,18 @@ final class LoopbackServer: Sendable {
         case answer(String)
         /// Sends these bytes and closes.
         case answerAndClose(String)
-        /// Reads on, until the peer closes.
+        /// Continues to read until the peer closes.
         case hang
     }
 
-    /// The numbers of the connections that are closed, by whichever side.
+    /// The numbers of closed connections, closed by either side.
     let closed: AsyncStream<Int>
     let port: UInt16
 
     private let listener: Int32
     private let closings: AsyncStream<Int>.Continuation
 
-    /// A server that answers each request as `act` says; `greeting` is sent before anything was asked.
+    /// A server that answers each request with `act`; `greeting` is sent before any request.
     init(greeting: String = "", _ act: @escaping @Sendable (Request) -> Action) {
         (closed, closings) = AsyncStream.makeStream()
         (listener, port) = Self.listen()
@@ -91,7 +91,7 @@ final class LoopbackServer: Sendable {
         }
     }
 
-    /// Reads one request with a `Content-Length` or none; nil when the peer closed.
+    /// Reads one request, with its body by `Content-Length`; nil when the peer closed.
     private static func read(_ descriptor: Int32, _ connection: Int, _ buffer: inout [UInt8]) -> Request? {
         let lineBreaks = Array("\r\n\r\n".utf8)
         var end: Int?

@@ -16,7 +16,7 @@ import Testing
         "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255",
         "2620:149:af0::10", "2a01:b740:a42::1", "2001:200::1", "::ffff:17.253.144.10", "64:ff9b::1.1.1.1",
     ])
-    func `an address of the internet is public`(address: String) throws {
+    func `an internet address is public`(address: String) throws {
         #expect(try isPublic(address))
     }
 
@@ -31,7 +31,7 @@ import Testing
         "2001:db8::1", "2002:7f00:1::1", "2002:a9fe:a9fe::1", "3fff::1", "4000::1", "5f00::1", "fc00::1",
         "fd00:ec2::254", "fdff::1", "fe80::1", "febf::1", "fec0::1", "ff02::1",
     ])
-    func `an address near us, or nobody's, is not`(address: String) throws {
+    func `a private, local or reserved address is not public`(address: String) throws {
         #expect(try !isPublic(address))
     }
 
@@ -42,7 +42,7 @@ import Testing
         "LOCALHOST",
         "169.254.169.254", "10.0.0.1", "192.168.1.1", "[fd00:ec2::254]", "[fe80::1]",
     ])
-    func `a host that turns out to be near us is not connected to`(host: String) async throws {
+    func `a host that resolves to a private address is refused`(host: String) async throws {
         let hits = Atomic(0)
         let server = LoopbackServer { _ in
             hits.add(1, ordering: .relaxed)
@@ -54,7 +54,7 @@ import Testing
         #expect(hits.load(ordering: .relaxed) == 0)
     }
 
-    @Test func `a kept connection to an address near us is not used`() async throws {
+    @Test func `an open connection to a private address is not reused`() async throws {
         let server = LoopbackServer { _ in .answer(ok()) }
         var request = TransportRequest(url: server.url(), allowsPlainHTTP: true)
         #expect(try await transport.send(request).status == 200)
@@ -62,7 +62,7 @@ import Testing
         await #expect(throws: TransportError.addressRefused) { try await transport.send(request) }
     }
 
-    @Test func `a redirect to an address near us is an answer like any other`() async throws {
+    @Test func `a redirect to a private address is returned and not followed`() async throws {
         let server = LoopbackServer { request in
             #expect(request.head[0] == "GET /a HTTP/1.1")
             return .answer(

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 65_536, 3_000_000])
-    func `content that is made piece by piece arrives whole`(sizeBytes: Int) async throws {
+    func `content produced in pieces arrives completely`(sizeBytes: Int) async throws {
         let received = Mutex<[UInt8]>([])
         let server = LoopbackServer { request in
             #expect(request.header("content-length") == "\(sizeBytes)")
@@ -42,7 +42,7 @@ import Testing
         #expect(received.withLock { $0 } == (0..<sizeBytes).map { UInt8($0 % 251) })
     }
 
-    @Test func `content that ends early ends the transfer`() async throws {
+    @Test func `content that ends early fails the transfer`() async throws {
         let server = LoopbackServer { _ in .answer(ok()) }
         var request = request(server)
         request.source = Self.source(200_000, really: 150_000)
@@ -51,7 +51,7 @@ import Testing
         await #expect(throws: TransportError.contentFailed) { try await transport.send(request) }
     }
 
-    @Test func `a sink takes the content of an answer, and the answer has none`() async throws {
+    @Test func `a sink receives the content of an answer, and the answer has none`() async throws {
         let text = String(repeating: "0123456789", count: 200_000)
         let server = LoopbackServer { _ in .answer(ok(text)) }
         let taken = Mutex<(pieces: Int, bytes: [UInt8])>((0, []))
@@ -63,7 +63,7 @@ import Testing
         #expect(taken.withLock { $0.pieces } > 1)
     }
 
-    @Test func `a sink has the limit of the response`() async throws {
+    @Test func `the size limit applies to a sink`() async throws {
         let server = LoopbackServer { _ in
             .answerAndClose("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 11))
         }
@@ -77,7 +77,7 @@ import Testing
         #expect(taken.load(ordering: .relaxed) <= 10)
     }
 
-    @Test func `the text of a refusal is collected and not given to the sink`() async throws {
+    @Test func `the content of a refusal is collected and not passed to the sink`() async throws {
         let server = LoopbackServer { _ in
             .answer("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone")
         }
@@ -88,14 +88,14 @@ import Testing
         #expect(response.body == Array("gone".utf8))
     }
 
-    @Test func `a sink that cannot keep what comes ends the transfer`() async throws {
+    @Test func `a failing sink ends the transfer`() async throws {
         let server = LoopbackServer { _ in .answer(ok("x")) }
         var request = request(server)
         request.sink = ContentSink { { _ in throw NoDisk() } }
         await #expect(throws: TransportError.contentFailed) { try await transport.send(request) }
     }
 
-    @Test func `an exchange that stands still is timed out`() async throws {
+    @Test func `an exchange without progress times out`() async throws {
         let server = LoopbackServer { _ in .hang }
         var request = request(server)
         request.stallTimeout = .seconds(1)

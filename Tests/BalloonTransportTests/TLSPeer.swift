@@ -3,15 +3,16 @@ import Dispatch
 import Glibc
 import TestSupport
 
-/// A TLS server on a loopback port for one connection after the other, which may ask for a certificate and choose HTTP/2.
+/// A TLS server on a loopback port, serving connections in sequence; it may request a certificate and choose
+/// HTTP/2.
 final class TLSPeer: Sendable {
-    /// What one connection was.
+    /// The record of one connection.
     struct Seen: Sendable {
-        /// The subject of the client's certificate, as one line; nil when it showed none.
+        /// The subject of the client's certificate, as one line; nil without a certificate.
         var client: String?
-        /// The protocols that the client offered, in its order.
+        /// The protocols that the client offered, in order.
         var offered: String
-        /// The first bytes that came.
+        /// The first received bytes.
         var request: [UInt8]
     }
 
@@ -19,8 +20,8 @@ final class TLSPeer: Sendable {
     let connections: AsyncStream<Seen>
     private let listener: Int32
 
-    /// Answers each connection with `answer` to what it sent, as bytes; with `clients` it wants a certificate that this
-    /// file vouches for.
+    /// Answers the bytes of each connection with `answer`; with `clients` it requires a certificate signed by
+    /// that file.
     init(
         clients: String? = nil, speaksHTTP2: Bool = false,
         answer: @escaping @Sendable ([UInt8]) -> [UInt8]?
@@ -51,7 +52,7 @@ final class TLSPeer: Sendable {
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// The name is in the certificate.
+    /// The URL with the certificate's name.
     var url: String { "https://localhost:\(port)/" }
 }
 
@@ -83,7 +84,7 @@ private func serve(
         seen.request += buffer[..<Int(count)]
         guard let bytes = answer(seen.request) else { continue }
         SSL_write(session, bytes, Int32(bytes.count))
-        // Until the client has what it wanted.
+        // Until the client closes.
         while SSL_read(session, &buffer, Int32(buffer.count)) > 0 {}
         break
     }
@@ -104,7 +105,7 @@ private let selectHTTP1: Selection = { _, chosen, length, offered, count, _ in
     select("http/1.1", chosen, length, offered, count)
 }
 
-/// RFC 7301 §3.1: names, each behind its length.
+/// RFC 7301 §3.1: names, each preceded by its length.
 private func select(
     _ name: String, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ length: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ count: UInt32

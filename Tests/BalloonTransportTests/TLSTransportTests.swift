@@ -2,7 +2,7 @@ import BalloonTransport
 import TestSupport
 import Testing
 
-/// TLS as a client: who the peer is, who we are, and which protocol is spoken.
+/// TLS as a client: the peer's identity, our certificate, and the protocol.
 @Suite struct TLSTransportTests {
     private static let folder = Fixture.directory + "/tls/"
     private static let http1: @Sendable ([UInt8]) -> [UInt8]? = { request in
@@ -23,9 +23,9 @@ import Testing
         return request
     }
 
-    @Test func `a peer that asks for a certificate is shown ours`() async throws {
+    @Test func `a peer that requests a certificate gets ours`() async throws {
         let peer = TLSPeer(clients: Self.folder + "other-certificate.pem", answer: Self.http1)
-        // The connection is kept as long as the transport.
+        // The connection persists as long as the transport.
         do {
             let transport = try CurlTransport()
             let response = try await transport.send(request(peer, certificate: "other-"))
@@ -40,14 +40,14 @@ import Testing
     }
 
     @Test(arguments: [nil, ""] as [String?])
-    func `without the right certificate such a peer is not reached`(certificate: String?) async throws {
+    func `such a peer refuses a missing or wrong certificate`(certificate: String?) async throws {
         let peer = TLSPeer(clients: Self.folder + "other-certificate.pem", answer: Self.http1)
         await #expect(throws: TransportError.self) {
             try await transport.send(request(peer, certificate: certificate))
         }
     }
 
-    @Test func `a certificate that cannot be read fails before anything is sent`() async throws {
+    @Test func `an unreadable certificate fails before anything is sent`() async throws {
         let peer = TLSPeer(answer: Self.http1)
         guard case .tlsFailed? = await failure(request(peer, certificate: "none-")) else {
             Issue.record("not refused")
@@ -55,21 +55,21 @@ import Testing
         }
     }
 
-    @Test func `a peer that nobody vouches for is refused, whatever is asked`() async throws {
+    @Test func `a peer without a trusted certificate is refused for every request`() async throws {
         let peer = TLSPeer(answer: Self.http1)
         var unknown = request(peer)
         unknown.authoritiesFile = Self.folder + "other-certificate.pem"
         #expect(await failure(unknown) == .certificateRefused)
         unknown.authoritiesFile = nil
         #expect(await failure(unknown) == .certificateRefused)
-        // Nor is a peer whose name is another.
+        // A peer with another name is refused as well.
         var renamed = request(peer)
         renamed.url = "https://127.0.0.2:\(peer.port)/"
         let error = await failure(renamed)
         #expect(error == .certificateRefused || error == .connectionFailed)
     }
 
-    @Test func `HTTP/2 is spoken with who chooses it`() async throws {
+    @Test func `HTTP/2 is used with a peer that selects it`() async throws {
         let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
         let peer = TLSPeer(speaksHTTP2: true) { request in
             guard request.starts(with: preface), hasHeaders(request.dropFirst(preface.count)) else {
@@ -94,7 +94,7 @@ import Testing
     }
 }
 
-/// Whether the frames (RFC 9113 §4.1) have a HEADERS frame among them.
+/// Whether the frames (RFC 9113 §4.1) include a HEADERS frame.
 private func hasHeaders(_ bytes: ArraySlice<UInt8>) -> Bool {
     var rest = bytes
     while rest.count >= 9 {

@@ -15,18 +15,18 @@ import Testing
         } catch { return error }
     }
 
-    @Test func `a connection that nobody accepts has failed`() async {
+    @Test func `a refused connection is reported as failed`() async {
         let port = RefusingPort()
         #expect(await failure(.plain(port.origin + "/")) == .connectionFailed)
     }
 
-    // A label of more than 63 bytes, which no resolver asks anybody about (RFC 1035 §2.3.4).
-    @Test func `a host without an address is unresolved`() async {
+    // A label of more than 63 bytes is rejected before any DNS query (RFC 1035 §2.3.4).
+    @Test func `a host without an address is reported as unresolved`() async {
         let host = String(repeating: "a", count: 70) + ".invalid"
         #expect(await failure(.plain("http://\(host)/")) == .hostUnresolved)
     }
 
-    @Test func `a response that does not come is timed out`() async {
+    @Test func `a missing response times out`() async {
         let seen = Seen()
         let server = LoopbackServer { request in
             seen.add(request)
@@ -35,12 +35,12 @@ import Testing
         var request = TransportRequest.plain(server.url())
         request.timeout = .zero
         #expect(await failure(request) == .timedOut)
-        // On a machine that is too busy the first is over before it has been sent.
+        // On a busy machine the first request may time out before it is sent.
         repeat {
             request.timeout = max(.milliseconds(30), request.timeout * 2)
             #expect(await failure(request) == .timedOut)
         } while seen.requests.isEmpty && request.timeout < .seconds(60)
-        // The connections are gone too.
+        // The connections are closed too.
         var closed = server.closed.makeAsyncIterator()
         #expect(await closed.next() != nil)
     }
@@ -49,7 +49,7 @@ import Testing
         "", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "HTTP/1.1 200 OK\r\nContent-Le",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "not HTTP at all\r\n\r\n",
     ])
-    func `a response that is cut off or none is interrupted`(text: String) async {
+    func `a truncated or missing response is reported as interrupted`(text: String) async {
         let server = LoopbackServer { _ in .answerAndClose(text) }
         guard case .interrupted? = await failure(.plain(server.url(), method: "POST")) else {
             Issue.record("not interrupted")
@@ -62,7 +62,7 @@ import Testing
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\n\r\n0123456789",
     ])
-    func `a response of the limit passes and one byte more does not`(text: String) async throws {
+    func `a response of exactly the limit is accepted, one more byte is refused`(text: String) async throws {
         let server = LoopbackServer { _ in .answerAndClose(text) }
         var request = TransportRequest.plain(server.url())
         request.maximumResponseBytes = 10
@@ -73,7 +73,7 @@ import Testing
         #expect(await failure(request) == .responseTooLarge(maximumBytes: 0))
     }
 
-    @Test func `a response without end is given up at the limit`() async {
+    @Test func `an endless response is ended at the limit`() async {
         let endless = "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 1 << 20)
         let server = LoopbackServer { _ in .answer(endless) }
         var request = TransportRequest.plain(server.url())
@@ -85,7 +85,8 @@ import Testing
         ("http", TransportError.schemeRefused), ("ftp", .schemeRefused), ("gopher", .schemeRefused),
         ("HTTP", .schemeRefused),
     ])
-    func `only https is sent unless plain HTTP is allowed`(scheme: String, expected: TransportError) async {
+    func `only https is allowed unless plain HTTP is enabled`(scheme: String, expected: TransportError) async
+    {
         let seen = Seen()
         let server = LoopbackServer {
             seen.add($0)
@@ -110,8 +111,8 @@ import Testing
         }
     }
 
-    @Test func `a handshake that does not come is timed out`() async {
-        // The server waits for the empty line that ends a head.
+    @Test func `a missing handshake times out`() async {
+        // The server waits for the empty line at the end of a head.
         let server = LoopbackServer { _ in .answer(ok()) }
         var request = TransportRequest(url: server.url(scheme: "https"))
         request.connectTimeout = .milliseconds(30)
@@ -138,7 +139,7 @@ import Testing
         ("a", "x\0y"),
         ("a", "\u{7f}"), ("a;", ""),
     ])
-    func `a field that would be another is refused`(name: String, value: String) async {
+    func `a field that would change the header is refused`(name: String, value: String) async {
         var request = TransportRequest.plain("http://127.0.0.1:1/")
         request.headers = [(name, value)]
         #expect(await failure(request) == .requestInvalid)
@@ -159,7 +160,7 @@ import Testing
         #expect(await closed.next() == 0)
     }
 
-    @Test func `a task that was cancelled before sends nothing`() async throws {
+    @Test func `a task that was cancelled earlier sends nothing`() async throws {
         let seen = Seen()
         let server = LoopbackServer {
             seen.add($0)
@@ -170,12 +171,12 @@ import Testing
             return try await transport.send(.plain(server.url()))
         }
         await #expect(throws: TransportError.cancelled) { try await task.value }
-        // The queue is in order: had the first been sent, it would have come before this.
+        // The queue is ordered: a sent first request would have arrived before this one.
         _ = try await transport.send(.plain(server.url("/second")))
         #expect(seen.requests.map { $0.head[0] } == ["GET /second HTTP/1.1"])
     }
 
-    @Test func `cancelling one of many harms none of the others`() async throws {
+    @Test func `cancelling one request does not affect the others`() async throws {
         let gate = Gate()
         let server = LoopbackServer { request in
             gate.wait()
@@ -194,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `a failure is retryable unless somebody must change something`() {
+    @Test func `a failure is retryable unless it needs a correction`() {
         let retryable: [TransportError] = [
             .hostUnresolved, .connectionFailed, .tlsFailed(code: 35), .timedOut, .interrupted(code: 56),
             .failed(code: 2),

@@ -24,19 +24,19 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 100, 511, 512, 513, 1600, 65_536, 1_000_000])
-    func `what was compressed inflates to itself`(count: Int) throws {
+    func `compressed text decompresses to the original`(count: Int) throws {
         let plain = text(bytes: count)
         #expect(try inflate(compressor.compress(plain)) == plain)
     }
 
     // printf '{"id":"hello, gzip"}' | gzip -n
-    @Test func `what gzip wrote inflates`() throws {
+    @Test func `the output of gzip decompresses`() throws {
         let file = try Hex.decode(
             "1f8b0800000000000003ab56ca4c51b252ca48cdc9c9d75148afca2c50aa0500d61bad0214000000")
         #expect(try inflate(file) == Array(#"{"id":"hello, gzip"}"#.utf8))
     }
 
-    @Test func `only what begins as gzip has its magic`() {
+    @Test func `only gzip data has its magic bytes`() {
         func hasMagic(_ bytes: [UInt8]) -> Bool { Gzip.hasMagic(bytes) }
         #expect(hasMagic(compressor.compress([])))
         #expect(hasMagic([0x1f, 0x8b]))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `output that was there is replaced and its storage used again`() throws {
+    @Test func `previous output is replaced and its storage reused`() throws {
         let file = compressor.compress(text(bytes: 1600))
         var output: [UInt8] = []
         try decompressor.decompress(file, into: &output, maximumBytes: 4096, maximumRatio: 100)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a failure leaves nothing in the output and does no harm to the next call`() throws {
+    @Test func `a failure empties the output and does not affect the next call`() throws {
         let plain = text(bytes: 300)
         let file = compressor.compress(plain)
         var output: [UInt8] = []
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `several members are one text`() throws {
+    @Test func `several members are one result`() throws {
         let members = ["{\"a\":", "", "1", "}"].flatMap { compressor.compress($0.utf8) }
         #expect(try inflate(members) == Array("{\"a\":1}".utf8))
     }
@@ -144,7 +144,7 @@ import Testing
         #expect(throws: WireError.gzipMalformed) { try inflate(member + [0x1f, 0x8b, 7, 0]) }
     }
 
-    @Test func `a result of the limit passes and one byte more does not`() throws {
+    @Test func `a result of exactly the limit is accepted, one more byte is refused`() throws {
         for count in [1, 600, 70_000] {
             let plain = text(bytes: count)
             let file = compressor.compress(plain)
@@ -163,7 +163,7 @@ import Testing
         #expect(throws: Never.self) { try inflate(member + member, maximumBytes: 1200) }
     }
 
-    @Test func `a bomb is refused before it takes memory beyond the ratio`() {
+    @Test func `a decompression bomb is refused before it uses memory beyond the ratio`() {
         let bomb = compressor.compress([UInt8](repeating: 0, count: 50 << 20))
         var output: [UInt8] = []
         #expect(throws: WireError.gzipTooLarge(maximumBytes: bomb.count * 20)) {
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `the ratio is not looked at up to 64 KiB`() throws {
+    @Test func `the ratio is ignored up to 64 KiB`() throws {
         let spaces = [UInt8](repeating: 0x20, count: 64 << 10)
         #expect(try inflate(compressor.compress(spaces), maximumRatio: 2) == spaces)
         #expect(throws: WireError.gzipTooLarge(maximumBytes: 64 << 10)) {
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `a claim of any length takes no memory and is checked`() {
+    @Test func `a claimed length allocates no memory and is verified`() {
         var file = compressor.compress("{}".utf8)
         for index in 1...4 { file[file.count - index] = 0xff }
         var output: [UInt8] = []

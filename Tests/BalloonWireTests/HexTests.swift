@@ -10,7 +10,7 @@ import Testing
         #expect(try Hex.decode(text.uppercased()) == bytes)
     }
 
-    @Test func `nothing is nothing`() throws {
+    @Test func `empty input is empty output`() throws {
         #expect(Hex.encode([]) == "")
         #expect(try Hex.decode("") == [])
     }

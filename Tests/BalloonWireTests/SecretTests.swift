@@ -7,7 +7,7 @@ import Testing
         let secret: Secret
     }
 
-    @Test func `no way of printing shows the bytes`() throws {
+    @Test func `printing never shows the bytes`() throws {
         let secret = try Secret(base64: "c2VjcmV0")
         let owner = Owner(secret: secret)
         var dumped = ""
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["", " \n", "c2Vj cmV0", "c2VjcmV", "not base64!"])
-    func `what holds no secret is refused`(text: String) {
+    func `text without a secret is refused`(text: String) {
         #expect(throws: WireError.self) { try Secret(base64: text) }
     }
 
@@ -52,7 +52,7 @@ import Testing
         #expect(!equals([1, 2], [1, 2, 3]))
     }
 
-    @Test func `random bytes are as many as asked for and differ`() {
+    @Test func `random bytes have the requested count and differ`() {
         #expect(randomBytes(0) == [])
         #expect(randomBytes(32).count == 32)
         #expect(randomBytes(32) != randomBytes(32))

@@ -42,7 +42,7 @@ private struct TokenVectors: Decodable {
         }
     }
 
-    @Test func `claims replace what was in their place`() throws {
+    @Test func `claims replace the previous content of their array`() throws {
         var claims = [UInt8](repeating: 0x20, count: 1000)
         try verifier.verify(vectors.inbound.token.utf8, into: &claims)
         #expect(String(decoding: claims, as: UTF8.self) == (try self.claims(vectors.inbound.token)))
@@ -69,7 +69,7 @@ private struct TokenVectors: Decodable {
         #expect(throws: WireError.tokenSignatureMismatch) { try claims(vectors.wrongKeyNotBase64Decoded) }
         let other = TokenSigner(secret: .random(byteCount: 32)).sign("{}".utf8)
         #expect(throws: WireError.tokenSignatureMismatch) { try claims(other) }
-        // The verifier is none the worse for it.
+        // The verifier still works.
         #expect(throws: Never.self) { try claims(vectors.inbound.token) }
     }
 
@@ -96,7 +96,7 @@ private struct TokenVectors: Decodable {
     }
 
     @Test(arguments: ["", ".", "..", "...", "a.b", "a..c", ".b.c", "a.b.", "a.b.c.d", "a.b.c.", ".a.b.c"])
-    func `what has not three parts is malformed`(token: String) {
+    func `a token without three parts is malformed`(token: String) {
         #expect(throws: WireError.tokenMalformed) { try claims(token) }
     }
 
@@ -106,7 +106,7 @@ private struct TokenVectors: Decodable {
     }
 
     @Test func `a signature in the standard alphabet is refused`() throws {
-        // The signature of this fixture has both of the characters that differ.
+        // The signature of this fixture contains both characters that differ between the two alphabets.
         let token = vectors.inbound.token
         #expect(token.contains("_"))
         let standard = String(token.map { $0 == "_" ? "/" : $0 == "-" ? "+" : $0 })
@@ -128,11 +128,11 @@ private struct TokenVectors: Decodable {
     }
 
     @Test func `the header never chooses the algorithm`() throws {
-        // {"alg":"none"}, signed with HS256 by who has the secret.
+        // {"alg":"none"}, signed with HS256 and the right secret.
         #expect(try claims(Self.sign("eyJhbGciOiJub25lIn0.e30", secret: secret)) == "{}")
     }
 
-    /// Signs any two parts, built from SHA-256 alone (RFC 2104 §2), so that the verifier is not checked by itself.
+    /// Signs any two parts, built from SHA-256 alone (RFC 2104 §2), so that the verifier is not checked against its own code.
     private static func sign(_ signed: String, secret: Secret) -> String {
         let key = secret.bytes + [UInt8](repeating: 0, count: 64 - secret.bytes.count)
         let inner = SHA256.hash((key.map { $0 ^ 0x36 } + Array(signed.utf8)))

@@ -2,7 +2,7 @@ import BalloonJSON
 import BusinessMessages
 import Testing
 
-/// Apple's documents contradict themselves; each test names one contradiction and what is done about it.
+/// Apple's documents contradict themselves; each test names one contradiction and its solution.
 struct ContradictionTests {
     private let data = "/interactiveData/data"
 

@@ -25,7 +25,7 @@ struct FixtureTests {
     @Test(arguments: sampleNames)
     func `every fixture's envelope is accepted`(name: String) throws {
         let document = try sample(name)
-        // The seed's own reference sample has its parties in the headers only.
+        // This sample names the business and the customer in the headers only.
         let party = name == "unrecognized-reference" ? Array("party".utf8)[...] : nil
         let headers = EnvelopeHeaders(sourceID: party, destinationID: party)
         let envelope = try InboundEnvelope.read(document: document, headers: headers)

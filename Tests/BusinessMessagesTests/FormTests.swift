@@ -42,14 +42,14 @@ struct FormTests {
         #expect(try form(content(data: #"{"dynamic":{"private":\#(value)}}"#)).isPrivate == expected)
     }
 
-    @Test func `a private form says so`() throws {
+    @Test func `a private form is marked`() throws {
         let form = try form(event("form-private").content)
         #expect(form.isPrivate)
         #expect(form.version == "1.2")
         #expect(form.page("income")?.items.map(\.value) == ["4200"])
     }
 
-    @Test func `a number as a value is kept as it is spelled`() throws {
+    @Test func `a number as a value keeps its spelling`() throws {
         let data = #"{"dynamic":{"version":1.10,"selections":{"pageIdentifier":1,"items":{"value":1.50}}}}"#
         let form = try form(content(data: data))
         #expect(form.version == "1.10")

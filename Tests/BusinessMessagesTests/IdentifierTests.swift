@@ -31,7 +31,7 @@ struct IdentifierTests {
         #expect(MessageID(rawValue: "A") == MessageID("A"))
     }
 
-    @Test func `every kind has the one spelling of the architecture page`() {
+    @Test func `every kind has the spelling of the architecture page`() {
         let spellings =
             "text quickReply listPicker timePicker form authentication applePay app invitation typingStart "
             + "typingEnd close unrecognized"

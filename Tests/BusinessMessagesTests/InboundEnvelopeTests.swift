@@ -29,7 +29,7 @@ struct InboundEnvelopeTests {
         #"{"type":"text","id":"","sourceId":"","destinationId":""}"#,
         #"{"type":"text","id":null,"sourceId":null,"destinationId":null}"#,
     ])
-    func `headers serve where the body lacks an identifier or has it empty`(text: String) throws {
+    func `headers replace absent or empty identifiers of the body`(text: String) throws {
         let envelope = try read(text, id: "m-1", source: "c-1", destination: "b-1")
         #expect(envelope.id == MessageID("m-1"))
         #expect(envelope.customer == CustomerID("c-1"))
@@ -44,7 +44,7 @@ struct InboundEnvelopeTests {
         #expect(envelope.customer == CustomerID("c"))
     }
 
-    @Test func `header and body that agree are accepted, an empty header says nothing`() throws {
+    @Test func `equal header and body are accepted, and an empty header is ignored`() throws {
         let both = try read(body, id: "m-1", source: "urn:mbid:AQ+/=", destination: "b-1")
         #expect(try read(body) == both)
         #expect(try read(body, id: "", source: "", destination: "") == both)
@@ -65,12 +65,12 @@ struct InboundEnvelopeTests {
         (#"{"id":"m","sourceId":"c","destinationId":"b"}"#, .type),
         (#"{"type":"","id":"m","sourceId":"c","destinationId":"b"}"#, .type),
     ])
-    func `a field that is nowhere is missing`(text: String, field: EnvelopeError.Field) {
+    func `a field in neither header nor body is missing`(text: String, field: EnvelopeError.Field) {
         #expect(throws: EnvelopeError.missing(field)) { try read(text) }
     }
 
     @Test(arguments: ["7", "true", "{}", "[]", #""a\nb""#, #""a\u0000b""#, #""\u007f""#])
-    func `an identifier that is no plain string is malformed`(value: String) {
+    func `an identifier that is not a plain string is malformed`(value: String) {
         #expect(throws: EnvelopeError.malformed(.sourceID)) {
             try read(#"{"type":"text","id":"m","sourceId":\#(value),"destinationId":"b"}"#)
         }

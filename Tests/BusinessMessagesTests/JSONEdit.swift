@@ -1,9 +1,9 @@
 import BalloonJSON
 
 extension JSONDocument {
-    /// The document with another value at a JSON Pointer; `nil` takes the member or element away.
+    /// The document with another value at a JSON Pointer; `nil` removes the member or element.
     ///
-    /// A member that is not there is added.
+    /// A missing member is added.
     func replacing(_ pointer: String, by json: String?) throws -> JSONDocument {
         var writer = JSONWriter()
         let path = pointer.split(separator: "/").map(String.init)

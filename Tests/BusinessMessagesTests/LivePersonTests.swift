@@ -33,14 +33,14 @@ struct LivePersonTests {
     }
 
     @Test(arguments: ["%", "[%]", #"{"metadata": [%]}"#, #"{"metadata": [{"type": "ExternalId"}, %]}"#])
-    func `metadata is found where LivePerson puts it`(form: String) throws {
+    func `metadata is found in each of LivePerson's places`(form: String) throws {
         let text = form.replacing("%", with: metadata.replacing("%20", with: ""))
         #expect(try read(text).problems == [])
         #expect(try read(text).message != nil)
     }
 
     @Test(arguments: ["type", "bid", "URL", "receivedMessage", "receivedMessage/title"])
-    func `what the table requires is required`(name: String) throws {
+    func `members that the table requires are required`(name: String) throws {
         let changed = try json(metadata).replacing("/" + name, by: nil)
         let reading = LivePersonMessage.read(changed.root, imageHosts: ["example.com"])
         #expect(reading.message == nil)
@@ -53,7 +53,7 @@ struct LivePersonTests {
         "appId", "appName", "sessionIdentifier", "useLiveLayout", "receivedMessage/subtitle",
         "receivedMessage/imageURL",
     ])
-    func `what the table does not require may be missing`(name: String) throws {
+    func `members that the table does not require may be missing`(name: String) throws {
         let changed = try json(metadata).replacing("/" + name, by: nil)
         let reading = LivePersonMessage.read(changed.root, imageHosts: ["example.com"])
         #expect(reading.problems == [])
@@ -73,7 +73,7 @@ struct LivePersonTests {
         ("https://example.com@evil.org/", false), ("https://evil.org/?https://example.com", false),
         ("https://evil.org\\\\.example.com/", false), ("data:image/png;base64,AAAA", false),
     ])
-    func `an image comes from a host on the list`(url: String, isAllowed: Bool) throws {
+    func `an image must come from an allowed host`(url: String, isAllowed: Bool) throws {
         let reading = try read(metadata.replacing("https://images.example.com/map.png", with: url))
         #expect(reading.problems.map(\.rule) == (isAllowed ? [] : [.livePersonImage]))
     }
@@ -83,7 +83,7 @@ struct LivePersonTests {
     }
 
     @Test(arguments: ["", "13246"], ["Leave it with the neighbour", "ü & \"=\" %20 + # \n😀", ""])
-    func `a reply's text goes both ways`(brand: String, text: String) throws {
+    func `a reply's text survives writing and parsing`(brand: String, text: String) throws {
         let url = LivePersonMessage.replyURL(text, brand: brand)
         #expect(url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") })
         let message = try json(#"{"type":"interactive","interactiveData":{"URL":"\#(url)"}}"#)

@@ -40,7 +40,7 @@ struct MessageAttributesTests {
         #expect(Capabilities(parsing: "holo").contains(Capability(rawValue: "Holo")))
     }
 
-    @Test func `the body's locale, intent and group stand before the headers`() throws {
+    @Test func `the body's locale, intent and group override the headers`() throws {
         let attributes = MessageAttributes.read(
             document: try sample("text"),
             headers: headers(capabilityList: "QUICK", locale: "de_DE", intent: "i", group: "g"))
@@ -51,7 +51,7 @@ struct MessageAttributesTests {
     }
 
     @Test(arguments: [#"{}"#, #"{"locale":"","intent":null,"group":[]}"#])
-    func `headers serve where the body says nothing`(body: String) throws {
+    func `headers are used where the body lacks a value`(body: String) throws {
         let attributes = MessageAttributes.read(
             document: try json(body), headers: headers(locale: "de_DE", intent: "i", group: "g"))
         #expect(attributes == MessageAttributes(locale: "de_DE", intent: "i", group: "g"))
@@ -59,7 +59,7 @@ struct MessageAttributesTests {
         #expect(MessageAttributes.read(document: try json(body), headers: headers(locale: "")).locale == nil)
     }
 
-    @Test func `a header that is not UTF-8 is read as far as it goes`() throws {
+    @Test func `a header that is not UTF-8 is decoded with replacement characters`() throws {
         let headers = EnvelopeHeaders(
             capabilityList: [0x51, 0xFF, 0x2C, 0x41][...], locale: [0x64, 0xFF][...])
         let attributes = MessageAttributes.read(document: try json("{}"), headers: headers)
@@ -67,7 +67,7 @@ struct MessageAttributesTests {
         #expect(attributes.capabilities.description == "Q\u{FFFD},A")
     }
 
-    @Test func `an event carries what it is given, else what its body says`() throws {
+    @Test func `an event has the given attributes, or those of its body`() throws {
         let document = try sample("text")
         let given = InboundEvent.decode(
             message: document, id: MessageID("m"), business: BusinessID("b"), customer: CustomerID("c"),

@@ -4,7 +4,7 @@ import Testing
 @testable import BusinessMessages
 
 struct MessageBoundsTests {
-    /// A message with so many of something, and what is said of one too many.
+    /// A message with this many parts of one kind, and the text that reports one part too many.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let maximum: Int
@@ -56,7 +56,7 @@ struct MessageBoundsTests {
             testDescription: "selections of a form in all", maximum: 10_000, kind: .form,
             excess: "10001 selections; at most 10000 are read"
         ) { count in
-            // Ten pages, and their items.
+            // Ten pages with their items.
             let page = #"{"items":\#(list("{}", (count - 10) / 10))}"#
             let last = #"{"items":\#(list("{}", (count - 10) / 10 + (count - 10) % 10))}"#
             let pages = Array(repeating: page, count: 9) + [last]
@@ -81,7 +81,7 @@ struct MessageBoundsTests {
     ]
 
     @Test(arguments: cases)
-    func `a message at a bound is read, and one above it is unrecognized with the reason`(_ bound: Case)
+    func `a message at a limit is decoded, and one above it is unrecognized with the reason`(_ bound: Case)
         throws
     {
         let within = try event(json: bound.message(bound.maximum))
@@ -96,7 +96,7 @@ struct MessageBoundsTests {
         #expect(event.summary.contains(bound.excess))
     }
 
-    @Test func `a message of an unknown kind exceeds no bound`() throws {
+    @Test func `a message of an unknown kind exceeds no limit`() throws {
         guard case .unrecognized(let unrecognized) = try event(json: #"{"type":"new"}"#).content else {
             Issue.record("it is recognized")
             return
@@ -104,7 +104,7 @@ struct MessageBoundsTests {
         #expect(unrecognized.excess == nil)
     }
 
-    @Test func `places of attachments are looked for no further than there are attachments`() throws {
+    @Test func `the search for attachment places stops at the number of attachments`() throws {
         let marks = String(repeating: "\u{FFFC}", count: 5000)
         let event = try event(json: #"{"type":"text","body":"\#(marks)","attachments":[{},{}]}"#)
         guard case .text(let text) = event.content else { throw Unexpected(event.kind) }

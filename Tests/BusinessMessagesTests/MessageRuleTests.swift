@@ -18,7 +18,7 @@ struct MessageRuleTests {
     }
 
     @Test(arguments: ruleCases)
-    func `a rule is kept at n and broken at n + 1`(example: RuleCase) throws {
+    func `a rule holds at n and is broken at n + 1`(example: RuleCase) throws {
         let fixture = try outboundSample(example.fixture)
         let sound = problems(try fixture.replacing(example.pointer, by: example.sound))
         #expect(!sound.contains { $0.rule == example.rule }, "\(sound.map(\.description))")
@@ -27,8 +27,8 @@ struct MessageRuleTests {
         #expect(found == [example.place], "\(broken.map(\.description))")
     }
 
-    @Test func `every rule is tried`() {
-        // What no change of a fixture can show has a test of its own.
+    @Test func `every rule is tested`() {
+        // Rules that no changed fixture can break have separate tests.
         let elsewhere: Set<MessageRule> = [
             .json, .repeatedMember, .capability, .livePersonType, .livePersonImage,
         ]
@@ -36,14 +36,14 @@ struct MessageRuleTests {
         #expect(Set(MessageRule.allCases).subtracting(tried) == [])
     }
 
-    @Test func `what is not JSON is one problem with its place`() {
+    @Test func `invalid JSON is one problem with its place`() {
         let problems = OutboundMessage.problems(inJSON: Array("{\n \"type\": }".utf8))
         #expect(problems.map(\.rule) == [.json])
         #expect(problems.first?.line == 2)
         #expect(problems.first?.column == 10)
     }
 
-    @Test func `a member that stands twice is found`() {
+    @Test func `a repeated member is found`() {
         let bytes = Array(#"{"type":"typing_end","type":"typing_start"}"#.utf8)
         let problems = OutboundMessage.problems(inJSON: bytes)
         #expect(problems.map(\.rule) == [.repeatedMember])
@@ -78,7 +78,7 @@ struct MessageRuleTests {
             problems(draft).map(\.pointer).sorted() == ["/destinationId", "/id", "/sourceId", "/v"])
     }
 
-    @Test func `a problem says what, where, why and from where`() throws {
+    @Test func `a problem has a rule, a place, a reason and a source`() throws {
         let message = try json(#"{"type":"text","body":7}"#)
         let problem = try #require(OutboundMessage.problems(in: message.root).first)
         #expect(
@@ -88,7 +88,7 @@ struct MessageRuleTests {
     }
 
     @Test(arguments: MessageRule.allCases)
-    func `a warning is never in the schema, and every error names its passage`(rule: MessageRule) {
+    func `the schema contains no warning, and every error has its passage`(rule: MessageRule) {
         #expect(!(rule.isInSchema && rule.severity == .warning))
         let isGeneric = [.type, .required, .empty, .unknownMember].contains(rule)
         #expect((rule.passage == nil) == isGeneric)

@@ -2,11 +2,11 @@ import BalloonJSON
 import BusinessMessages
 import Testing
 
-/// What is done to one value of a message.
+/// A change to one value of a message.
 enum Mutation: CaseIterable {
     case drop, double, null, number, negative, huge, text, empty, boolean, list, object, wrap
 
-    /// The members or elements that take the value's place; `name` is nil inside a list.
+    /// The members or elements that replace the value; `name` is nil inside a list.
     func write(_ value: JSONValue, _ name: String?, to writer: inout JSONWriter) {
         func put(_ json: some Collection<UInt8>, to writer: inout JSONWriter) {
             if let name { writer.key(name) }
@@ -93,7 +93,7 @@ struct MutationTests {
         }
     }
 
-    @Test func `a reference that is changed in one place never takes anything else with it`() throws {
+    @Test func `a reference changed in one place changes nothing else`() throws {
         let decoded = try sample("form").root["interactiveData"]
         let payload = try JSONDocument(Array(try #require(decoded).text))
         for variant in try variants(of: try sample("form-reference")) {
@@ -101,14 +101,14 @@ struct MutationTests {
             let root = try JSONDocument(bytes).root
             #expect(root["interactiveDataRef"] == nil)
             for (key, value) in variant.root.members where !key.hasPrefix("interactiveData") {
-                // The last of a repeated name is the one that counts.
+                // Of members with the same name the last is used.
                 let expected = variant.root[key]?.text ?? value.text
                 #expect(root[key]?.text == expected)
             }
         }
     }
 
-    @Test func `every envelope of a changed message is read or refused`() throws {
+    @Test func `every envelope of a changed message is parsed or refused`() throws {
         for variant in try variants(of: try sample("text")) {
             do {
                 let envelope = try InboundEnvelope.read(document: variant, headers: EnvelopeHeaders())

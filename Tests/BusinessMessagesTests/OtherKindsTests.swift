@@ -37,7 +37,7 @@ struct OtherKindsTests {
         ("data", nil),
         ("?data=%7B%7D#?data=x", nil),
     ])
-    func `the agreed reply text is found, anything else is the app's own`(url: String, expected: String?)
+    func `the agreed reply text is found, and other formats are ignored`(url: String, expected: String?)
         throws
     {
         let app = try app(url: url)
@@ -45,13 +45,13 @@ struct OtherKindsTests {
         #expect(app.url == url.replacing(#"\""#, with: "\""))
     }
 
-    @Test func `a query that is not UTF-8 or not closed is still a query`() throws {
+    @Test func `an invalid query is still parsed`() throws {
         #expect(
             try app(url: "https://a.b/c?%FF=%4&&=x#y").queryItems
                 == [.init(name: "\u{FFFD}", value: "%4"), .init(name: "", value: "x")])
     }
 
-    @Test func `whatever comes from another extension is an app's`() throws {
+    @Test func `a message of another extension is an app's`() throws {
         let app = try app(
             event(json: #"{"type":"interactive","interactiveData":{"bid":"a:b:c","data":{"x":1}}}"#).content)
         #expect(app.interaction.bid == "a:b:c")
@@ -87,7 +87,7 @@ struct OtherKindsTests {
         #expect(invitation.isAccepted == isAccepted)
     }
 
-    @Test func `a payment has its status and keeps all else`() throws {
+    @Test func `a payment has its status and keeps all other members`() throws {
         guard case .applePay(let payment) = try event("applePay").content else { throw Unexpected(.applePay) }
         #expect(payment.status == "STATUS_SUCCESS")
         #expect(payment.payment?["paymentRequest"]?["total"]?["amount"]?.string == "45.00")
@@ -120,13 +120,13 @@ struct OtherKindsTests {
         #"{"type":"interactive","interactiveData":{"data":{"listPicker":7,"dynamic":null,"event":[]}}}"#,
         #"{"type":"richLink"}"#, #"{"type":7}"#, #"{}"#, "[]", "null", #""text""#, #"{"type":"TEXT"}"#,
     ])
-    func `what is not known is kept as it is`(text: String) throws {
+    func `an unknown message is kept unchanged`(text: String) throws {
         let event = try event(json: text)
         #expect(event.kind == .unrecognized)
         #expect(Array(event.message.text) == Array(text.utf8))
     }
 
-    @Test func `an unknown message hints at what it is`() throws {
+    @Test func `an unknown message lists its markers`() throws {
         guard case .unrecognized(let unknown) = try event("unrecognized").content else {
             throw Unexpected(.text)
         }

@@ -3,7 +3,7 @@ import BusinessMessages
 import TestSupport
 import Testing
 
-/// Whether two values say the same: members in any order, numbers by value.
+/// Whether two values are equal, with members in any order and numbers compared by value.
 func isEqual(_ left: JSONValue, _ right: JSONValue) -> Bool {
     guard left.kind == right.kind, left.count == right.count else { return false }
     switch left.kind {
@@ -28,19 +28,19 @@ struct OutboundFixtureTests {
                     : try #require(try outboundSample("text").root["destinationId"]?.string)))
     }
 
-    @Test func `every fixture is rebuilt, and everything rebuilt is a fixture`() {
+    @Test func `every fixture is rebuilt, and every rebuilt message is a fixture`() {
         #expect(outboundMessages.map(\.name) == outboundNames)
     }
 
     @Test(arguments: outboundMessages)
-    func `a fixture is what its typed values say`(name: String, message: OutboundMessage) throws {
+    func `a fixture equals the encoding of its typed values`(name: String, message: OutboundMessage) throws {
         let bytes = try encoded(message)
         #expect(
             isEqual(try JSONDocument(bytes).root, try outboundSample(name).root), "\(text(bytes))")
     }
 
     @Test(arguments: outboundMessages)
-    func `the same values always give the same bytes`(name: String, message: OutboundMessage) throws {
+    func `the same values always have the same bytes`(name: String, message: OutboundMessage) throws {
         #expect(try encoded(message) == encoded(message))
         #expect(
             try text(encoded(message)).hasPrefix(
@@ -53,7 +53,7 @@ struct OutboundFixtureTests {
     }
 
     @Test(arguments: outboundMessages)
-    func `only authentication goes elsewhere, and only an invitation is a notification`(
+    func `only authentication has another endpoint, and only an invitation is a notification`(
         name: String, message: OutboundMessage
     ) {
         let isAuthentication = name.hasPrefix("authentication")
@@ -69,7 +69,7 @@ struct OutboundFixtureTests {
         #expect(body == "Offer \u{FFFC} and photograph \u{FFFC}")
     }
 
-    @Test func `what the gateway answered is sent as it came`() throws {
+    @Test func `the gateway's answer is sent unchanged`() throws {
         let answer = try json("{\"bid\": \"b\",\n\"new\": {\"a\" : 1.50}}")
         let payload = try #require(UploadedPayload(answer.root))
         #expect(text(payload.json) == "{\"bid\": \"b\", \"new\": {\"a\" : 1.50}}")
@@ -85,7 +85,7 @@ struct OutboundFixtureTests {
         (1_783_702_800, "2026-07-10T17:00+0000"), (4_107_542_399, "2100-02-28T23:59:59+0000"),
         (Int.max, "9999-12-31T23:59:59+0000"), (Int.min, "0000-01-01T00:00+0000"),
     ])
-    func `a start is written as Apple's devices write it`(seconds: Int, expected: String) {
+    func `a start has the format of Apple's devices`(seconds: Int, expected: String) {
         #expect(TimePickerRequest.Timeslot("0", startSeconds: seconds, duration: .zero).startTime == expected)
     }
 }

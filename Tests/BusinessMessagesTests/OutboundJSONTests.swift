@@ -6,7 +6,7 @@ struct OutboundJSONTests {
     private let customer = CustomerID("urn:mbid:AQ")
 
     @Test(arguments: outboundMessages)
-    func `a message in JSON says the same as one of values`(name: String, message: OutboundMessage) throws {
+    func `a message in JSON equals the one built from values`(name: String, message: OutboundMessage) throws {
         let fixture = try outboundSample(name)
         let taken = try OutboundMessage(json: fixture)
         let id = MessageID("0c316beb-6b7a-4d2f-9e55-1a2b3c4d5e6f")
@@ -21,7 +21,7 @@ struct OutboundJSONTests {
         #expect(taken.isNotification == message.isNotification)
     }
 
-    @Test func `what the server adds is the server's, all else stays as it was written`() throws {
+    @Test func `the server sets its own members, and all others stay unchanged`() throws {
         let document = try json(
             #"{"v":1,"sourceId":"x","type":"text", "body": "a\u0041","id":"00000000-0000-0000-0000-000000000000","new":1.50}"#
         )
@@ -34,7 +34,7 @@ struct OutboundJSONTests {
     }
 
     @Test(arguments: [#"{"type":"close"}"#, #"{"type":"text"}"#, "[]", "7", "{}"])
-    func `what Apple would refuse is refused with every reason`(message: String) throws {
+    func `a message that Apple would refuse is refused with all reasons`(message: String) throws {
         let error = #expect(throws: InvalidMessage.self) { try OutboundMessage(json: try json(message)) }
         #expect(error?.problems.hasErrors == true)
     }

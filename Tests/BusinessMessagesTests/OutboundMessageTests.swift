@@ -11,7 +11,7 @@ struct OutboundMessageTests {
         text(message.encode(id: id, from: BusinessID("b-1"), to: CustomerID("urn:mbid:AQ+/=")))
     }
 
-    @Test func `a text is written as Apple reads it`() {
+    @Test func `a text has Apple's format`() {
         #expect(
             encoded(.text("Grüße \"you\"\n\u{1}/😀"))
                 == #"{"id":"9f1c","v":1,"type":"text","sourceId":"b-1","destinationId":"urn:mbid:AQ+/=","#
@@ -27,7 +27,7 @@ struct OutboundMessageTests {
         #expect(OutboundMessage.typingEnd.kind == .typingEnd)
     }
 
-    @Test func `a quick reply is written as Apple reads it`() throws {
+    @Test func `a quick reply has Apple's format`() throws {
         let request = try QuickReplyRequest(summary: "Sure?", items: items)
         #expect(
             encoded(.quickReply(request))

@@ -13,7 +13,7 @@ func outboundSample(_ name: String) throws -> JSONDocument {
 /// The bytes of an image of the fixtures, for example `120x120`.
 func image(_ size: String) -> [UInt8] { Fixture.bytes("images/\(size).png") }
 
-/// The messages that the fixtures show, from typed values alone.
+/// The messages of the fixtures, made from typed values only.
 let outboundMessages: [(name: String, message: OutboundMessage)] = [
     ("app", appMessage), ("applePay", applePayMessage), ("authentication", authenticationMessage),
     ("authentication-classic", classicAuthenticationMessage), ("form", formMessage),
@@ -67,7 +67,7 @@ private let referenceMessage = OutboundMessage.uploaded(
     kind: .listPicker)
 
 private let quickReplyMessage: OutboundMessage = {
-    // The sum of a choice that is known to be sound.
+    // These values are valid, so no error is expected.
     guard
         let request = try? QuickReplyRequest(
             summary: "Send it home?", items: [.init("yes", title: "Yes"), .init("no", title: "No")],

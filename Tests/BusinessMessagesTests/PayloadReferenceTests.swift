@@ -36,7 +36,7 @@ struct PayloadReferenceTests {
         #expect(try #require(try reference(["size": value])).sizeBytes == expected)
     }
 
-    @Test func `only what nothing can be fetched without is needed`() throws {
+    @Test func `only the fields necessary for the download are required`() throws {
         for key in ["url", "owner", "key"] {
             #expect(try reference([key: nil as String?]) == nil)
             #expect(try reference([key: #""""#]) == nil)
@@ -53,7 +53,7 @@ struct PayloadReferenceTests {
         #expect(try reference([key: #""a\r\nauthorization: b""#]) == nil)
     }
 
-    @Test func `a signature or bid that would add a header is as good as absent`() throws {
+    @Test func `a signature or bid that would add a header is ignored`() throws {
         let reference = try reference(["bid": #""a\nb""#, "signature-base64": #""a\nb""#])
         #expect(reference?.bid == Interaction.businessExtension)
         #expect(reference?.signatureBase64 == nil)

@@ -18,7 +18,7 @@ struct PickerTests {
         return picker
     }
 
-    @Test func `a quick reply says what was chosen among what`() throws {
+    @Test func `a quick reply has the choice and the offered items`() throws {
         let reply = try quickReply(event("quickReply").content)
         #expect(reply.selectedIndex == 2)
         #expect(reply.selectedIdentifier == "evening")
@@ -105,7 +105,7 @@ struct PickerTests {
         #expect(picker.interaction.replyMessage?.title == "10 July, 19:00")
     }
 
-    @Test func `the older place of a time picker's event is read`() throws {
+    @Test func `a time picker's event is also found at its older place`() throws {
         let picker = try timePicker(event("timePicker-legacy").content)
         #expect(picker.selectedTimeslot?.identifier == "slot-1")
         #expect(picker.selectedTimeslot?.startSeconds == 1_783_672_200)

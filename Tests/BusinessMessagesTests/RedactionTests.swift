@@ -10,7 +10,7 @@ import Testing
         return event.redactedMessage.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `an authentication token is not kept, its status is`() throws {
+    @Test func `an authentication token is redacted, and its status is stored`() throws {
         let kept = try redacted(
             #"{"data":{"authenticate":{"status":"authenticated","token":"c2VjcmV0"},"token":"mine"}}"#)
         #expect(
@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    @Test func `a payment token is not kept wherever it stands`() throws {
+    @Test func `a payment token is redacted at every place`() throws {
         let kept = try #require(
             try redacted(
                 #"{"data":{"payment":{"status":"paid","deep":[{"paymentToken":{"paymentData":"4111"}}]}}}"#))
@@ -28,7 +28,7 @@ import Testing
         #expect(kept.contains("paid"))
     }
 
-    @Test func `a private form keeps its pages and loses its answers`() throws {
+    @Test func `a private form keeps its pages, and its answers are redacted`() throws {
         let form = { (isPrivate: Bool) in
             #"{"data":{"dynamic":{"private":\#(isPrivate),"selections":[{"pageIdentifier":"p1","title":"Name","items":[{"identifier":"i1","title":"J. Appleseed","value":"J. Appleseed"}]}]}}}"#
         }
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.names(in: "messages"))
-    func `what has no secret is kept as it is`(_ name: String) throws {
+    func `a message without secrets is stored unchanged`(_ name: String) throws {
         let event = InboundEvent.decode(message: try JSONDocument(Fixture.bytes("messages/" + name)))
         guard let kept = event.redactedMessage else { return }
         let secretive: Set<Kind> = [.authentication, .applePay, .form]

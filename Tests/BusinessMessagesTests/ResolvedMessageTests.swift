@@ -127,7 +127,7 @@ struct ResolvedMessageTests {
     }
 
     @Test(arguments: [
-        // Lists and objects of more parts than are read, on either side.
+        // Lists and objects above the limit, in the message or in its payload.
         (1001, 3), (3, 1001), (2000, 2000),
     ])
     func `lists of too many elements are kept one behind the other`(inline: Int, payload: Int) throws {
@@ -164,7 +164,7 @@ struct ResolvedMessageTests {
         }
     }
 
-    /// An object of names that often meet, with lists of elements whose names do too.
+    /// An object whose few possible names often repeat, with lists of such objects.
     private func object(_ depth: Int, _ random: inout SystemRandomNumberGenerator) -> String {
         let members = (0..<Int.random(in: 0...4, using: &random)).map { _ in
             let name = ["a", "b", "images", "identifier"].randomElement(using: &random) ?? "a"

@@ -1,16 +1,16 @@
 import BusinessMessages
 import Testing
 
-/// One rule at its limit: a message that just keeps it, and one that just breaks it.
+/// One rule at its limit: a message that just satisfies the rule, and one that just violates it.
 struct RuleCase: Sendable, CustomTestStringConvertible {
     let rule: MessageRule
-    /// The fixture that is changed, and where.
+    /// The changed fixture, and the place of the change.
     let fixture: String
     let pointer: String
-    /// The value that keeps the rule, `nil` to take it away; and the one that breaks it.
+    /// The value that satisfies the rule (`nil` removes the member), and the value that violates it.
     let sound: String?
     let broken: String?
-    /// Where the problem is, when it is not where the change is.
+    /// The place of the problem, when it differs from the place of the change.
     let place: String
 
     init(
@@ -41,7 +41,7 @@ private func items(_ count: Int) -> String {
     "[" + (0..<count).map { #"{"identifier":"\#($0)","title":"T"}"# }.joined(separator: ",") + "]"
 }
 
-/// Base64 of so many zero bytes.
+/// The Base64 text of this many zero bytes.
 private func zeros(_ count: Int) -> String {
     let padding = ["", "AA==", "AAA="][count % 3]
     return "\"" + String(repeating: "AAAA", count: count / 3) + padding + "\""

@@ -10,10 +10,10 @@ func sample(_ name: String) throws -> JSONDocument {
     try JSONDocument(Fixture.bytes("messages/\(name).json"))
 }
 
-/// The event that a message of the fixtures shows.
+/// The event of a message of the fixtures.
 func event(_ name: String) throws -> InboundEvent { InboundEvent.decode(message: try sample(name)) }
 
-/// The event that a literal shows.
+/// The event of a literal.
 func event(json text: String) throws -> InboundEvent { InboundEvent.decode(message: try json(text)) }
 
 /// The content of an interactive message whose `data` is the literal.
@@ -27,7 +27,7 @@ let sampleNames = Fixture.names(in: "messages").map { String($0.dropLast(".json"
 /// The bytes as text.
 func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
-/// A sample turned out to be of another kind.
+/// A sample is of another kind than the test expects.
 struct Unexpected: Error {
     let kind: Kind
 

@@ -23,7 +23,7 @@ struct SchemaTests {
     @Test func `the schema finds the kind that decoding finds`() async throws {
         let lines = try sampleNames.flatMap { name in
             let fixture = try sample(name)
-            // What is left out never changes the kind unless it makes it; what has another type fits no kind.
+            // A missing member changes the kind only when it determines it; a wrong type matches no kind.
             let exact = [fixture] + (try variants(of: fixture, by: [.drop]))
             let others = try variants(of: fixture, by: otherTypes, stride: 4)
             return exact.map { "=\(InboundEvent.decode(message: $0).kind)\t" + line($0) }
@@ -45,7 +45,7 @@ struct SchemaTests {
         #expect(found == [])
     }
 
-    /// What validation says of what the schema can say, and the message.
+    /// The validation result limited to rules of the schema, and the message.
     private func verdict(of message: JSONDocument) -> String {
         let isWrong = OutboundMessage.problems(in: message.root).contains { $0.rule.isInSchema }
         return (isWrong ? "wrong\t" : "sound\t") + line(message)

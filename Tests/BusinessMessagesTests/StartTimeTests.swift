@@ -42,7 +42,7 @@ struct StartTimeTests {
         "2026-07-10T17:00ZZ",
         "+026-07-10T17:00Z", "2026-07-10T17:00:Z", "२०२६-07-10T17:00Z",
     ])
-    func `what is not a date has no start`(text: String) throws {
+    func `text that is not a date has no start`(text: String) throws {
         #expect(try start(text) == nil)
     }
 }

@@ -34,7 +34,7 @@ struct SummaryTests {
         #expect(try event(name).summary == expected)
     }
 
-    @Test func `no sample is left out`() throws {
+    @Test func `every sample has an expectation`() throws {
         for name in sampleNames { #expect(try !event(name).summary.isEmpty) }
     }
 
@@ -50,7 +50,7 @@ struct SummaryTests {
         (#"{"payment":{}}"#, "payment: unknown"),
         (#"{"notification":{}}"#, "invitation"),
     ])
-    func `a summary falls back to what is there`(data: String, expected: String) throws {
+    func `a summary falls back to available values`(data: String, expected: String) throws {
         let text = #"{"type":"interactive","interactiveData":{"data":\#(data)}}"#
         #expect(try event(json: text).summary == expected)
     }

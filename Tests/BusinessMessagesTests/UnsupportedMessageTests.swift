@@ -13,7 +13,7 @@ struct UnsupportedMessageTests {
         try #require(outboundMessages.first { $0.name == name }?.message)
     }
 
-    @Test func `a message that the device does not announce is refused with a text instead`() throws {
+    @Test func `a message without its capability is refused with a text replacement`() throws {
         for (name, capability) in needs {
             let message = try message(name)
             try message.require([capability])
@@ -25,7 +25,7 @@ struct UnsupportedMessageTests {
         }
     }
 
-    @Test func `what every device shows is never refused`() throws {
+    @Test func `a message that every device can show is never refused`() throws {
         for (name, message) in outboundMessages where !needs.contains(where: { name.hasPrefix($0.0) }) {
             try message.require([])
             #expect(message.problems(for: []) == [], "\(name)")

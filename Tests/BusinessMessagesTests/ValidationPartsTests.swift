@@ -38,11 +38,11 @@ struct ValidationPartsTests {
     }
 
     @Test(arguments: ["", "-", ".5", "5.", "1.2.3", "1,000.00", "+5", " 5", "5e2", "$5", "--5", "٥"])
-    func `what is not an amount is refused`(text: String) {
+    func `text that is not an amount is refused`(text: String) {
         #expect(Money(text) == nil)
     }
 
-    @Test func `currencies have the decimals of ISO 4217, and old ones are gone`() {
+    @Test func `currencies have the decimals of ISO 4217, and old ones are unknown`() {
         #expect(ISO.decimals(ofCurrency: "USD") == 2)
         #expect(ISO.decimals(ofCurrency: "JPY") == 0)
         #expect(ISO.decimals(ofCurrency: "KWD") == 3)

@@ -1,15 +1,15 @@
 internal import BalloonJSON
 
-/// A bubble of an iMessage app of the business's own.
+/// A bubble of the business's own iMessage app.
 ///
 /// ```json
 /// "interactiveData": {"bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:TEAMID:com.example.app.ext",
 ///   "appId": 1471612309, "appName": "…", "appIcon": "iVBOR…", "URL": "?data=…", "sessionIdentifier": "…",
 ///   "useLiveLayout": true, "receivedMessage": {…}}
 /// ```
-/// Apple MSP API, "iMessage App". It has no `data`: Apple refuses one. Only iPhone and iPad show it.
+/// Apple MSP API, "iMessage App". It must have no `data`, which Apple refuses. Only iPhone and iPad show it.
 public struct AppRequest: Hashable, Sendable {
-    /// The app in the App Store, which the customer is offered when it is not installed.
+    /// The app in the App Store, which is offered to customers who have not installed it.
     public struct Description: Hashable, Sendable {
         /// The App Store's number.
         public let appID: Int?
@@ -18,7 +18,7 @@ public struct AppRequest: Hashable, Sendable {
         /// The icon's file, smaller than 15 KB; written as Base64.
         public let icon: [UInt8]?
 
-        /// Makes a description.
+        /// Creates a description.
         public init(appID: Int?, name: String?, icon: [UInt8]? = nil) {
             self.appID = appID
             self.name = name
@@ -30,20 +30,20 @@ public struct AppRequest: Hashable, Sendable {
     public let bid: String
     /// The app in the App Store.
     public let app: Description?
-    /// What the app is told; the data is its query, at most 64 KB.
+    /// The URL passed to the app; its query holds the data, at most 64 KB.
     public let url: String
-    /// The bubble that the customer sees first.
+    /// The bubble before the answer.
     public let received: OutboundBubble
-    /// The bubble that stands in its place after the answer.
+    /// The bubble after the answer.
     public let reply: OutboundBubble?
-    /// The session, a UUID; all answers carry it.
+    /// The session, a UUID; all answers repeat it.
     public let sessionIdentifier: String?
     /// Whether the app draws the bubble itself where it is installed; Apple's default is true.
     public let usesLiveLayout: Bool?
-    /// Files that go with the message.
+    /// The files of the message.
     public let attachments: [OutboundAttachment]
 
-    /// Makes a bubble of the extension `teamID`, `extensionID`.
+    /// Creates a bubble of the extension `teamID`, `extensionID`.
     public init(
         teamID: String, extensionID: String, app: Description?, url: String, received: OutboundBubble,
         reply: OutboundBubble? = nil, sessionIdentifier: String? = nil, usesLiveLayout: Bool? = nil,
@@ -55,7 +55,7 @@ public struct AppRequest: Hashable, Sendable {
             usesLiveLayout: usesLiveLayout, attachments: attachments)
     }
 
-    /// Makes a bubble of the extension `bid`.
+    /// Creates a bubble of the extension `bid`.
     public init(
         bid: String, app: Description?, url: String, received: OutboundBubble, reply: OutboundBubble? = nil,
         sessionIdentifier: String? = nil, usesLiveLayout: Bool? = nil, attachments: [OutboundAttachment] = []

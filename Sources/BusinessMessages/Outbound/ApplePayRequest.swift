@@ -9,24 +9,24 @@ internal import BalloonJSON
 /// ```
 /// Apple MSP API, "Apple Pay Message". Every device can show it. Amounts are decimal strings such as `59.00`.
 public struct ApplePayRequest: Hashable, Sendable {
-    /// An amount with its words.
+    /// An amount with its label.
     public struct LineItem: Hashable, Sendable {
         /// Whether an amount can still change.
         public enum Finality: String, Sendable {
-            /// The amount stays.
+            /// The amount is final.
             case final
             /// The amount is not known yet.
             case pending
         }
 
-        /// What it is for; on the total the name of the business.
+        /// The label; on the total the name of the business.
         public let label: String
         /// The amount in the request's currency; a discount is negative.
         public let amount: String
         /// Whether the amount can still change.
         public let finality: Finality?
 
-        /// Makes a line.
+        /// Creates a line.
         public init(_ label: String, amount: String, _ finality: Finality? = .final) {
             self.label = label
             self.amount = amount
@@ -42,18 +42,18 @@ public struct ApplePayRequest: Hashable, Sendable {
         }
     }
 
-    /// A way in which goods are delivered.
+    /// A shipping method.
     public struct ShippingMethod: Hashable, Sendable {
-        /// What comes back when it is chosen.
+        /// The identifier that Apple Pay reports when the customer chooses the method.
         public let identifier: String
         /// Its name.
         public let label: String
         /// When the goods arrive.
         public let detail: String
-        /// What it costs; not negative.
+        /// The cost; not negative.
         public let amount: String
 
-        /// Makes a way of delivery.
+        /// Creates a shipping method.
         public init(_ identifier: String, label: String, detail: String, amount: String) {
             self.identifier = identifier
             self.label = label
@@ -71,7 +71,7 @@ public struct ApplePayRequest: Hashable, Sendable {
         }
     }
 
-    /// What the customer must tell.
+    /// A contact field that the customer must fill in.
     public enum ContactField: String, CaseIterable, Sendable {
         /// The mail address.
         case email
@@ -79,15 +79,15 @@ public struct ApplePayRequest: Hashable, Sendable {
         case name
         /// The telephone number.
         case phone
-        /// How the name is spoken.
+        /// The pronunciation of the name.
         case phoneticName
-        /// The postal address; the web calls it `postalAddress`.
+        /// The postal address; Apple Pay on the web calls it `postalAddress`.
         case post
     }
 
-    /// What the merchant's bank can process.
+    /// A capability of the merchant's bank.
     public enum Capability: String, CaseIterable, Sendable {
-        /// 3-D Secure; must be there.
+        /// 3-D Secure; required.
         case supports3DS
         /// Credit cards.
         case supportsCredit
@@ -97,22 +97,23 @@ public struct ApplePayRequest: Hashable, Sendable {
         case supportsEMV
     }
 
-    /// The URLs that Apple Pay calls; one that is listed must be answered, else the customer sees an error.
+    /// The URLs that Apple Pay calls; each listed one must answer, or the customer sees an error.
     public struct Endpoints: Hashable, Sendable {
-        /// Where the payment token is sent; the session's `initiativeContext` is the same string.
+        /// The URL that receives the payment token; the session's `initiativeContext` must be the same
+        /// string.
         public let paymentGateway: String
-        /// What a browser opens when the device cannot pay.
+        /// The page that a browser opens when the device cannot pay.
         public let fallback: String?
         /// Called after the order.
         public let orderTracking: String?
-        /// Called when the customer takes another card.
+        /// Called when the customer selects another card.
         public let paymentMethodUpdate: String?
-        /// Called when the customer takes another address.
+        /// Called when the customer selects another address.
         public let shippingContactUpdate: String?
-        /// Called when the customer takes another way of delivery.
+        /// Called when the customer selects another shipping method.
         public let shippingMethodUpdate: String?
 
-        /// Makes endpoints.
+        /// Creates endpoints.
         public init(
             paymentGateway: String, fallback: String? = nil, orderTracking: String? = nil,
             paymentMethodUpdate: String? = nil, shippingContactUpdate: String? = nil,
@@ -138,11 +139,11 @@ public struct ApplePayRequest: Hashable, Sendable {
         }
     }
 
-    /// Who is paid: `merchant.` and a reversed domain name.
+    /// The merchant: `merchant.` and a reversed domain name.
     public var merchantIdentifier: String
-    /// What the merchant's bank can process.
+    /// The capabilities of the merchant's bank.
     public var merchantCapabilities: [Capability] = [.supports3DS]
-    /// The networks of cards that are taken: `amex discover jcb masterCard privateLabel visa`.
+    /// The accepted card networks: `amex discover jcb masterCard privateLabel visa`.
     public var supportedNetworks: [String]
     /// The merchant's country, two letters of ISO 3166.
     public var countryCode: String
@@ -150,24 +151,24 @@ public struct ApplePayRequest: Hashable, Sendable {
     public var currencyCode: String
     /// The sum, more than zero, with the name of the business.
     public var total: LineItem
-    /// What the sum is made of; an empty list is left out, since Apple takes none.
+    /// The components of the sum; an empty list is omitted, since Apple refuses it.
     public var lineItems: [LineItem] = []
-    /// What the customer must tell about the payer.
+    /// The required contact fields of the payer.
     public var requiredBillingContactFields: [ContactField] = []
-    /// What the customer must tell about the receiver.
+    /// The required contact fields of the receiver.
     public var requiredShippingContactFields: [ContactField] = []
-    /// The ways of delivery; the first is chosen at first.
+    /// The shipping methods; the first is preselected.
     public var shippingMethods: [ShippingMethod] = []
-    /// Where cards may come from, each two letters of ISO 3166; empty means everywhere.
+    /// The countries of accepted cards, each two letters of ISO 3166; empty means all.
     public var supportedCountries: [String] = []
     /// The URLs that Apple Pay calls.
     public var endpoints: Endpoints
-    /// Apple Pay's own proof that the request is the merchant's; made for this request and signed.
+    /// Apple Pay's signed proof that the request is the merchant's; created for this request.
     public var merchantSession: MerchantSession
     /// The bubbles, the images and the identifiers.
     public var presentation: Presentation
 
-    /// Makes a payment request that takes 3-D Secure only; what is optional can be set afterwards.
+    /// Creates a payment request with 3-D Secure only; optional values can be set afterwards.
     public init(
         merchant: String, networks: [String], country: String, currency: String, total: LineItem,
         endpoints: Endpoints, session: MerchantSession, presentation: Presentation

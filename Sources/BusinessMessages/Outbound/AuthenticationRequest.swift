@@ -11,28 +11,28 @@ internal import BalloonJSON
 /// Apple MSP API, "Authentication Message" and "Sending an Authentication Message". Version 1 needs
 /// ``Capability/authentication``, version 2 ``Capability/authentication2``.
 public struct AuthenticationRequest: Hashable, Sendable {
-    /// What the two versions differ in.
+    /// The data specific to a version.
     public enum Procedure: Hashable, Sendable {
         /// The device fetches the token and sends it encrypted.
         ///
-        /// The key is the point of a P-384 key pair, 97 bytes in Base64; the secret is handed to the provider.
+        /// The key is the point of a P-384 key pair, 97 bytes in Base64; the provider receives the secret.
         case one(responseEncryptionKey: String, clientSecret: String)
-        /// The business fetches the token; the provider leads the customer back to the address.
+        /// The business fetches the token; the provider redirects the customer to the address.
         ///
         /// The parameters are added to the provider's address: `a=1&b=2`.
         case two(redirectURI: String, additionalParameters: String? = nil)
     }
 
-    /// What the provider is asked for.
+    /// The scopes requested from the provider.
     public let scope: [String]
-    /// What comes back with the answer; random, and used once.
+    /// A random value that the answer repeats; use it once.
     public let state: String
-    /// The version, and what belongs to it.
+    /// The version, with its specific data.
     public let procedure: Procedure
     /// The bubbles, the images and the identifiers.
     public let presentation: Presentation
 
-    /// Makes a request to sign in.
+    /// Creates a request to sign in.
     public init(scope: [String], state: String, _ procedure: Procedure, presentation: Presentation) {
         self.scope = scope
         self.state = state
@@ -40,7 +40,7 @@ public struct AuthenticationRequest: Hashable, Sendable {
         self.presentation = presentation
     }
 
-    /// What the device must announce.
+    /// The capability that the device needs.
     public var capability: Capability {
         switch procedure {
         case .one: .authentication

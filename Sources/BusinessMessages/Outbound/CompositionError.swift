@@ -1,6 +1,7 @@
-/// Why an outbound message cannot be composed; always its author's fault, and Apple would answer 400.
+/// The reason why an outbound message cannot be composed; always its author's fault, since Apple would answer
+/// 400.
 public enum CompositionError: Error, Equatable, Sendable {
-    /// A quick reply has `count` items and not two to five; Apple refuses others.
+    /// A quick reply has `count` items instead of two to five; Apple refuses other counts.
     case itemCount(Int)
     /// A quick reply has no summary.
     case emptySummary

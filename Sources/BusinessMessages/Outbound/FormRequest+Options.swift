@@ -1,20 +1,20 @@
 internal import BalloonJSON
 
 extension FormRequest.Page {
-    /// What a page that asks for a date accepts; dates are written in ``format``.
+    /// The options of a date page; dates are written in ``format``.
     public struct DateOptions: Hashable, Sendable {
-        /// A date pattern such as `MM/dd/yyyy`, which Apple takes when none is given.
+        /// A date pattern; the default is `MM/dd/yyyy`.
         public let format: String?
-        /// The date shown first; today when it is not given.
+        /// The preselected date; the default is today.
         public let start: String?
         /// The earliest date.
         public let minimum: String?
-        /// The latest date; today when it is not given.
+        /// The latest date; the default is today.
         public let maximum: String?
-        /// What stands beside the field; `Date` when it is not given.
+        /// The label beside the field; the default is `Date`.
         public let label: String?
 
-        /// Makes options; each may be left to the device.
+        /// Creates options; nil values use the device's default.
         public init(
             format: String? = nil, start: String? = nil, minimum: String? = nil, maximum: String? = nil,
             label: String? = nil
@@ -38,28 +38,28 @@ extension FormRequest.Page {
         }
     }
 
-    /// What an input field accepts and how it looks.
+    /// The options of an input field.
     public struct InputOptions: Hashable, Sendable {
-        /// Whether the customer must write something.
+        /// Whether the customer must enter a text.
         public let isRequired: Bool
         /// Whether the text may have several lines.
         public let isMultiline: Bool
-        /// How many characters it may have: 30, or 300 on several lines, unless given.
+        /// The maximum number of characters; the default is 30, or 300 for several lines.
         public let maximumCharacters: Int?
-        /// A regular expression that the text must match; written with JSON's own escapes.
+        /// A regular expression that the text must match; JSON escapes are added automatically.
         public let regex: String?
-        /// What stands in the empty field; `Required` or `Optional` when it is not given.
+        /// The placeholder of the empty field; the default is `Required` or `Optional`.
         public let placeholder: String?
-        /// What stands beside the field; a single line only.
+        /// The label beside the field; single-line fields only.
         public let label: String?
-        /// What stands before the text, such as `$`; a single line only.
+        /// The prefix of the text, such as `$`; single-line fields only.
         public let prefix: String?
         /// The keyboard.
         public let keyboard: Keyboard?
-        /// What the text means, for the keyboard's suggestions.
+        /// The meaning of the text, for the keyboard's suggestions.
         public let contentType: TextContentType?
 
-        /// Makes options; each may be left to the device.
+        /// Creates options; nil values use the device's default.
         public init(
             isRequired: Bool = false, isMultiline: Bool = false, maximumCharacters: Int? = nil,
             regex: String? = nil, placeholder: String? = nil, label: String? = nil, prefix: String? = nil,
@@ -93,10 +93,10 @@ extension FormRequest.Page {
 
     /// A keyboard of the device.
     ///
-    /// Apple's table and its sample spell them differently, `emailAddress` and `UIKeyboardTypeEmailAddress`; the
-    /// table's spelling is written.
+    /// Apple's table and its sample differ: `emailAddress` and `UIKeyboardTypeEmailAddress`. The table's
+    /// spelling is written.
     public enum Keyboard: String, CaseIterable, Sendable {
-        /// The customer's own.
+        /// The default keyboard.
         case standard = "default"
         /// ASCII characters.
         case asciiCapable
@@ -114,13 +114,13 @@ extension FormRequest.Page {
         case emailAddress
         /// Digits and a decimal point.
         case decimalPad
-        /// With the at sign and the hash sign in reach.
+        /// With the characters @ and #.
         case twitter = "UIKeyboardTypeTwitter"
         /// For web searches.
         case webSearch
     }
 
-    /// What an input field's text means (Apple's `UITextContentType`).
+    /// The meaning of an input field's text (Apple's `UITextContentType`).
     public enum TextContentType: String, CaseIterable, Sendable {
         /// A whole name.
         case name
@@ -132,7 +132,7 @@ extension FormRequest.Page {
         case middleName
         /// A family name.
         case familyName
-        /// What follows a name.
+        /// A suffix after a name.
         case nameSuffix
         /// A nickname.
         case nickname

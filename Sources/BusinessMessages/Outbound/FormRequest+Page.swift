@@ -3,23 +3,23 @@ internal import BalloonJSON
 extension FormRequest {
     /// One page of a form: a choice, a wheel, a date or an input field.
     ///
-    /// Apple MSP API, "Types of Pages". A page without ``nextPageIdentifier`` is a last one, unless its items say
-    /// where to go.
+    /// Apple MSP API, "Types of Pages". A page without ``nextPageIdentifier`` is a last page, unless its
+    /// items name a next page.
     public struct Page: Hashable, Sendable {
-        /// Something to choose on a page.
+        /// An item that can be chosen on a page.
         public struct Item: Hashable, Sendable {
-            /// What comes back as the answer's `identifier`.
+            /// The answer's `identifier` when the customer chooses the item.
             public let identifier: String
-            /// What the customer sees.
+            /// The text shown to the customer.
             public let title: String
-            /// What comes back as the answer's `value`.
+            /// The answer's `value` when the customer chooses the item.
             public let value: String
-            /// Names one of the message's images; `select` only.
+            /// The identifier of one of the message's images; `select` only.
             public let imageIdentifier: String?
             /// The page that follows this choice; `select` with a single choice only.
             public let nextPageIdentifier: String?
 
-            /// Makes an item.
+            /// Creates an item.
             public init(
                 _ identifier: String, title: String, value: String, image: String? = nil,
                 next nextPageIdentifier: String? = nil
@@ -39,19 +39,19 @@ extension FormRequest {
             case input(InputOptions, hint: String?)
         }
 
-        /// The page's identifier, shorter than 20 characters and different from those of the other pages.
+        /// The page's identifier, shorter than 20 characters and unique in the form.
         public let identifier: String
         /// The headline.
         public let title: String?
         /// The question.
         public let subtitle: String?
-        /// The page that follows; `nil` on a last page.
+        /// The next page; `nil` on a last page.
         public let nextPageIdentifier: String?
         /// Whether the form is sent after this page.
         public let submitsForm: Bool
         let content: Content
 
-        /// Makes a page on which one item is chosen, or several.
+        /// Creates a page with one or several choices.
         public static func select(
             _ identifier: String, title: String? = nil, subtitle: String?, items: [Item],
             isMultiple: Bool = false, next: String? = nil, submitsForm: Bool = false
@@ -61,7 +61,7 @@ extension FormRequest {
                 submitsForm: submitsForm, content: .select(items, isMultiple: isMultiple))
         }
 
-        /// Makes a page with a wheel; `pickerTitle` stands beside it, `selectedIndex` counts from 0.
+        /// Creates a page with a wheel; `pickerTitle` is its label, `selectedIndex` counts from 0.
         public static func picker(
             _ identifier: String, title: String? = nil, subtitle: String? = nil, pickerTitle: String? = nil,
             items: [Item], selectedIndex: Int? = nil, next: String? = nil, submitsForm: Bool = false
@@ -72,7 +72,7 @@ extension FormRequest {
                 content: .picker(items, title: pickerTitle, selectedIndex: selectedIndex))
         }
 
-        /// Makes a page that asks for a date; `hint` stands under the field.
+        /// Creates a page that asks for a date; `hint` is displayed under the field.
         public static func date(
             _ identifier: String, title: String? = nil, subtitle: String?,
             options: DateOptions = DateOptions(),
@@ -83,7 +83,7 @@ extension FormRequest {
                 submitsForm: submitsForm, content: .datePicker(options, hint: hint))
         }
 
-        /// Makes a page with an input field; `hint` stands under it.
+        /// Creates a page with an input field; `hint` is displayed under it.
         public static func input(
             _ identifier: String, title: String? = nil, subtitle: String?,
             options: InputOptions = InputOptions(), hint: String? = nil, next: String? = nil,

@@ -6,20 +6,21 @@ internal import BalloonJSON
 /// "data": {"dynamic": {"version": "1.1", "template": "messageForms", "data": {
 ///          "startPageIdentifier": "0", "showSummary": true, "private": true, "splash": {…}, "pages": […]}}}
 /// ```
-/// Apple MSP API, "Form Message". Devices without ``Capability/form`` cannot show it: only iPhone and iPad can.
+/// Apple MSP API, "Form Message". Devices without ``Capability/form`` cannot show it; only iPhone and iPad
+/// have it.
 public struct FormRequest: Hashable, Sendable {
     /// The screen before the first page.
     public struct Splash: Hashable, Sendable {
-        /// What the button says; without it the screen is left out.
+        /// The label of the button; without it the screen is omitted.
         public let buttonTitle: String
         /// The headline under the image.
         public let header: String?
         /// The text.
         public let text: String?
-        /// Names one of the message's images.
+        /// The identifier of one of the message's images.
         public let imageIdentifier: String?
 
-        /// Makes a splash screen.
+        /// Creates a splash screen.
         public init(button: String, header: String? = nil, text: String? = nil, image: String? = nil) {
             buttonTitle = button
             self.header = header
@@ -28,13 +29,13 @@ public struct FormRequest: Hashable, Sendable {
         }
     }
 
-    /// The pages; where they lead to stands in each.
+    /// The pages; each names its next page.
     public let pages: [Page]
-    /// The first page to show.
+    /// The identifier of the first page.
     public let startPageIdentifier: String
     /// The screen before it.
     public let splash: Splash?
-    /// Whether the answers are private: then they belong in no log and no transcript.
+    /// Whether the answers are private: then they must not be logged or shown in transcripts.
     public let isPrivate: Bool
     /// Whether the customer sees all answers before sending them.
     public let showsSummary: Bool
@@ -43,7 +44,7 @@ public struct FormRequest: Hashable, Sendable {
     /// The bubbles, the images and the identifiers.
     public let presentation: Presentation
 
-    /// Makes a form; it starts with its first page unless another is named.
+    /// Creates a form; its first page is `pages[0]` unless another one is named.
     public init(
         _ pages: [Page], startingAt startPage: String? = nil, splash: Splash? = nil, isPrivate: Bool = false,
         showsSummary: Bool = false, version: String = "1.1", presentation: Presentation

@@ -1,30 +1,30 @@
 internal import BalloonJSON
 
-/// A question to someone who never wrote whether the business may write; sent to `tel:+…` with the header
-/// `message-type: notification`.
+/// Asks a person who never wrote for permission to write; sent to `tel:+…` with the header `message-type:
+/// notification`.
 ///
 /// ```json
 /// "data": {"version": "1.0", "requestIdentifier": "…", "notification": {
 ///          "templateId": "binaryChoice.engage.noImage", "referenceId": "campaign-7/12", "locale": "en-us",
 ///          "parameters": {"brandName": "Example"}}}
 /// ```
-/// The answer is an ``Invitation`` or a ``Close`` with the reference.
+/// The answer is an ``Invitation``, or a ``Close`` with the reference.
 public struct InvitationRequest: Hashable, Sendable {
     /// Apple's name for the text: `binaryChoice.engage.withImage`, `binaryChoice.engage.noImage`.
     public let templateID: String
-    /// What comes back with the answer.
+    /// An identifier that the answer repeats.
     public let referenceID: String
     /// The language of the text, such as `en-us`.
     public let locale: String
     /// The name of the business in the text.
     public let brandName: String
-    /// The image of the business, in the form that Apple's template asks for; templates that end in `noImage` must
-    /// not have one.
+    /// The image of the business, in the form that Apple's template requires; templates that end in `noImage`
+    /// must not have one.
     public let brandLogo: String?
-    /// What comes back as the answer's `requestIdentifier`; the message's own identifier unless it is given.
+    /// The answer's `requestIdentifier`; the default is the message's own identifier.
     public let requestIdentifier: String?
 
-    /// Makes an invitation.
+    /// Creates an invitation.
     public init(
         template: String, reference: String, locale: String, brandName: String, brandLogo: String? = nil,
         requestIdentifier: String? = nil

@@ -32,7 +32,7 @@ extension JSONWriter {
         list(name, strings) { $1.string($0) }
     }
 
-    /// Writes members that are already JSON, with the commas between them; at least one.
+    /// Writes members that are already JSON, including the commas between them; at least one.
     mutating func members(_ json: [UInt8]) { raw(json) }
 
     /// Writes a member whose value is bytes in Base64.

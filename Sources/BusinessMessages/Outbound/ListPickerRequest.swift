@@ -14,10 +14,10 @@ public struct ListPickerRequest: Hashable, Sendable {
         public let title: String
         /// Whether more than one item of this section may be chosen.
         public let allowsMultipleSelection: Bool
-        /// The items, in the order in which they are shown.
+        /// The items, in display order.
         public let items: [Item]
 
-        /// Makes a section.
+        /// Creates a section.
         public init(_ title: String, allowsMultipleSelection: Bool = false, items: [Item]) {
             self.title = title
             self.allowsMultipleSelection = allowsMultipleSelection
@@ -25,18 +25,18 @@ public struct ListPickerRequest: Hashable, Sendable {
         }
     }
 
-    /// One of the things to choose.
+    /// An item that can be chosen.
     public struct Item: Hashable, Sendable {
-        /// What comes back when it is chosen; different from those of the list's other items.
+        /// The identifier in the answer; unique in the list.
         public let identifier: String
-        /// The item's words.
+        /// The item's text.
         public let title: String
         /// The line under the title.
         public let subtitle: String?
-        /// Names one of the message's images, 180 x 180 pixels.
+        /// The identifier of one of the message's images, 180 x 180 pixels.
         public let imageIdentifier: String?
 
-        /// Makes an item.
+        /// Creates an item.
         public init(_ identifier: String, title: String, subtitle: String? = nil, image: String? = nil) {
             self.identifier = identifier
             self.title = title
@@ -45,12 +45,12 @@ public struct ListPickerRequest: Hashable, Sendable {
         }
     }
 
-    /// The sections, in the order in which they are shown.
+    /// The sections, in display order.
     public let sections: [Section]
     /// The bubbles, the images and the identifiers.
     public let presentation: Presentation
 
-    /// Makes a list.
+    /// Creates a list picker.
     public init(_ sections: [Section], presentation: Presentation) {
         self.sections = sections
         self.presentation = presentation

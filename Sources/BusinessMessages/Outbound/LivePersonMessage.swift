@@ -1,6 +1,6 @@
 public import BalloonJSON
 
-/// An iMessage app's bubble as LivePerson's structured content describes it in its metadata.
+/// An iMessage app's bubble in the metadata of LivePerson's structured content.
 ///
 /// ```json
 /// {"type": "BusinessChatCustomMessage", "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:EXTENSION",
@@ -9,25 +9,27 @@ public import BalloonJSON
 /// ```
 /// LivePerson, "Structured Content Schema for Custom iMessage Apps".
 public struct LivePersonMessage: Hashable, Sendable {
-    /// What reading gave: a message, unless there are errors.
+    /// The result of reading metadata: a message, unless there are errors.
     public struct Reading: Sendable {
         /// The message.
         public let message: LivePersonMessage?
-        /// Everything that is wrong with the metadata.
+        /// All problems of the metadata.
         public let problems: [MessageProblem]
     }
 
     /// The message for Apple.
     public let request: AppRequest
-    /// LivePerson's own: where the bubble's image is.
+    /// The URL of the bubble's image, a LivePerson extension.
     ///
-    /// Apple takes no address; the image is uploaded and sent as an attachment.
+    /// Apple accepts no URL; the image must be uploaded and sent as an attachment.
     public let imageURL: String?
 
-    /// Reads metadata: the object itself, a list that holds it, or an object with such a list as `metadata`.
+    /// Reads metadata: the object itself, a list that contains it, or an object with such a list as
+    /// `metadata`.
     ///
-    /// Images must come from one of `imageHosts` or from a host below one. Where Live Layout is not mentioned it is
-    /// off, LivePerson's default and not Apple's. What must not stand in a query is percent-encoded.
+    /// Images must come from one of `imageHosts` or from a subdomain. Without a value, Live Layout is off,
+    /// which is LivePerson's default and differs from Apple's. Characters that are not allowed in a query are
+    /// percent-encoded.
     public static func read(_ value: JSONValue, imageHosts: [String]) -> Reading {
         let metadata = metadata(in: value)
         var inspection = Inspection(author: "LivePerson")
@@ -36,7 +38,7 @@ public struct LivePersonMessage: Hashable, Sendable {
         return Reading(message: problems.hasErrors ? nil : LivePersonMessage(metadata), problems: problems)
     }
 
-    /// The query by which an app tells its reply in words, as ``App/replyText`` reads it.
+    /// The query in which an app sends its reply as text, as ``App/replyText`` reads it.
     ///
     /// `?data={"lpData<BRAND>":{"interactive":{"response":{"text":"…"}}}}`, percent-encoded.
     public static func replyURL(_ text: String, brand: String = "") -> String {
@@ -56,7 +58,7 @@ public struct LivePersonMessage: Hashable, Sendable {
         return list.elements.first { $0["type"]?.string == type } ?? list.elements.first { _ in true } ?? list
     }
 
-    /// Reads metadata that was found sound.
+    /// Reads valid metadata.
     private init(_ metadata: JSONValue) {
         let bubble = metadata["receivedMessage"]
         func text(_ name: String) -> String? { bubble?[name]?.string }
@@ -113,7 +115,7 @@ extension LivePersonMessage {
 }
 
 extension String {
-    /// Whether it is an `https` address whose host is one of these or below one, without a user before it.
+    /// Whether it is an `https` URL without user information whose host is one of these or a subdomain.
     fileprivate func isSecureAddress(onOneOf hosts: [String]) -> Bool {
         guard isWebAddress(schemes: ["https"]), let separator = firstRange(of: "://") else { return false }
         let authority = self[separator.upperBound...].prefix { !"/?#\\".contains($0) }.lowercased()
@@ -124,7 +126,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// The bytes as text, each that is not kept as `%41` (RFC 3986 §2.1).
+    /// The bytes as text, percent-encoding each byte that `isKept` rejects (RFC 3986 §2.1).
     fileprivate func percentEncoded(keeping isKept: (UInt8) -> Bool) -> String {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(count)
@@ -141,7 +143,7 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// Whether it stands for itself everywhere in an address (RFC 3986 §2.3).
+    /// Whether the byte is unreserved in URLs (RFC 3986 §2.3).
     fileprivate var isUnreserved: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -152,6 +154,6 @@ extension UInt8 {
         }
     }
 
-    /// Whether it may stand in an address, the percent sign of what is encoded already included.
+    /// Whether the byte is allowed in a URL, including the percent sign of an existing escape.
     fileprivate var isOfURL: Bool { isUnreserved || "%:/?#[]@!$&'()*+,;=".utf8.contains(self) }
 }

@@ -1,25 +1,25 @@
 public import BalloonJSON
 
-/// Apple Pay's proof that a payment request is the merchant's; signed, so it is sent as it came.
+/// Apple Pay's proof that a payment request is the merchant's; signed, so it is sent unchanged.
 ///
 /// ```json
 /// {"epochTimestamp": 1525722894057, "expiresAt": 1525730094057, "merchantSessionIdentifier": "PSH4…",
 ///  "nonce": "fe72cd0f", "merchantIdentifier": "302B…", "displayName": "Sam's Fish", "signature": "3080…",
 ///  "initiative": "messaging", "initiativeContext": "https://…", "signedFields": ["merchantIdentifier", …]}
 /// ```
-/// Apple MSP API, "Payment.MerchantSession Dictionary". One per request, and it expires after five minutes. Both
-/// times are in milliseconds, though the table says seconds.
+/// Apple MSP API, "Payment.MerchantSession Dictionary". One per request; it expires after five minutes. Both
+/// times are in milliseconds, although the table says seconds.
 public struct MerchantSession: Hashable, Sendable {
     /// The object as it is sent.
     public let json: [UInt8]
 
-    /// Takes what Apple Pay answered, unchanged; `nil` when it is not an object.
+    /// Wraps Apple Pay's answer unchanged; `nil` when it is not an object.
     public init?(_ value: JSONValue) {
         guard let json = value.objectText else { return nil }
         self.json = json
     }
 
-    /// Makes one from its fields.
+    /// Creates a session from its fields.
     public init(
         merchantSessionIdentifier: String, merchantIdentifier: String, displayName: String,
         initiativeContext: String, epochTimestamp: Int, expiresAt: Int, nonce: String, signature: String,

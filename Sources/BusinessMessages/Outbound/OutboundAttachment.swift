@@ -1,30 +1,30 @@
 internal import BalloonJSON
 
-/// A file that goes with a message, already uploaded and encrypted.
+/// A file of a message, already uploaded and encrypted.
 ///
 /// ```json
 /// {"name": "offer.pdf", "mimeType": "application/pdf", "size": "148861", "signature-base64": "gT6/…",
 ///  "url": "https://p29-content.icloud.com/MY57…", "owner": "MY57…", "key": "00AB…"}
 /// ```
-/// Apple MSP API, "Sending Messages with Attachments". The upload gives every field but the first two; it stays
-/// with Apple for 30 days.
+/// Apple MSP API, "Sending Messages with Attachments". The upload determines every field except the first
+/// two; Apple stores it for 30 days.
 public struct OutboundAttachment: Hashable, Sendable {
-    /// The file's name as the customer sees it.
+    /// The file name shown to the customer.
     public let name: String
-    /// The media type; Apple refuses none.
+    /// The media type; Apple accepts every type.
     public let mimeType: String
-    /// The length of the encrypted file, at most 100 MB; written as a string, as Apple demands.
+    /// The length of the encrypted file, at most 100 MB; written as a string, as Apple requires.
     public let sizeBytes: Int
-    /// The checksum that the upload answered, in Base64.
+    /// The checksum from the upload's answer, in Base64.
     public let signatureBase64: String
-    /// The `mmcs-url` that `preUpload` answered.
+    /// The `mmcs-url` from `preUpload`.
     public let url: String
-    /// The `mmcs-owner` that `preUpload` answered.
+    /// The `mmcs-owner` from `preUpload`.
     public let owner: String
     /// `00` and 64 hexadecimal digits: the AES-256 key.
     public let key: String
 
-    /// Makes an attachment from what the upload answered.
+    /// Creates an attachment from the upload's answer.
     public init(
         name: String, mimeType: String, sizeBytes: Int, signatureBase64: String, url: String, owner: String,
         key: String

@@ -1,13 +1,14 @@
 internal import BalloonJSON
 
-/// How an interactive message looks in the transcript: `receivedMessage` before the answer, `replyMessage` after.
+/// The appearance of an interactive message in the transcript: `receivedMessage` before the answer,
+/// `replyMessage` after.
 ///
 /// Apple MSP API, "ReceivedMessage Dictionary" and "ReplyMessage Dictionary". Every text has at most 512
 /// characters.
 public struct OutboundBubble: Hashable, Sendable {
-    /// The bubble's size, and with it that of its image.
+    /// The size of the bubble and of its image.
     public enum Style: String, CaseIterable, Sendable {
-        /// 280 x 65 points; the image has 120 x 120 pixels. What Apple takes when none is given.
+        /// 280 x 65 points; the image has 120 x 120 pixels. This is Apple's default.
         case icon
         /// 280 x 85 points; the image has 180 x 180 pixels.
         case small
@@ -15,13 +16,13 @@ public struct OutboundBubble: Hashable, Sendable {
         case large
     }
 
-    /// The headline; in the answer the device usually replaces it by what was chosen.
+    /// The headline; in the answer the device usually replaces it with the choice.
     public var title: String
     /// The line under the headline.
     public var subtitle: String?
     /// The bubble's size; iMessage apps ignore it.
     public var style: Style?
-    /// Names one of the message's images; iMessage apps ignore it.
+    /// The identifier of one of the message's images; iMessage apps ignore it.
     public var imageIdentifier: String?
     /// The image's headline; iMessage apps only.
     public var imageTitle: String?
@@ -32,7 +33,7 @@ public struct OutboundBubble: Hashable, Sendable {
     /// The line on the right; iMessage apps only.
     public var tertiarySubtitle: String?
 
-    /// Makes a bubble.
+    /// Creates a bubble.
     public init(
         _ title: String, subtitle: String? = nil, style: Style? = nil, image imageIdentifier: String? = nil,
         imageTitle: String? = nil, imageSubtitle: String? = nil, secondarySubtitle: String? = nil,

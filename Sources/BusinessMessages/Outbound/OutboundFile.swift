@@ -1,20 +1,20 @@
 internal import BalloonJSON
 
-/// A file of the business's own that goes with a text; the server encrypts and uploads it when it sends the message.
+/// A local file to send with a text; the server encrypts and uploads it when it sends the message.
 ///
 /// ```json
 /// {"name": "offer.pdf", "mimeType": "application/pdf", "path": "/srv/offers/7.pdf"}
 /// ```
-/// It is copied when the handler returns, and may be removed then.
+/// The server copies it when the handler returns; afterwards it may be removed.
 public struct OutboundFile: Hashable, Sendable {
-    /// Where the file is, absolute or relative to the server's working directory; at most 100 MB.
+    /// The path, absolute or relative to the server's working directory; at most 100 MB.
     public let path: String
-    /// The file's name as the customer sees it.
+    /// The file name shown to the customer.
     public let name: String
-    /// The media type; Apple refuses none.
+    /// The media type; Apple accepts every type.
     public let mimeType: String
 
-    /// Names a file; it is called what stands behind the last slash of its path unless said otherwise.
+    /// Creates a reference to a file; the default name is the last component of its path.
     public init(path: String, name: String? = nil, mimeType: String) {
         self.path = path
         self.name = name ?? path.split(separator: "/").last.map(String.init) ?? path

@@ -1,15 +1,15 @@
 extension OutboundMessage {
-    /// Where a message is posted.
+    /// The gateway's endpoint for a message.
     public enum Endpoint: String, Sendable {
-        /// Everything but authentication.
+        /// All messages except authentication requests.
         case message = "/v1/message"
-        /// Authentication of either version.
+        /// Authentication requests of either version.
         case authenticate = "/v1/authenticate"
     }
 
     /// The message's kind; a rich link counts as text, since no customer ever sends one.
     ///
-    /// A reference that came as JSON is ``Kind/unrecognized``.
+    /// A reference from JSON is ``Kind/unrecognized``.
     public var kind: Kind {
         switch body {
         case .text, .files, .richLink, .uploadedLink: .text
@@ -27,9 +27,9 @@ extension OutboundMessage {
         }
     }
 
-    /// Where the message is posted.
+    /// The gateway's endpoint for this message.
     public var endpoint: Endpoint { kind == .authentication ? .authenticate : .message }
 
-    /// Whether the header `message-type: notification` must be sent with it: invitations only.
+    /// Whether the message needs the header `message-type: notification`: invitations only.
     public var isNotification: Bool { kind == .invitation }
 }

@@ -1,16 +1,16 @@
 public import BalloonJSON
 
-/// Why a message in JSON is not taken: Apple would refuse it; its author corrects it.
+/// The reason why a message in JSON is refused: Apple would refuse it, so its author must correct it.
 public struct InvalidMessage: Error, Equatable, Sendable {
-    /// Everything that is wrong with it, warnings too; at least one is an error.
+    /// All problems, including warnings; at least one is an error.
     public let problems: [MessageProblem]
 }
 
 extension OutboundMessage {
-    /// Takes a message in Apple's own form, as a handler in another language writes it.
+    /// Creates a message from Apple's JSON format, as written by a handler in another language.
     ///
-    /// Everything but `id`, `v`, `sourceId` and `destinationId` is sent as it is; those are the server's. Throws
-    /// when ``problems(in:needsEnvelope:for:)`` finds an error.
+    /// All members are sent unchanged except `id`, `v`, `sourceId` and `destinationId`, which the server
+    /// sets. Throws when ``problems(in:needsEnvelope:for:)`` finds an error.
     public init(json document: JSONDocument) throws(InvalidMessage) {
         let problems = Self.problems(in: document.root)
         guard !problems.hasErrors else { throw InvalidMessage(problems: problems) }
@@ -27,7 +27,7 @@ extension OutboundMessage {
 
     private static let serversMembers: Set = ["id", "v", "sourceId", "destinationId"]
 
-    /// The kind of a message as a business sends it; `unrecognized` where only Apple knows what a reference holds.
+    /// The kind of a business's message; `unrecognized` for a reference, whose content only Apple knows.
     private static func kind(of message: JSONValue) -> Kind {
         switch message["type"]?.string {
         case "text", "richLink": return .text

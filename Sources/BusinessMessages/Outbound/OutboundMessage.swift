@@ -1,8 +1,8 @@
 internal import BalloonJSON
 
-/// Something that a business says.
+/// A message of a business.
 ///
-/// Built by one function per type, so that more types can come without breaking anyone.
+/// Created by one function per type, so that types can be added without breaking callers.
 public struct OutboundMessage: Hashable, Sendable {
     indirect enum Body: Hashable, Sendable {
         case text(String, [OutboundAttachment])
@@ -28,17 +28,18 @@ public struct OutboundMessage: Hashable, Sendable {
 
     init(_ body: Body) { self.body = body }
 
-    /// Says a text.
+    /// Creates a text.
     public static func text(_ text: String) -> OutboundMessage { OutboundMessage(.text(text, [])) }
 
-    /// Says a text with files; U+FFFC in the text marks each file's place.
+    /// Creates a text with uploaded files; U+FFFC in the text marks the place of each file.
     ///
     /// A file without a marker gets one at the end.
     public static func text(_ text: String, attachments: [OutboundAttachment]) -> OutboundMessage {
         OutboundMessage(.text(marked(text, attachments.count), attachments))
     }
 
-    /// Says a text with files that are not with Apple yet; U+FFFC in the text marks each file's place.
+    /// Creates a text with local files, which the server uploads; U+FFFC in the text marks the place of each
+    /// file.
     ///
     /// A file without a marker gets one at the end.
     public static func text(_ text: String, files: [OutboundFile]) -> OutboundMessage {
@@ -50,13 +51,13 @@ public struct OutboundMessage: Hashable, Sendable {
         return text + String(repeating: "\u{FFFC}", count: max(0, count - marked))
     }
 
-    /// Whether it names files that must be uploaded before it can be sent.
+    /// Whether the message names local files that must be uploaded before it is sent.
     package var hasFiles: Bool { if case .files = body { true } else { false } }
 
-    /// Shows a web page.
+    /// Creates a link to a web page.
     public static func richLink(_ link: RichLink) -> OutboundMessage { OutboundMessage(.richLink(link)) }
 
-    /// Shows what `constructPayload` made of a link: an App Clip, a song, a place.
+    /// Creates a link to an App Clip, a song or a place, from the answer of `constructPayload`.
     public static func richLink(_ payload: UploadedPayload) -> OutboundMessage {
         OutboundMessage(.uploadedLink(payload))
     }
@@ -92,20 +93,20 @@ public struct OutboundMessage: Hashable, Sendable {
     /// Shows a bubble of an iMessage app.
     public static func app(_ request: AppRequest) -> OutboundMessage { OutboundMessage(.app(request)) }
 
-    /// Asks someone whether the business may write.
+    /// Asks a person for permission to write.
     public static func invitation(_ request: InvitationRequest) -> OutboundMessage {
         OutboundMessage(.invitation(request))
     }
 
-    /// Sends an interactive message again whose content is already with Apple; `kind` is what it was.
+    /// Creates an interactive message from content that Apple already stores; `kind` is the original kind.
     public static func uploaded(_ payload: UploadedPayload, kind: Kind) -> OutboundMessage {
         OutboundMessage(.uploadedInteraction(payload, kind))
     }
 
-    /// Shows the customer that someone is writing.
+    /// Shows the customer that the business is typing.
     public static let typingStart = OutboundMessage(.typingStart)
 
-    /// Takes ``typingStart`` back; any other message does so too.
+    /// Ends ``typingStart``; every other message does so too.
     public static let typingEnd = OutboundMessage(.typingEnd)
 
     /// The same message with `locale`, `intent` and `group` in its envelope.
@@ -117,7 +118,7 @@ public struct OutboundMessage: Hashable, Sendable {
         return message
     }
 
-    /// Writes the body of `POST /v1/message`; the same values always give the same bytes.
+    /// Writes the body of `POST /v1/message`; the same values always produce the same bytes.
     ///
     /// Apple MSP API, "Sending Messages".
     public func encode(id: MessageID, from business: BusinessID, to customer: CustomerID) -> [UInt8] {
@@ -134,9 +135,10 @@ public struct OutboundMessage: Hashable, Sendable {
         }
     }
 
-    /// Writes the message without what the server adds: `id`, `v`, `sourceId` and `destinationId`.
+    /// Writes the message without the members that the server adds: `id`, `v`, `sourceId` and
+    /// `destinationId`.
     ///
-    /// A request without an identifier of its own has an empty one.
+    /// A missing request identifier is written as an empty one.
     package func draft() -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("type", type)
@@ -175,7 +177,7 @@ public struct OutboundMessage: Hashable, Sendable {
         }
     }
 
-    /// The body's `type`; `nil` when it is among members that are written as they came.
+    /// The body's `type`; `nil` when it is one of the verbatim members.
     private var type: String? {
         switch body {
         case .json: nil

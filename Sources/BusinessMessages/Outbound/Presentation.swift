@@ -1,19 +1,19 @@
 internal import BalloonJSON
 
-/// What every interactive request has besides its question: its bubbles, its images and its identifiers.
+/// The common parts of interactive requests besides the question: bubbles, images and identifiers.
 public struct Presentation: Hashable, Sendable {
-    /// The bubble that the customer sees first.
+    /// The bubble before the answer.
     public var received: OutboundBubble
-    /// The bubble that stands in its place after the answer; the device makes one when it is missing.
+    /// The bubble after the answer; the device creates a missing one.
     public var reply: OutboundBubble?
     /// The images that bubbles, items and pages refer to.
     public var images: [OutboundImage]
-    /// What comes back as the answer's `requestIdentifier`; the message's own identifier unless it is given.
+    /// The answer's `requestIdentifier`; the default is the message's own identifier.
     public var requestIdentifier: String?
-    /// The session, a UUID; Apple makes one unless it is given, and all answers carry it.
+    /// The session, a UUID, which all answers repeat; Apple creates a missing one.
     public var sessionIdentifier: String?
 
-    /// Makes a presentation.
+    /// Creates a presentation.
     public init(
         _ received: OutboundBubble, reply: OutboundBubble? = nil, images: [OutboundImage] = [],
         requestIdentifier: String? = nil, sessionIdentifier: String? = nil
@@ -25,12 +25,13 @@ public struct Presentation: Hashable, Sendable {
         self.sessionIdentifier = sessionIdentifier
     }
 
-    /// Makes a presentation whose bubble has a headline only.
+    /// Creates a presentation whose bubble has a headline only.
     public init(_ title: String, images: [OutboundImage] = []) {
         self.init(OutboundBubble(title), images: images)
     }
 
-    /// Writes the member `interactiveData` of one of Apple's own types; `payload` writes what is particular to it.
+    /// Writes the member `interactiveData` of one of Apple's own types; `payload` writes the type's specific
+    /// members.
     ///
     /// Apple MSP API, "BaseInteractiveMessage Dictionary".
     func write(

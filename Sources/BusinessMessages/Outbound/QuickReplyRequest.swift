@@ -2,34 +2,34 @@ internal import BalloonJSON
 
 /// A question that the customer answers with one tap.
 ///
-/// Say what it is about in a text before it. Devices without ``Capability/quickReply`` cannot show it.
+/// Explain the question in a text before it. Devices without ``Capability/quickReply`` cannot show it.
 /// Apple MSP API, "Quick Reply Message".
 public struct QuickReplyRequest: Hashable, Sendable {
     /// One of the choices.
     public struct Item: Hashable, Sendable {
-        /// What comes back when it is chosen; differs from those of the other items.
+        /// The identifier in the answer; unique in the question.
         public let identifier: String
-        /// What the customer sees, one line.
+        /// The text shown to the customer, one line.
         public let title: String
 
-        /// Makes a choice.
+        /// Creates a choice.
         public init(_ identifier: String, title: String) {
             self.identifier = identifier
             self.title = title
         }
     }
 
-    /// How many items Apple accepts.
+    /// The numbers of items that Apple accepts.
     public static let itemCounts = 2...5
 
-    /// What the notification says, and the transcript after the choice.
+    /// The text of the notification, and of the transcript after the choice.
     public let summary: String
-    /// The choices, in the order in which they are shown.
+    /// The choices, in display order.
     public let items: [Item]
-    /// What comes back as the answer's `requestIdentifier`; the message's own identifier unless it is given.
+    /// The answer's `requestIdentifier`; the default is the message's own identifier.
     public let requestIdentifier: String?
 
-    /// Makes a question; throws when Apple would refuse it.
+    /// Creates a question; throws when Apple would refuse it.
     public init(summary: String, items: [Item], requestIdentifier: String? = nil) throws(CompositionError) {
         guard Self.itemCounts.contains(items.count) else { throw .itemCount(items.count) }
         guard !summary.isEmpty else { throw .emptySummary }

@@ -1,14 +1,14 @@
 internal import BalloonJSON
 
-/// A web page with its title, its image and maybe a video, in one bubble.
+/// A web page with its title, its image and possibly a video, in one bubble.
 ///
 /// ```json
 /// {"type": "richLink", "richLinkData": {"url": "https://…", "title": "…", "assets": {
 ///          "image": {"data": "iVBOR…", "mimeType": "image/png"},
 ///          "video": {"url": "https://…", "mimeType": "video/mp4"}}}}
 /// ```
-/// Apple MSP API, "Rich Links". Apple wants every link sent like this; every device shows it. Links with a scheme
-/// of an app's own do not open; universal links do.
+/// Apple MSP API, "Rich Links". Apple recommends this form for every link, and every device shows it. Links
+/// with an app's own scheme do not open; universal links do.
 public struct RichLink: Hashable, Sendable {
     /// The image of a link; at most 200 kB, best 240 x 240 pixels.
     public struct Image: Hashable, Sendable {
@@ -17,37 +17,37 @@ public struct RichLink: Hashable, Sendable {
         /// `image/png`, `image/jpeg` and so on.
         public let mimeType: String
 
-        /// Makes an image from a file's bytes.
+        /// Creates an image from a file's bytes.
         public init(bytes: [UInt8], mimeType: String) {
             self.bytes = bytes
             self.mimeType = mimeType
         }
     }
 
-    /// The video that the bubble plays; the image is shown until then.
+    /// The video that the bubble plays; the image is shown before it.
     public struct Video: Hashable, Sendable {
-        /// Where the device loads it.
+        /// The URL from which the device loads the video.
         public let url: String
         /// `video/mp4` and so on.
         public let mimeType: String
 
-        /// Makes a video.
+        /// Creates a video.
         public init(url: String, mimeType: String) {
             self.url = url
             self.mimeType = mimeType
         }
     }
 
-    /// What opens when the customer taps.
+    /// The page that a tap opens.
     public let url: String
     /// The line under the image.
     public let title: String
-    /// What the bubble shows.
+    /// The image of the bubble.
     public let image: Image?
-    /// What the bubble plays.
+    /// The video of the bubble.
     public let video: Video?
 
-    /// Makes a link.
+    /// Creates a link.
     public init(_ url: String, title: String, image: Image?, video: Video? = nil) {
         self.url = url
         self.title = title

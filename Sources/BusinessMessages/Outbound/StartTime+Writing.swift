@@ -1,6 +1,6 @@
-/// Writes a point in time as Apple's devices do: `2026-07-10T17:00+0000`, with seconds only where there are any.
+/// Writes a date in Apple's format: `2026-07-10T17:00+0000`, with seconds only when they are not zero.
 ///
-/// Years outside 0 to 9999 have no spelling; the nearest one is written.
+/// Years outside 0 to 9999 cannot be written; the nearest possible date is used.
 func startTime(at seconds: Int) -> String {
     let bounded = min(max(seconds, -62_167_219_200), 253_402_300_799)
     let days = (bounded >= 0 ? bounded : bounded - 86_399) / 86_400
@@ -11,9 +11,9 @@ func startTime(at seconds: Int) -> String {
         + (time / 60 % 60).padded(2) + second + "+0000"
 }
 
-/// The date so many days after 1970-01-01, in the Gregorian calendar.
+/// The date this many days after 1970-01-01, in the Gregorian calendar.
 ///
-/// Counts in eras of 400 years that begin on 1 March, so that leap days end them.
+/// Counts in eras of 400 years that begin on 1 March, so that leap days are last.
 private func date(afterDays days: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

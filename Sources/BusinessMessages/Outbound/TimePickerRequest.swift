@@ -1,6 +1,6 @@
 internal import BalloonJSON
 
-/// A choice of times for one appointment; the device shows what else is in the customer's calendar.
+/// A choice of times for one appointment; the device also shows the customer's calendar.
 ///
 /// ```json
 /// "data": {"event": {"identifier": "repair-7", "title": "Repair", "location": {…}, "timezoneOffset": 60,
@@ -8,21 +8,21 @@ internal import BalloonJSON
 /// ```
 /// Apple MSP API, "Time Picker Message". Devices without ``Capability/timePicker`` cannot show it.
 public struct TimePickerRequest: Hashable, Sendable {
-    /// A stretch of time.
+    /// A time slot.
     public struct Timeslot: Hashable, Sendable {
-        /// What comes back when it is chosen; different from those of the other slots.
+        /// The identifier in the answer; unique in the request.
         public let identifier: String
-        /// The start in GMT, as it is sent.
+        /// The start in GMT, in Apple's format.
         public let startTime: String
-        /// How long it takes; whole seconds.
+        /// The duration, in whole seconds.
         public let duration: Duration
 
-        /// Makes a slot that starts so many seconds after 1970-01-01T00:00:00Z.
+        /// Creates a slot that starts this many seconds after 1970-01-01T00:00:00Z.
         public init(_ identifier: String, startSeconds: Int, duration: Duration) {
             self.init(identifier, startTime: BusinessMessages.startTime(at: startSeconds), duration: duration)
         }
 
-        /// Makes a slot from a date such as `2026-07-10T17:00+0000`.
+        /// Creates a slot from a date such as `2026-07-10T17:00+0000`.
         public init(_ identifier: String, startTime: String, duration: Duration) {
             self.identifier = identifier
             self.startTime = startTime
@@ -30,18 +30,18 @@ public struct TimePickerRequest: Hashable, Sendable {
         }
     }
 
-    /// Where the appointment takes place; the customer can ask for directions.
+    /// The location of the appointment; the customer can ask for directions.
     public struct Location: Hashable, Sendable {
-        /// The place's name.
+        /// The location's name.
         public let title: String?
         /// Degrees north.
         public let latitude: Double?
         /// Degrees east.
         public let longitude: Double?
-        /// Metres around it; ignored without latitude and longitude.
+        /// The radius around it in metres; ignored without latitude and longitude.
         public let radius: Double?
 
-        /// Makes a location.
+        /// Creates a location.
         public init(
             _ title: String?, latitude: Double? = nil, longitude: Double? = nil, radius: Double? = nil
         ) {
@@ -54,22 +54,22 @@ public struct TimePickerRequest: Hashable, Sendable {
 
     /// The event's identifier.
     public let identifier: String
-    /// What the appointment is.
+    /// The title of the appointment.
     public let title: String?
-    /// The times, in the order in which they are shown.
+    /// The time slots, in display order.
     public let timeslots: [Timeslot]
-    /// Where it takes place.
+    /// The location of the appointment.
     public let location: Location?
-    /// The offset from GMT in which the times are shown; `nil` means the customer's own zone.
+    /// The offset from GMT of the displayed times; `nil` means the customer's own time zone.
     ///
     /// Whole minutes.
     public let timezoneOffset: Duration?
-    /// Names one of the message's images, 1125 x 624 pixels, shown with the answer.
+    /// The identifier of one of the message's images, 1125 x 624 pixels, shown with the answer.
     public let imageIdentifier: String?
     /// The bubbles, the images and the identifiers.
     public let presentation: Presentation
 
-    /// Makes a choice of times.
+    /// Creates a time picker.
     public init(
         _ identifier: String, title: String?, timeslots: [Timeslot], location: Location? = nil,
         timezoneOffset: Duration? = nil, image: String? = nil, presentation: Presentation

@@ -1,6 +1,6 @@
 public import BalloonJSON
 
-/// Content that is already with Apple: what `interactiveDataRef` or `richLinkDataRef` of a request holds.
+/// Content that Apple stores already: the value of a request's `interactiveDataRef` or `richLinkDataRef`.
 ///
 /// ```json
 /// {"bid": "com.apple…", "title": "…", "url": "https://…", "owner": "M58…", "size": 101267,
@@ -12,13 +12,13 @@ public struct UploadedPayload: Hashable, Sendable {
     /// The object as it is sent.
     public let json: [UInt8]
 
-    /// Takes what the gateway answered, unchanged; `nil` when it is not an object.
+    /// Wraps the gateway's answer unchanged; `nil` when it is not an object.
     public init?(_ value: JSONValue) {
         guard let json = value.objectText else { return nil }
         self.json = json
     }
 
-    /// Makes one from an upload of one's own; a rich link has no `bid`.
+    /// Creates a payload from an upload; a rich link has no `bid`.
     public init(
         bid: String? = Interaction.businessExtension, title: String? = nil, url: String, owner: String,
         sizeBytes: Int, signatureBase64: String, signature: String? = nil, key: String? = nil,

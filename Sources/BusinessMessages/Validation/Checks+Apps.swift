@@ -1,9 +1,9 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// The most bytes that an app's URL may have.
+    /// The maximum length of an app's URL in bytes.
     static let maximumAppURLBytes = 64 << 10
-    /// The fewest bytes that are too many for an app's icon.
+    /// The icon of an app must have fewer bytes than this.
     static let appIconLimitBytes = 15_000
 
     static let app: [Member] =

@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// The most bytes that a redirect address may have.
+    /// The maximum length of a redirect address in bytes.
     static let maximumRedirectBytes = 8192
 
     static let authenticate = object(

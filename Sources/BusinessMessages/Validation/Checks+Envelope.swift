@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// A whole message as a business sends it; what the server adds may be missing.
+    /// A complete message of a business; members that the server adds may be missing.
     static func message(needsEnvelope: Bool) -> Check {
         { value, inspection in
             inspection.inspect(
@@ -40,7 +40,7 @@ extension Checks {
         if number != 1 { inspection.report(.protocolVersion, at: value, allowed: "1") }
     }
 
-    /// What each type must have.
+    /// The required members of each type.
     private static func content(of message: JSONValue, _ inspection: inout Inspection) {
         switch message["type"]?.string {
         case "text": checkText(of: message, &inspection)

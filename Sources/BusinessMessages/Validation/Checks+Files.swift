@@ -1,9 +1,9 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// The most bytes that an attachment may have.
+    /// The maximum size of an attachment in bytes.
     static let maximumAttachmentBytes = 100_000_000
-    /// The most bytes that a rich link's image should have.
+    /// The recommended maximum size of a rich link's image in bytes.
     static let maximumLinkImageBytes = 200_000
 
     static let attachment = object(
@@ -14,7 +14,7 @@ extension Checks {
             .required("owner", words), .required("key", key), .optional("signature", text),
         ])
 
-    /// A number in a string, as Apple demands; a bare number is seen in its own documents.
+    /// A number in a string, as Apple requires; Apple's own documents also show a plain number.
     private static let attachmentSize: Check = { value, inspection in
         let size = value.kind == .string ? value.string.flatMap { Int($0) } : value.int
         guard value.kind == .string || value.kind == .number else {

@@ -80,7 +80,7 @@ extension Checks {
 
     static let keyboards = FormRequest.Page.Keyboard.allCases.map(\.rawValue)
 
-    /// The same keyboards as Apple's sample spells them: `UIKeyboardTypeEmailAddress`.
+    /// The keyboard names in the spelling of Apple's sample: `UIKeyboardTypeEmailAddress`.
     static let uikitKeyboards = keyboards.filter { !$0.hasPrefix("UI") }.map {
         "UIKeyboardType" + $0.prefix(1).uppercased() + $0.dropFirst()
     }

@@ -13,19 +13,19 @@ extension Checks {
         inspection.report(.base64, at: value, allowed: "Base64 with padding")
     }
 
-    /// An absolute web address.
+    /// An absolute web URL.
     static let webAddress = text(.webAddress, allowed: "https:// and a host") {
         $0.isWebAddress(schemes: ["https", "http"])
     }
 
-    /// An absolute web address whose transport is encrypted.
+    /// An absolute `https` URL.
     static let secureAddress = text(.webAddress, allowed: "https:// and a host") {
         $0.isWebAddress(schemes: ["https"])
     }
 }
 
 extension JSONValue {
-    /// The bytes that a string holds in Base64.
+    /// The decoded bytes of a Base64 string.
     var base64Bytes: [UInt8]? {
         if let plain = stringBytes { return Base64.decode(plain) }
         return string.flatMap { Base64.decode($0) }
@@ -33,13 +33,13 @@ extension JSONValue {
 }
 
 extension StringProtocol {
-    /// Whether it is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562 §4).
+    /// Whether the text is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562 §4).
     var isUUID: Bool {
         let groups = utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(\.isHexadecimal)
     }
 
-    /// Whether it is an absolute address with a host, in printable ASCII (RFC 3986 §4.3).
+    /// Whether the text is an absolute URL with a host, in printable ASCII (RFC 3986 §4.3).
     func isWebAddress(schemes: Set<String>) -> Bool {
         guard let separator = firstRange(of: "://"),
             schemes.contains(self[..<separator.lowerBound].lowercased())
@@ -62,7 +62,7 @@ extension UInt8 {
 }
 
 extension StringProtocol {
-    /// Whether it is `count` hexadecimal digits.
+    /// Whether the text is `count` hexadecimal digits.
     func isHexadecimal(digits count: Int) -> Bool {
         utf8.count == count && utf8.allSatisfy(\.isHexadecimal)
     }

@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// How many characters a page's identifier may have: fewer than 20.
+    /// The maximum number of characters of a page's identifier: fewer than 20.
     static let maximumPageIdentifierCharacters = 19
 
     static let dynamic = object(
@@ -32,7 +32,8 @@ extension Checks {
         then: { splash, inspection in
             guard splash["buttonTitle"]?.nonEmptyString == nil else { return }
             inspection.report(
-                .splashButton, at: splash, missing: "buttonTitle", allowed: "a text; else it is left out")
+                .splashButton, at: splash, missing: "buttonTitle",
+                allowed: "a text; without it the screen is omitted")
         })
 
     // Pages.
@@ -66,7 +67,7 @@ extension Checks {
         }
     }
 
-    /// The picker page of Apple's own sample has none, so wheels may do without.
+    /// A picker page in Apple's own sample has no subtitle, so wheels may omit it.
     private static func checkQuestion(
         of page: JSONValue, _ type: String, _ inspection: inout Inspection
     ) {

@@ -8,7 +8,7 @@ extension Checks {
             .optional("description", description),
         ])
 
-    /// A text, or null, which VoiceOver passes over.
+    /// A text or null; VoiceOver skips an image with null.
     private static let description: Check = { value, inspection in
         if !value.isNull { text(value, &inspection) }
     }
@@ -18,7 +18,8 @@ extension Checks {
         inspection.report(.imageFormat, at: value, found: "another file", allowed: "a PNG or JPEG file")
     }
 
-    /// Checks that images are unique, used and of the right size, and that every reference names one.
+    /// Checks that images are unique, used and of the right size, and that every reference names an existing
+    /// one.
     static func checkImages(of interactiveData: JSONValue, _ inspection: inout Inspection) {
         let images = interactiveData["data"]?["images"]?.elements.filter { $0.kind == .object } ?? []
         unique(images, "identifier", .imageIdentifiers, &inspection)
@@ -56,7 +57,7 @@ extension Checks {
         inspection.report(.imagePixels, at: data, found: "\(size) pixels", allowed: "\(expected) pixels")
     }
 
-    /// Every `imageIdentifier` of a built-in message, with the size that its place shows.
+    /// Every `imageIdentifier` of a built-in message, with the displayed size.
     private static func imageReferences(in value: JSONValue) -> [(JSONValue, ImageSize?)] {
         var found: [(JSONValue, ImageSize?)] = []
         func add(_ owner: JSONValue?, _ size: ImageSize?) {

@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// The most characters that a bubble's text may have.
+    /// The maximum number of characters of a bubble's text.
     static let maximumBubbleCharacters = 512
 
     private static let plugin = "com.apple.messages.MSMessageExtensionBalloonPlugin:"
@@ -11,13 +11,13 @@ extension Checks {
         return parts.count == 3 && text.hasPrefix(plugin) && parts.allSatisfy { !$0.isEmpty }
     }
 
-    /// The members of `data` that make a kind; the first three columns of Apple's tables.
+    /// The members of `data` that determine a kind; the first three columns of Apple's tables.
     private static let payloads: [(name: String, check: Check)] = [
         ("quick-reply", quickReply), ("listPicker", listPicker), ("event", event), ("dynamic", dynamic),
         ("payment", payment), ("authenticate", authenticate), ("notification", notification),
     ]
 
-    /// The kinds that have no bubbles: the one draws itself, the other is a template.
+    /// The kinds without bubbles: a quick reply has its own layout, and a notification is a template.
     private static let bubbleless: Set = ["quick-reply", "notification"]
 
     static let interactiveData: Check = { value, inspection in
@@ -30,7 +30,8 @@ extension Checks {
         }
     }
 
-    /// What every interactive message has; the names of ``app`` are known too, so that they are not misspelled.
+    /// The common members of interactive messages; the names of ``app`` are known too, so that they are not
+    /// reported as misspelled.
     static let common: [Member] = [
         .required("bid", bid), .optional("sessionIdentifier", uuid(.sessionIdentifier)),
         .optional("receivedMessage", bubble), .optional("replyMessage", bubble),
@@ -54,7 +55,7 @@ extension Checks {
             .optional("images", list(of: image)),
         ] + payloads.map { .optional($0.name, $0.check) },
         then: { data, inspection in
-            // Apple's own samples have either name.
+            // Apple's own samples use either name.
             if data["version"] == nil, data["mspVersion"] == nil {
                 inspection.report(.required, at: data, missing: "version", allowed: "version, always")
             }

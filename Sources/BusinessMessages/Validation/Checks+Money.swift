@@ -12,7 +12,7 @@ extension Checks {
             .optional("type", text(.lineItemType, allowed: "final or pending", isFinality)),
         ])
 
-    /// Apple spells it both `final` and `Final`.
+    /// Apple writes both `final` and `Final`.
     private static let isFinality: @Sendable (String) -> Bool = {
         ["final", "pending", "Final", "Pending"].contains($0)
     }
@@ -35,7 +35,7 @@ extension Checks {
         inspection.report(.shippingAmount, at: value, allowed: "zero or more")
     }
 
-    /// Checks that no amount of a payment request is finer than its currency.
+    /// Checks that no amount of a payment request has more decimals than its currency.
     static func checkDecimals(in request: JSONValue, _ inspection: inout Inspection) {
         guard let currency = request["currencyCode"]?.string,
             let decimals = ISO.decimals(ofCurrency: currency)
@@ -51,14 +51,14 @@ extension Checks {
     }
 }
 
-/// An amount as Apple Pay writes it: digits, maybe with a minus sign before them and a point among them.
+/// An amount in Apple Pay's format: digits, optionally with a minus sign and a decimal point.
 struct Money {
     let isNegative: Bool
     let isPositive: Bool
-    /// How many digits stand after the point.
+    /// The number of decimals.
     let decimals: Int
 
-    /// Reads an amount; `nil` when it is not one.
+    /// Parses an amount; `nil` when the text is not one.
     init?(_ text: String) {
         let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
         let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

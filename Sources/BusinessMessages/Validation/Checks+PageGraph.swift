@@ -1,7 +1,8 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// Checks that pages are unique, that each one named exists, and that every way leads forward to an end.
+    /// Checks that pages are unique, that each referenced page exists, and that every path leads to a last
+    /// page.
     static let checkPageGraph: Check = { form, inspection in
         let pages = form["pages"]?.elements.filter { $0.kind == .object } ?? []
         unique(pages, "pageIdentifier", .pageIdentifiers, &inspection)
@@ -10,7 +11,7 @@ extension Checks {
             guard let name = page["pageIdentifier"]?.string, ways[name] == nil else { continue }
             ways[name] = nextPages(of: page).compactMap(\.nonEmptyString)
         }
-        let known = ways.isEmpty ? "a page that is there" : ways.keys.sorted().joined(separator: " ")
+        let known = ways.isEmpty ? "an existing page" : ways.keys.sorted().joined(separator: " ")
         if let start = form["startPageIdentifier"], let name = start.nonEmptyString, ways[name] == nil {
             inspection.report(.startPage, at: start, allowed: known)
         }
@@ -44,7 +45,8 @@ extension Checks {
         }
     }
 
-    /// Takes away pages that lead nowhere until none is left; what stays leads back to itself.
+    /// Removes pages without a next page until none is left; the remaining ones are on cycles or lead to
+    /// them.
     private static func reportCycles(
         _ pages: [JSONValue], _ ways: [String: [String]], _ inspection: inout Inspection
     ) {
@@ -64,7 +66,7 @@ extension Checks {
                 if count == 1 { open.append(source) }
             }
         }
-        // The pages before a cycle stay too; those on it are reached from within what stayed.
+        // Pages that lead to a cycle also remain; pages on the cycle have a predecessor that remained.
         let onCycle = remaining.keys.filter { isReachable($0, from: $0, ways, within: remaining) }
         guard let first = pages.first(where: { onCycle.contains($0["pageIdentifier"]?.string ?? "") }),
             let identifier = first["pageIdentifier"]

@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// The most bytes that the name of a store may have.
+    /// The maximum length of a store's name in bytes.
     static let maximumDisplayNameBytes = 64
 
     static let payment = object(
@@ -56,7 +56,7 @@ extension Checks {
             allowed: "at most \(maximumDisplayNameBytes) bytes")
     }
 
-    /// The table says a string of seconds, Apple Pay sends a number of milliseconds.
+    /// The table specifies a string of seconds; Apple Pay sends a number of milliseconds.
     private static let timestamp: Check = { value, inspection in
         guard value.int == nil, value.string.flatMap({ Int($0) }) == nil else { return }
         inspection.report(.type, at: value, allowed: "a whole number, maybe in a text")
@@ -108,7 +108,7 @@ extension Checks {
         inspection.report(.threeDSecure, at: value, allowed: "supports3DS among them")
     }
 
-    /// The documents' six, and two that Apple's own tutorial uses.
+    /// The six documented networks, and two from Apple's own tutorial.
     private static let networks: Set = [
         "amex", "discover", "jcb", "masterCard", "privateLabel", "visa", "chinaUnionPay", "interac",
     ]

@@ -34,7 +34,7 @@ extension Checks {
         "List Picker Message",
         [
             .required("sections", list(of: section, minimum: 1)),
-            // Devices send it back, so Apple knows it.
+            // Devices return this member, so Apple knows it.
             .optional("multipleSelection", boolean),
         ],
         then: { picker, inspection in

@@ -1,14 +1,14 @@
 internal import BalloonJSON
 
-/// Checks of single values, from which the shapes of messages are made.
+/// Checks of single values, which are combined to the shapes of messages.
 enum Checks {
-    /// Anything at all.
+    /// Any value.
     static let any: Check = { _, _ in }
 
-    /// A text, maybe an empty one.
+    /// A text, possibly empty.
     static let text: Check = { value, inspection in _ = textOrReport(value, &inspection) }
 
-    /// A text that says something.
+    /// A text that is not empty.
     static let words: Check = { value, inspection in _ = wordsOrReport(value, &inspection) }
 
     /// `true` or `false`.
@@ -36,7 +36,7 @@ enum Checks {
         }
     }
 
-    /// A whole number from `minimum` on.
+    /// A whole number of at least `minimum`.
     static func integer(from minimum: Int, _ rule: MessageRule) -> Check {
         { value, inspection in
             guard let number = value.int else {
@@ -68,7 +68,7 @@ enum Checks {
         }
     }
 
-    /// One of a few texts.
+    /// One of the given texts.
     static func oneOf(_ texts: [String], _ rule: MessageRule) -> Check {
         text(rule, allowed: texts.joined(separator: " "), texts.contains)
     }
@@ -84,12 +84,12 @@ enum Checks {
         }
     }
 
-    /// An object that a section of the documents describes.
+    /// An object that a section of the documentation describes.
     static func object(_ section: String, _ members: [Member], then: Check? = nil) -> Check {
         { value, inspection in inspection.inspect(value, as: members, in: section, then: then) }
     }
 
-    /// One check after the other.
+    /// Several checks in sequence.
     static func all(_ checks: Check...) -> Check {
         { value, inspection in
             for check in checks { check(value, &inspection) }

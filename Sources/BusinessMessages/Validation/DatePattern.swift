@@ -11,8 +11,8 @@ struct CalendarDate: Equatable, Comparable, Sendable {
 
 /// A pattern for dates in numbers, the documented subset of Unicode's (UTS 35, "Date Format Patterns").
 ///
-/// `yyyy` or `y`, `yy`, `MM` or `M`, `dd` or `d`, each once, with punctuation and blanks between them, and text in
-/// apostrophes. Names of months and days depend on the device's language and are accepted nowhere.
+/// `yyyy` or `y`, `yy`, `MM` or `M`, `dd` or `d`, each once, separated by punctuation and blanks, with
+/// literal text in apostrophes. Names of months and days depend on the device's language and are refused.
 struct DatePattern: Sendable {
     fileprivate enum Part: Equatable, Sendable {
         case year(digits: Int?)
@@ -21,14 +21,14 @@ struct DatePattern: Sendable {
         case literal(Character)
     }
 
-    /// The pattern that Apple takes when none is given.
+    /// Apple's default pattern.
     static let standard = DatePattern(
         [.month(digits: 2), .slash, .day(digits: 2), .slash, .year(digits: 4)], "MM/dd/yyyy")
     /// The pattern of Apple's own sample.
     static let iso = DatePattern(
         [.year(digits: 4), .dash, .month(digits: 2), .dash, .day(digits: 2)], "yyyy-MM-dd")
 
-    /// The pattern as it was given.
+    /// The pattern as text.
     let text: String
     private let parts: [Part]
 
@@ -37,7 +37,7 @@ struct DatePattern: Sendable {
         self.text = text
     }
 
-    /// Reads a pattern; `nil` when it has other parts, a part twice, or not all three.
+    /// Parses a pattern; `nil` when it has other parts, a repeated part, or not all three.
     init?(_ text: String) {
         var parts: [Part] = []
         var rest = text[...]
@@ -60,7 +60,7 @@ struct DatePattern: Sendable {
         self.init(parts, text)
     }
 
-    /// Takes a text in apostrophes, two of which stand for one.
+    /// Consumes a text in apostrophes; two apostrophes stand for one.
     private static func quoted(_ rest: inout Substring) -> String? {
         rest.removeFirst()
         if rest.first == "'" {
@@ -79,7 +79,7 @@ struct DatePattern: Sendable {
         return nil
     }
 
-    /// Reads a date; `nil` when it is not written like this or does not exist.
+    /// Parses a date; `nil` when it does not match the pattern or does not exist.
     func date(in text: String) -> CalendarDate? {
         var rest = text[...]
         var (year, month, day) = (0, 0, 0)
@@ -89,7 +89,7 @@ struct DatePattern: Sendable {
                 guard rest.popFirst() == character else { return nil }
             case .year(let digits):
                 guard let number = rest.takeNumber(digits, atMost: 4) else { return nil }
-                // Two digits mean this century, as on the devices that forms run on.
+                // A two-digit year is in this century, as on the devices that show forms.
                 year = digits == 2 ? 2000 + number : number
             case .month(let digits):
                 guard let number = rest.takeNumber(digits, atMost: 2) else { return nil }
@@ -130,7 +130,7 @@ extension DatePattern.Part {
 }
 
 extension Substring {
-    /// Takes a number of exactly so many ASCII digits, or of any up to a maximum.
+    /// Consumes a number of exactly this many ASCII digits, or of up to a maximum.
     fileprivate mutating func takeNumber(_ digits: Int?, atMost maximum: Int) -> Int? {
         let run = prefix(digits ?? maximum).prefix { $0.isASCII && $0.isNumber }
         guard !run.isEmpty, digits == nil || run.count == digits else { return nil }

@@ -1,6 +1,6 @@
-/// The codes of countries (ISO 3166-1, two letters) and currencies (ISO 4217, three letters) that are in use.
+/// The current codes of countries (ISO 3166-1, two letters) and currencies (ISO 4217, three letters).
 enum ISO {
-    /// Whether a country has this code, in upper case.
+    /// The codes of the countries, in upper case.
     static let countries = codes(
         """
         AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
@@ -14,7 +14,7 @@ enum ISO {
         ZW
         """)
 
-    /// How many decimals a currency has; `nil` when no currency has this code, in upper case.
+    /// The number of decimals of a currency; `nil` when no currency has this code, in upper case.
     static func decimals(ofCurrency code: String) -> Int? {
         if currenciesWithTwoDecimals.contains(code) { return 2 }
         if currenciesWithoutDecimals.contains(code) { return 0 }

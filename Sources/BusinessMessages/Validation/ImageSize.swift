@@ -8,7 +8,7 @@ struct ImageSize: Equatable, Sendable {
     /// A time picker's image, 375 x 208 points at @3x.
     static let event = ImageSize(width: 1125, height: 624)
 
-    /// The image of a bubble in a style, which is `icon` unless one is given.
+    /// The image size of a bubble style; the default style is `icon`.
     static func of(style: String?) -> ImageSize? {
         switch style ?? "icon" {
         case "icon": ImageSize(width: 120, height: 120)
@@ -23,7 +23,7 @@ struct ImageSize: Equatable, Sendable {
         self.height = height
     }
 
-    /// Reads the header of a PNG or JPEG file; `nil` for any other.
+    /// Reads the header of a PNG or JPEG file; `nil` for other files.
     init?(header bytes: [UInt8]) {
         guard let size = ImageSize(png: bytes) ?? ImageSize(jpeg: bytes) else { return nil }
         self = size

@@ -1,19 +1,19 @@
 internal import BalloonJSON
 
-/// A check of one value; it reports what is wrong and never stops.
+/// A check of one value; it reports problems and never stops.
 typealias Check = @Sendable (JSONValue, inout Inspection) -> Void
 
-/// What was found so far in one message.
+/// The problems found so far in one message.
 struct Inspection {
     private(set) var problems: [MessageProblem] = []
-    /// Who wrote the documents that the sections belong to.
+    /// The author of the documentation that contains the sections.
     private let author: String
-    /// The section of the documents that describes the object being checked.
+    /// The section of the documentation about the current object.
     private var section = ""
 
     init(author: String = "Apple MSP API") { self.author = author }
 
-    /// Notes that `value` breaks a rule, or that it lacks the member `missing`.
+    /// Reports that `value` breaks a rule, or that it lacks the member `missing`.
     mutating func report(
         _ rule: MessageRule, at value: JSONValue, missing name: String? = nil, found: String? = nil,
         allowed: String
@@ -53,13 +53,13 @@ struct Inspection {
             }
             guard !members.contains(where: { $0.name == name }) else { continue }
             let known = members.map(\.name)
-            let meant = known.first { $0.isLike(name) }.map { "; \($0) may be meant" } ?? ""
+            let meant = known.first { $0.isLike(name) }.map { "; did you mean \($0)?" } ?? ""
             report(.unknownMember, at: member, found: name, allowed: known.joined(separator: " ") + meant)
         }
     }
 }
 
-/// A member that an object may or must have.
+/// An optional or required member of an object.
 struct Member: Sendable {
     let name: String
     let isRequired: Bool
@@ -75,7 +75,7 @@ struct Member: Sendable {
 }
 
 extension JSONValue {
-    /// The value in a few words, for a person who looks for it.
+    /// A short form of the value, for a problem report.
     var shortened: String {
         switch kind {
         case .object: "an object"

@@ -1,34 +1,34 @@
-/// Something that is wrong with an outbound message.
+/// A problem in an outbound message.
 public struct MessageProblem: Hashable, Sendable {
-    /// What becomes of a message that breaks a rule.
+    /// The consequence of a broken rule.
     public enum Severity: String, Sendable {
         /// Apple refuses it.
         case error
-        /// Apple accepts it, but the device shows something else than was meant.
+        /// Apple accepts it, but the device shows it wrongly.
         case warning
     }
 
-    /// The rule that is broken.
+    /// The broken rule.
     public let rule: MessageRule
-    /// The place, as a JSON Pointer (RFC 6901); a member that is missing is named as if it were there.
+    /// The place, as a JSON Pointer (RFC 6901); a missing member is named as if it existed.
     public let pointer: String
-    /// The line of the place, from 1; that of the object where a member is missing.
+    /// The line of the place, from 1; for a missing member the line of its object.
     public let line: Int
     /// The column of the place in Unicode scalars, from 1.
     public let column: Int
-    /// What stands there, shortened.
+    /// The found value, shortened.
     public let found: String
-    /// What may stand there.
+    /// The allowed values.
     public let allowed: String
-    /// The passage that says so.
+    /// The passage of the documentation that contains the rule.
     public let passage: String
 
-    /// What becomes of the message.
+    /// The consequence for the message.
     public var severity: Severity { rule.severity }
 }
 
 extension MessageProblem: CustomStringConvertible {
-    /// One line for people: the place, what was found and what is allowed.
+    /// One line for people: the place, the found value and the allowed values.
     public var description: String {
         "\(severity): \(pointer.isEmpty ? "/" : pointer): \(rule.rawValue): found \(found), allowed \(allowed)"
             + " (\(passage))"

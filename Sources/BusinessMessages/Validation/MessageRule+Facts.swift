@@ -1,5 +1,5 @@
 extension MessageRule {
-    /// What becomes of a message that breaks the rule.
+    /// The consequence for a message that breaks the rule.
     public var severity: MessageProblem.Severity {
         switch self {
         case .json, .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier,
@@ -25,9 +25,9 @@ extension MessageRule {
         }
     }
 
-    /// Whether the JSON Schema of outbound messages says the same, so that both refuse the same messages.
+    /// Whether the JSON Schema of outbound messages contains the rule, so that both refuse the same messages.
     ///
-    /// The others compare values with each other or look inside a string.
+    /// The other rules compare values with each other or parse a string.
     public var isInSchema: Bool {
         switch self {
         case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .attachmentKey,
@@ -54,7 +54,7 @@ extension MessageRule {
         }
     }
 
-    /// The passage that says so; `nil` where it is the section that describes the object in question.
+    /// The passage that contains the rule; `nil` where it is the section about the object in question.
     public var passage: String? {
         switch self {
         case .json: "RFC 8259"

@@ -1,22 +1,22 @@
-/// A rule of Apple's documents for what a business sends.
+/// A rule of Apple's documentation for messages of a business.
 ///
-/// The name stands in every problem; ``passage`` is where the rule comes from. Lengths of texts count Unicode
-/// scalars unless they are said to be bytes.
+/// The name appears in every problem; ``passage`` is the source of the rule. Lengths of texts count Unicode
+/// scalars unless bytes are mentioned.
 public enum MessageRule: String, CaseIterable, Sendable {
     /// The message is JSON.
     case json
-    /// A value has the type that its name asks for.
+    /// A value has the documented type.
     case type
-    /// A member that must be there is there.
+    /// A required member is present.
     case required
-    /// A text that must say something, or a list that must hold something, is not empty.
+    /// A required text or list is not empty.
     case empty
-    /// Every member is one that the documents name; others are usually misspelled.
+    /// Every member is documented; an unknown one is usually misspelled.
     case unknownMember
-    /// No object has the same member twice; the last one counts.
+    /// No member of an object is repeated; the last one would be used.
     case repeatedMember
 
-    /// `type` is one that a business may send; `close` never is.
+    /// `type` is allowed for a business; `close` never is.
     case messageType
     /// `v` is 1.
     case protocolVersion
@@ -44,7 +44,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case linkScheme
     /// A rich link's image has at most 200 kB.
     case linkImageBytes
-    /// A rich link with a video has an image too, to be shown until it plays.
+    /// A rich link with a video has an image too, which is shown before the video plays.
     case linkVideoImage
 
     /// An interactive message has either `interactiveData` or `interactiveDataRef`.
@@ -57,13 +57,13 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case requestIdentifier
     /// `sessionIdentifier` is a UUID.
     case sessionIdentifier
-    /// `data` has exactly one of the members that make a kind.
+    /// `data` has exactly one of the members that determine a kind.
     case interactiveKind
     /// A bubble's text has at most 512 characters.
     case bubbleText
     /// A bubble's style is `icon`, `small` or `large`.
     case bubbleStyle
-    /// A bubble has only members that are shown: some are for iMessage apps only, some never for them.
+    /// A bubble has only visible members: some are for iMessage apps only, some never for them.
     case bubbleMember
     /// `appId`, `appName` and `appIcon` are for iMessage apps only.
     case builtinMember
@@ -72,11 +72,11 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case imageIdentifiers
     /// An `imageIdentifier` names one of the message's images.
     case imageReference
-    /// An image is used somewhere.
+    /// Every image is used.
     case unusedImage
     /// An image is a PNG or a JPEG file.
     case imageFormat
-    /// An image has as many pixels as its place shows.
+    /// An image has the displayed number of pixels.
     case imagePixels
 
     /// A quick reply has two to five items.
@@ -93,15 +93,15 @@ public enum MessageRule: String, CaseIterable, Sendable {
 
     /// A start is a date in GMT.
     case startTime
-    /// A slot takes at least a second.
+    /// A slot takes at least one second.
     case slotDuration
     /// No two slots have the same identifier.
     case slotIdentifiers
-    /// The offset from GMT is one that some zone has: -720 to 840 minutes.
+    /// The offset from GMT belongs to an existing time zone: -720 to 840 minutes.
     case timezoneOffset
     /// Latitude is -90 to 90 degrees, longitude -180 to 180.
     case coordinates
-    /// A radius has a latitude and a longitude; else it is ignored.
+    /// A radius has a latitude and a longitude; otherwise it is ignored.
     case radius
 
     /// A form's template is `messageForms`.
@@ -118,52 +118,52 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case startPage
     /// Every `nextPageIdentifier` names a page.
     case nextPage
-    /// A page can be reached from the first.
+    /// Every page can be reached from the first.
     case unreachablePage
-    /// No page leads back to itself.
+    /// No path of pages returns to an earlier page.
     case pageCycle
-    /// A page asks something: it has a `subtitle`.
+    /// A page has a question: its `subtitle`.
     case pageQuestion
     /// No two items of a page have the same identifier.
     case pageItemIdentifiers
-    /// An item leads to a page only where a single one can be chosen.
+    /// An item names a next page only where a single item can be chosen.
     case itemNextPage
-    /// `selectedItemIndex` is that of an item.
+    /// `selectedItemIndex` is the index of an item.
     case selectedItem
-    /// `dateFormat` consists of parts that are documented.
+    /// `dateFormat` consists of documented parts.
     case dateFormat
-    /// A date is one, in `dateFormat` or as `yyyy-MM-dd`.
+    /// A date is valid, in `dateFormat` or as `yyyy-MM-dd`.
     case dateValue
-    /// A date is written in `dateFormat`, though Apple's own sample has `yyyy-MM-dd`.
+    /// A date is written in `dateFormat`, although Apple's own sample has `yyyy-MM-dd`.
     case dateSpelling
-    /// The earliest date is not after the first shown, and that not after the latest.
+    /// The earliest date is not after the preselected date, and that one is not after the latest date.
     case dateOrder
     /// An input is `singleline` or `multiline`.
     case inputType
     /// An input has room for at least one character.
     case characterCount
-    /// A keyboard is one that the documents name, with or without `UIKeyboardType` before it.
+    /// A keyboard is documented, with or without the prefix `UIKeyboardType`.
     case keyboardType
-    /// A content type is one that the documents name.
+    /// A content type is documented.
     case textContentType
-    /// A regular expression can be read; devices speak another dialect than this check.
+    /// A regular expression is valid; the dialect of devices differs from that of this check.
     case regex
-    /// `labelText` and `prefixText` belong to a single line.
+    /// `labelText` and `prefixText` belong to single-line fields.
     case singleLineOnly
-    /// A splash screen has a button; without it the screen is left out.
+    /// A splash screen has a button; without it the screen is omitted.
     case splashButton
 
     /// A merchant session's `initiative` is `messaging`.
     case initiative
-    /// A merchant session's `initiativeContext` is `paymentGatewayUrl`, to the letter.
+    /// A merchant session's `initiativeContext` equals `paymentGatewayUrl`.
     case initiativeContext
     /// A merchant session's `displayName` has at most 64 bytes.
     case displayName
-    /// A merchant capability is one that the documents name.
+    /// A merchant capability is documented.
     case merchantCapability
-    /// The merchant's capabilities have `supports3DS`.
+    /// The merchant's capabilities include `supports3DS`.
     case threeDSecure
-    /// A payment network is one that the documents name.
+    /// A payment network is documented.
     case paymentNetwork
     /// A country is two letters of ISO 3166.
     case countryCode
@@ -175,15 +175,15 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case moneyDecimals
     /// The total is more than zero.
     case total
-    /// Shipping costs nothing or something, never less.
+    /// Shipping costs zero or more.
     case shippingAmount
     /// An amount is `final` or `pending`.
     case lineItemType
-    /// A contact field is one that the documents name.
+    /// A contact field is documented.
     case contactField
-    /// No two ways of delivery have the same identifier.
+    /// No two shipping methods have the same identifier.
     case shippingIdentifiers
-    /// Ways of delivery come with `shippingMethodUpdateUrl`.
+    /// Shipping methods require `shippingMethodUpdateUrl`.
     case shippingUpdate
     /// A payment's bubble is large.
     case paymentStyle
@@ -194,7 +194,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case authenticationProcedure
     /// An encryption key is the uncompressed point of a P-384 key: 97 bytes in Base64.
     case encryptionKey
-    /// An address to be led back to is `https`, in printable ASCII, at most 8,192 bytes.
+    /// A redirect address is `https`, in printable ASCII, with at most 8,192 bytes.
     case redirectAddress
     /// Additional parameters are a query: `a=1&b=2`.
     case additionalParameters
@@ -203,19 +203,19 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case appData
     /// An iMessage app's `URL` has at most 64 KB.
     case appURL
-    /// An iMessage app is named, with number and icon, for devices that do not have it.
+    /// An iMessage app has a name, number and icon, for devices that have not installed it.
     case appDescription
     /// An iMessage app's icon has less than 15 KB.
     case appIconBytes
 
-    /// An invitation by a template without image has no logo.
+    /// An invitation with a `noImage` template has no logo.
     case invitationLogo
 
     /// LivePerson's metadata is of the type `BusinessChatCustomMessage`.
     case livePersonType
-    /// An image in LivePerson's metadata comes from a host on the list of those allowed.
+    /// An image in LivePerson's metadata comes from an allowed host.
     case livePersonImage
 
-    /// The customer's device announces what the message needs.
+    /// The customer's device has the capability that the message needs.
     case capability
 }

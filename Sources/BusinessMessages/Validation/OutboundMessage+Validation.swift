@@ -1,10 +1,10 @@
 public import BalloonJSON
 
 extension OutboundMessage {
-    /// Finds everything that is wrong with a message as a business sends it.
+    /// Finds all problems of a business's message, in the order of the message.
     ///
-    /// What the server adds (`id`, `v`, `sourceId`, `destinationId`) may be missing unless `needsEnvelope`. With
-    /// capabilities, what the customer's device cannot show is a problem too. In the order of the message.
+    /// Members that the server adds (`id`, `v`, `sourceId`, `destinationId`) may be missing unless
+    /// `needsEnvelope`. With capabilities, content that the customer's device cannot show is a problem too.
     public static func problems(
         in message: JSONValue, needsEnvelope: Bool = false, for capabilities: Capabilities? = nil
     ) -> [MessageProblem] {
@@ -18,7 +18,7 @@ extension OutboundMessage {
         return inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
     }
 
-    /// Finds everything that is wrong with a message in bytes; what is not JSON is one problem.
+    /// Finds all problems of a message in bytes; invalid JSON is one problem.
     public static func problems(
         inJSON bytes: [UInt8], needsEnvelope: Bool = false, for capabilities: Capabilities? = nil
     ) -> [MessageProblem] {
@@ -35,7 +35,7 @@ extension OutboundMessage {
         }
     }
 
-    /// Finds everything that is wrong with this message, whoever it goes to.
+    /// Finds all problems of this message, independent of its receiver.
     public func problems(for capabilities: Capabilities? = nil) -> [MessageProblem] {
         let bytes = encode(
             id: MessageID("00000000-0000-4000-8000-000000000000"), from: BusinessID("business"),
@@ -43,12 +43,13 @@ extension OutboundMessage {
         return Self.problems(inJSON: bytes, needsEnvelope: true, for: capabilities)
     }
 
-    /// Refuses a message that the customer's device cannot show; the error says what to write instead.
+    /// Refuses a message that the customer's device cannot show; the error names the missing capability.
     ///
-    /// A business must not send what `capability-list` does not announce (Apple MSP API, "HTTP Headers").
+    /// A business must not send content without its capability in `capability-list` (Apple MSP API, "HTTP
+    /// Headers").
     public func require(_ capabilities: Capabilities) throws(UnsupportedMessage) {
         let bytes = encode(id: MessageID(""), from: BusinessID(""), to: CustomerID(""))
-        // What a writer wrote is JSON.
+        // The message was encoded by a JSON writer.
         guard let message = try? JSONDocument(bytes).root else { return }
         try UnsupportedMessage.check(message, for: capabilities)
     }

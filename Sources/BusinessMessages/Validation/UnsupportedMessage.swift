@@ -2,12 +2,12 @@ public import BalloonJSON
 
 /// A message that the customer's device cannot show; the business should write ``fallback`` instead.
 public struct UnsupportedMessage: Error, Equatable, Sendable {
-    /// What the device does not announce.
+    /// The missing capability of the device.
     public let missing: Capability
-    /// The same in words, for a text; empty when the message says nothing.
+    /// The message as plain text; empty when it contains no text.
     public let fallback: String
 
-    /// Refuses a message, as it is sent, that needs what `capabilities` do not have.
+    /// Refuses a message that needs a missing capability.
     public static func check(
         _ message: JSONValue, for capabilities: Capabilities
     ) throws(UnsupportedMessage) {
@@ -17,7 +17,7 @@ public struct UnsupportedMessage: Error, Equatable, Sendable {
 }
 
 extension JSONValue {
-    /// What a device must announce to show this message; `nil` when every device can.
+    /// The capability that this message needs; `nil` when every device can show it.
     var neededCapability: Capability? {
         guard let data = self["interactiveData"]?["data"] else { return nil }
         if data["quick-reply"] != nil { return .quickReply }
@@ -28,7 +28,7 @@ extension JSONValue {
         return oauth2["redirectURI"] == nil ? .authentication : .authentication2
     }
 
-    /// What an interactive message asks, in plain text: its headline, and a line for each choice.
+    /// The content of an interactive message as plain text: its headline, and a line for each choice.
     var fallbackText: String {
         let data = self["interactiveData"]?["data"]
         let bubble = self["interactiveData"]?["receivedMessage"]

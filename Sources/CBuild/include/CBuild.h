@@ -1,4 +1,4 @@
-// What the build was told about its source.
+// The commit and date that the build was given.
 #ifndef CBUILD_H
 #define CBUILD_H
 

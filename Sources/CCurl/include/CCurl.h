@@ -1,14 +1,15 @@
-// libcurl as a module; the shims give its variadic calls a type each, and its sockets and timer one descriptor.
+// libcurl as a module; the shims give its variadic calls one type each, and combine its sockets and timer in
+// one descriptor.
 #ifndef CCURL_H
 #define CCURL_H
 
 #include <curl/curl.h>
 
-// libcurl and the thirty libraries that it needs are most of what the process would load at its start, so it is loaded
-// with its first use, once: 1 when it is there. Nothing else of this header may be called before.
+// libcurl and its thirty libraries dominate the program's start-up time, so it is loaded once, at its first
+// use: returns 1 when it is available. No other function of this header may be called before.
 int balloon_curl_load(void);
 
-// libcurl's functions of these names.
+// libcurl's functions of the same names.
 CURL *balloon_curl_easy_init(void);
 void balloon_curl_easy_cleanup(CURL *easy);
 CURLM *balloon_curl_multi_init(void);
@@ -19,7 +20,7 @@ CURLMsg *balloon_curl_multi_info_read(CURLM *multi, int *left);
 struct curl_slist *balloon_curl_slist_append(struct curl_slist *list, const char *line);
 void balloon_curl_slist_free_all(struct curl_slist *list);
 
-// curl_easy_setopt and curl_easy_getinfo, for one type each.
+// curl_easy_setopt and curl_easy_getinfo with one type each.
 CURLcode balloon_curl_set_number(CURL *easy, CURLoption option, long value);
 CURLcode balloon_curl_set_size(CURL *easy, CURLoption option, curl_off_t value);
 CURLcode balloon_curl_set_string(CURL *easy, CURLoption option, const char *value);
@@ -29,36 +30,36 @@ CURLcode balloon_curl_set_pointer(CURL *easy, CURLoption option, void *value);
 CURLcode balloon_curl_set_callback(CURL *easy, CURLoption option, curl_write_callback value);
 CURLcode balloon_curl_get_number(CURL *easy, CURLINFO info, long *value);
 
-// Which addresses a transfer may connect to; it must not move while the easy handle lives.
+// The address check of a transfer; it must not move while the easy handle lives.
 typedef struct {
-    // Gets 16 bytes, an IPv4 address as ::ffff:a.b.c.d; 0 refuses.
+    // Receives 16 bytes, an IPv4 address as ::ffff:a.b.c.d; 0 refuses the address.
     int (*is_allowed)(const unsigned char *address);
-    // Whether an address was refused, and whether one was not.
+    // Whether an address was refused, and whether one was allowed.
     int has_refused;
     int has_allowed;
 } balloon_curl_gate;
 
-// Asks `gate` after the name was looked up and before each connection, and again before a kept one is used.
+// Calls `gate` after the name lookup, before each connection, and before an open connection is reused.
 CURLcode balloon_curl_set_gate(CURL *easy, balloon_curl_gate *gate);
 
-// What a multi handle waits for, as one descriptor: `epoll` is readable when libcurl has something to do.
-// The set holds libcurl's sockets and `timer`; libcurl changes both through callbacks, so that no socket is in
-// the set after it was closed. It must not move while the multi handle lives.
+// The events of a multi handle as one descriptor: `epoll` is readable when libcurl has work. The set contains
+// libcurl's sockets and `timer`; libcurl's callbacks update both, so that a closed socket is never in the
+// set. It must not move while the multi handle lives.
 typedef struct {
     int epoll;
     int timer;
 } balloon_curl_events;
 
-// Opens both descriptors; 0 or errno. libcurl need not be loaded for it.
+// Opens both descriptors; returns 0 or errno. libcurl need not be loaded.
 int balloon_curl_events_open(balloon_curl_events *events);
 
-// Makes `multi` keep both up to date.
+// Makes `multi` update both descriptors.
 void balloon_curl_events_attach(balloon_curl_events *events, CURLM *multi);
 
 // Closes both descriptors, after `multi` was cleaned up.
 void balloon_curl_events_close(balloon_curl_events *events);
 
-// Lets libcurl do what can be done now, without waiting: at most one batch of events.
+// Lets libcurl process at most one batch of events, without blocking.
 void balloon_curl_events_run(balloon_curl_events *events, CURLM *multi);
 
 #endif

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// Declared here, because the headers show GNU extensions only under a macro that would give this module other
-// types than the Glibc module has.
+// Declared here, because the headers expose GNU extensions only with a macro that would give this module
+// other types than the Glibc module.
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int syncfs(int);
 extern void *memrchr(const void *, int, size_t);
@@ -27,7 +27,8 @@ extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *, co
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
 extern int sched_getaffinity(int, size_t, void *);
 
-// The next connection, and who connected: an IPv4 address as ::ffff:a.b.c.d, an IPv6 address, or zeroes for a unix socket.
+// Accepts the next connection, with the peer's address: an IPv4 address as ::ffff:a.b.c.d, an IPv6 address,
+// or zeroes for a unix socket.
 static inline int balloon_accept_from(int listener, uint8_t peer[16]) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -43,7 +44,7 @@ static inline int balloon_accept_from(int listener, uint8_t peer[16]) {
     return descriptor;
 }
 
-// epoll_event is packed on x86-64, which Swift cannot take apart: two plain arrays instead.
+// epoll_event is packed on x86-64, which Swift cannot access: two plain arrays replace it.
 static inline int balloon_epoll_wait(
     int epoll, uint64_t *tokens, uint32_t *events, int capacity, int milliseconds) {
     struct epoll_event ready[256];
@@ -66,7 +67,8 @@ static inline int balloon_syncfs(int descriptor) {
     return syncfs(descriptor);
 }
 
-// How many processors this process may run on; 0 when the system does not say. 8192 is the most that Linux has.
+// The number of processors that this process may use; 0 when the system does not tell. Linux supports at most
+// 8192.
 static inline int balloon_processor_count(void) {
     uint64_t set[8192 / 64];
     int bytes = (int)sizeof set;

@@ -10,8 +10,8 @@
 #include <openssl/ssl.h>
 #include <string.h>
 
-// SHA-256 by the low-level calls: EVP's take two to five allocations for each text and half of a short one's time. They are
-// deprecated since 3.0 and will not go before 4.0; these few functions are all that would change.
+// SHA-256 with the low-level calls: EVP needs two to five allocations for each text and half of a short one's
+// time. The calls are deprecated since 3.0, but stay until 4.0 at least; only these functions would change.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 typedef SHA256_CTX balloon_sha256;
@@ -25,7 +25,7 @@ static inline void balloon_sha256_update(balloon_sha256 *hash, const unsigned ch
 static inline void balloon_sha256_end(balloon_sha256 *hash, unsigned char digest[32]) { SHA256_Final(digest, hash); }
 #pragma GCC diagnostic pop
 
-// HTTP/1.1 is all that is spoken; a client that offers protocols, but not this one, is refused (RFC 7301 §3.2).
+// HTTP/1.1 is the only protocol; a client that offers protocols without it is refused (RFC 7301 §3.2).
 static inline int balloon_tls_select_protocol(
     SSL *session, const unsigned char **chosen, unsigned char *chosen_bytes, const unsigned char *offered,
     unsigned int offered_bytes, void *unused) {
@@ -41,13 +41,13 @@ static inline int balloon_tls_select_protocol(
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// A key with a password is refused; OpenSSL would ask the terminal.
+// A key with a password is refused; OpenSSL would prompt on the terminal.
 static inline int balloon_tls_no_password(char *password, int size, int is_writing, void *unused) {
     (void)password, (void)size, (void)is_writing, (void)unused;
     return 0;
 }
 
-// A server's context for a chain and its key in PEM files, or NULL with the reason in the error queue.
+// Creates a server's context for a chain and its key in PEM files; NULL with the reason in the error queue.
 static inline SSL_CTX *balloon_tls_context(const char *certificate, const char *key) {
     ERR_clear_error();
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
@@ -56,7 +56,7 @@ static inline SSL_CTX *balloon_tls_context(const char *certificate, const char *
     SSL_CTX_set_options(
         context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-    // Sessions are resumed by tickets; none is kept here.
+    // Sessions are resumed by tickets; no session is stored here.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_alpn_select_cb(context, balloon_tls_select_protocol, NULL);
     if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1
@@ -69,13 +69,13 @@ static inline SSL_CTX *balloon_tls_context(const char *certificate, const char *
     return NULL;
 }
 
-// The first reason in the error queue, which is the cause of those behind it; NULL when there is none.
+// The first reason in the error queue, which caused the later ones; NULL when the queue is empty.
 static inline const char *balloon_tls_reason(void) {
     unsigned long code = ERR_peek_error();
     return ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
 }
 
-// A server's side of a connection over two memory buffers, or NULL when memory ran out.
+// Creates a server's side of a connection over two memory buffers; NULL without memory.
 static inline SSL *balloon_tls_session(SSL_CTX *context) {
     SSL *session = SSL_new(context);
     BIO *input = BIO_new(BIO_s_mem());
@@ -86,7 +86,7 @@ static inline SSL *balloon_tls_session(SSL_CTX *context) {
         BIO_free(output);
         return NULL;
     }
-    // An empty buffer means "later", not "never".
+    // An empty buffer means "retry later", not "end of data".
     BIO_set_mem_eof_return(input, -1);
     SSL_set_bio(session, input, output);
     SSL_set_accept_state(session);

@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-// RFC 1952 only: 16 on top of the window bits means a gzip wrapper, neither zlib's own nor raw deflate.
+// RFC 1952 only: adding 16 to the window bits selects the gzip format instead of zlib or raw deflate.
 enum { balloon_gzip_window_bits = MAX_WBITS + 16 };
 
 static inline int balloon_inflate_init(z_stream *stream) {

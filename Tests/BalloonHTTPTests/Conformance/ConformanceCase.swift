@@ -1,4 +1,4 @@
-/// What a client sends on one connection, and what a server may do about it.
+/// The bytes of a client on one connection, and the allowed reactions of a server.
 ///
 /// A file of cases is text; `#` begins a comment, and an empty line ends a case:
 ///
@@ -13,17 +13,18 @@
 /// = hello
 /// ```
 ///
-/// `>` sends the rest of the line and CR LF, `=` sends it without. `\r`, `\n`, `\t`, `\\` and `\xHH` are bytes, and
-/// `\{9000:a}` is `a` nine thousand times. `from` is the rule, or the class of attack that is known for it.
+/// `>` sends the rest of the line and CR LF, `=` sends it without. `\r`, `\n`, `\t`, `\\` and `\xHH` are
+/// bytes, and `\{9000:a}` is `a` nine thousand times. `from` is the rule, or the known class of attack.
 ///
-/// `want` has what a server may do, with `|` between; Balloon does the first. It is the answers in order, and then the
-/// connection: `open` when the next request is answered, `close` when nothing more is, `wait` when the request is not
-/// whole. An answer is its status; `:` and a text behind it are its whole content, `/head` means that there is none
-/// although a length is given. `own` marks what depends on the server's routes, methods and limits.
+/// `want` lists the allowed outcomes, separated by `|`; Balloon has the first. An outcome is the answers in
+/// order, and then the state of the connection: `open` when the next request is answered, `close` when no
+/// more is answered, `wait` when the request is incomplete. An answer is its status. `:` and a text after it
+/// are its complete content; `/head` means that it has a length but no content. `own` marks cases that depend
+/// on the server's routes, methods and limits.
 struct ConformanceCase: Sendable {
     let name: String
     let source: String
-    /// Never empty.
+    /// The allowed outcomes; never empty.
     let outcomes: [Outcome]
     let isOwn: Bool
     let bytes: [UInt8]
@@ -35,7 +36,7 @@ struct ConformanceCase: Sendable {
 
     struct Answer: Sendable, Equatable {
         let status: Int
-        /// Nil for any.
+        /// The expected content; nil for any.
         var content: [UInt8]?
         var isHead = false
     }
@@ -48,7 +49,7 @@ struct ConformanceCase: Sendable {
         let description: String
     }
 
-    /// Reads the text of a file.
+    /// Parses a file of cases.
     static func read(_ text: String, file: String) throws -> [ConformanceCase] {
         var cases: [ConformanceCase] = []
         var draft = Draft()
@@ -69,7 +70,7 @@ struct ConformanceCase: Sendable {
     }
 }
 
-/// A case of which some lines have been read.
+/// A partially parsed case.
 private struct Draft {
     var name: Substring?
     var source: Substring?
@@ -93,11 +94,11 @@ private struct Draft {
         } else if line.hasPrefix("= ") {
             bytes += try unescaped(line.dropFirst(2))
         } else {
-            throw ConformanceCase.Malformed(description: "a line that means nothing")
+            throw ConformanceCase.Malformed(description: "an unknown kind of line")
         }
     }
 
-    /// Nil when nothing was read.
+    /// Nil when no line was parsed.
     func finish() throws -> ConformanceCase? {
         if name == nil, outcomes.isEmpty, bytes.isEmpty { return nil }
         guard let name, let source, !outcomes.isEmpty else {
@@ -127,13 +128,13 @@ private struct Draft {
         } else if rest.hasPrefix(":") {
             answer.content = Array(rest.dropFirst().utf8)
         } else if !rest.isEmpty {
-            throw ConformanceCase.Malformed(description: "an answer with something behind its status")
+            throw ConformanceCase.Malformed(description: "an answer with unexpected text after its status")
         }
         return answer
     }
 }
 
-/// The bytes that a line stands for.
+/// The bytes that a line represents.
 private func unescaped(_ text: Substring) throws -> [UInt8] {
     let bytes = Array(text.utf8)
     var result: [UInt8] = []

@@ -1,29 +1,30 @@
 import Glibc
 
-/// Plays the client of a case against the server at an IPv4 address, on a connection of its own for each.
+/// Runs the client of a case against the server at an IPv4 address, with a new connection for each case.
 struct ConformanceClient: Sendable {
     let host: String
     let port: UInt16
-    /// How long a server may stay silent before it is said to wait.
+    /// The silence after which a server counts as waiting.
     var patienceMilliseconds = 5000
 
-    /// What a server did.
+    /// The observed reaction of a server.
     struct Observation: Sendable {
         var outcome: ConformanceCase.Outcome
-        /// The headers of all answers, as they came.
+        /// The headers of all answers, as received.
         var headers: [String] = []
-        /// The connection was reset.
+        /// Whether the connection was reset.
         var isReset = false
     }
 
-    /// Follows a case's bytes, so that it shows whether the connection goes on; its answer is known by this content.
+    /// The content of the answer to a final request, which follows a case's bytes to test whether the
+    /// connection persists.
     static let next = "next\n"
     private static let nextRequest = Array(
         "GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8)
 
-    /// Sends the case's bytes, and behind them the next request unless the case ends within one.
+    /// Sends the case's bytes, followed by the final request unless the case ends inside a request.
     ///
-    /// In two writes when `split` says where. Nil when nobody accepts the connection.
+    /// Sends two writes when `split` is given. Nil when the connection was refused.
     func play(_ item: ConformanceCase, split: Int? = nil) -> Observation? {
         let isPartial = item.outcomes[0].end == .wait
         guard let raw = connected() else { return nil }
@@ -39,7 +40,7 @@ struct ConformanceClient: Sendable {
         if isPartial { shutdown(raw, Int32(SHUT_WR)) }
         let (received, end) = receive(raw, &isReset)
         var observation = Self.observation(of: received[...], isPartial: isPartial)
-        // Whoever says nothing more, and keeps the connection, waits.
+        // A silent server with an open connection is waiting.
         if end == .wait, observation.outcome.end != .open {
             observation.outcome = ConformanceCase.Outcome(
                 answers: observation.outcome.answers, end: .wait)
@@ -70,7 +71,7 @@ struct ConformanceClient: Sendable {
         return nil
     }
 
-    /// A server that has closed already takes nothing more; what it said before is still to be read.
+    /// Ignores write errors: a server that has closed reads no more, but its answers must still be received.
     private func send(_ raw: Int32, _ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         while !rest.isEmpty {
@@ -100,7 +101,7 @@ struct ConformanceClient: Sendable {
         }
     }
 
-    /// Takes the answers apart: by length, by chunks, or up to the connection's end.
+    /// Splits the received bytes into answers: by length, by chunks, or up to the end of the connection.
     private static func observation(of received: ArraySlice<UInt8>, isPartial: Bool) -> Observation {
         var rest = received
         var answers: [ConformanceCase.Answer] = []
@@ -114,7 +115,7 @@ struct ConformanceClient: Sendable {
             }
             answers.append(answer)
         }
-        // Something that is no answer: HTTP/0.9, or nonsense.
+        // Not an HTTP/1 answer.
         if !rest.isEmpty { answers.append(ConformanceCase.Answer(status: 0, content: Array(rest))) }
         if let last = answers.last, last.content == Array(next.utf8) {
             return Observation(
@@ -146,7 +147,7 @@ struct ConformanceClient: Sendable {
         let length = fields.first { $0.hasPrefix("content-length:") }
             .flatMap { Int($0.dropFirst(15).filter { $0 != " " }) }
         if let length {
-            // An answer to HEAD: another one follows, or nothing.
+            // An answer to HEAD: the next answer or the end follows.
             if length > 0, rest.isEmpty || rest.starts(with: "HTTP/1.".utf8) { return ([], true) }
             let content = Array(rest.prefix(length))
             rest = rest.dropFirst(length)
@@ -170,9 +171,10 @@ struct ConformanceClient: Sendable {
 }
 
 extension ConformanceCase.Outcome {
-    /// Whether a server that did `observed` did this.
+    /// Whether the observed outcome equals this one.
     ///
-    /// Loosely, contents do not count and all statuses of success are one: of a server whose routes are its own.
+    /// Loosely means that contents are ignored and all success statuses are equal, for servers with other
+    /// routes.
     func matches(_ observed: ConformanceCase.Outcome, loosely: Bool = false) -> Bool {
         guard end == observed.end, answers.count == observed.answers.count else { return false }
         return zip(answers, observed.answers).allSatisfy { wanted, seen in
@@ -183,21 +185,21 @@ extension ConformanceCase.Outcome {
         }
     }
 
-    /// Without interim answers, which a server may leave out when the body has begun to arrive.
+    /// The outcome without interim answers, which a server may omit when the body has begun to arrive.
     var withoutInterim: ConformanceCase.Outcome {
         ConformanceCase.Outcome(answers: answers.filter { $0.status >= 200 }, end: end)
     }
 }
 
 extension ConformanceCase.Outcome: CustomStringConvertible {
-    /// As a file of cases has it.
+    /// The text form of case files.
     var description: String {
         (answers.map(\.description) + [end.rawValue]).joined(separator: " ")
     }
 }
 
 extension ConformanceCase.Answer: CustomStringConvertible {
-    /// As a file of cases has it.
+    /// The text form of case files.
     var description: String {
         if isHead { return "\(status)/head" }
         guard let content, status / 100 == 2 || status == 0 else { return "\(status)" }

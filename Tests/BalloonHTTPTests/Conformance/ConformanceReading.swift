@@ -1,6 +1,6 @@
 @testable import BalloonHTTP
 
-/// What parser and chunk decoder make of the bytes of one connection, without a server.
+/// The result of parser and chunk decoder for the bytes of one connection, without a server.
 struct ConformanceReading: Equatable {
     static let maximumBodyBytes = 1000
 
@@ -11,10 +11,10 @@ struct ConformanceReading: Equatable {
     private(set) var heads: [RequestHead] = []
     private(set) var bodies: [[UInt8]] = []
     private(set) var refusal: HTTPRefusal?
-    /// Whether a server answers, and perhaps closes, before it reads what is refused here.
+    /// Whether a server answers, and possibly closes, before it reads the refused bytes.
     var mayBeAnsweredBefore: Bool { heads.contains { $0.method != .post } }
 
-    /// Reads `bytes` as if they came in pieces that end at `pieces`.
+    /// Parses `bytes` as if they arrived in pieces that end at `pieces`.
     init(_ bytes: [UInt8], pieces: [Int]) {
         var parser = RequestParser()
         var decoder = ChunkedDecoder()
@@ -22,7 +22,7 @@ struct ConformanceReading: Equatable {
         var cursor = 0
         do throws(HTTPRefusal) {
             for end in pieces {
-                // Bytes that have not come yet must not be looked at.
+                // The parser must not read bytes after `end`.
                 let seen = Array(bytes[..<end])
                 while try step(&phase, &parser, &decoder, seen, &cursor) {}
             }
@@ -31,7 +31,7 @@ struct ConformanceReading: Equatable {
         }
     }
 
-    /// Takes one step; false when more bytes must come first.
+    /// Processes one step; false when more bytes must arrive first.
     private mutating func step(
         _ phase: inout Phase, _ parser: inout RequestParser, _ decoder: inout ChunkedDecoder, _ seen: [UInt8],
         _ cursor: inout Int

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// Every case of `Fixtures/conformance`: over sockets against the server, and through the parser alone.
+/// Every case of `Fixtures/conformance`: over sockets against the server, and with the parser alone.
 @Suite struct ConformanceTests {
     static let files = Fixture.names(in: "conformance")
 
@@ -13,7 +13,7 @@ import Testing
             String(decoding: Fixture.bytes("conformance/" + file), as: UTF8.self), file: file)
     }
 
-    @Test func `the corpus is large, and every case is its own`() throws {
+    @Test func `the corpus is large, and every case is unique`() throws {
         let all = try Self.files.flatMap { try Self.cases($0) }
         #expect(all.count >= 900)
         #expect(Set(all.map(\.name)).count == all.count)
@@ -21,7 +21,8 @@ import Testing
     }
 
     @Test(arguments: files)
-    func `a server does what each case wants, whole and in two writes`(_ file: String) async throws {
+    func `a server has the wanted outcome of each case, in one and in two writes`(_ file: String) async throws
+    {
         let cases = try Self.cases(file)
         try await withServer(Self.routes) { server in
             guard case .tcp(let host, let port) = server.address else { return }
@@ -37,8 +38,7 @@ import Testing
     }
 
     @Test(arguments: files)
-    func `the parser reads each case the same in all pieces, and refuses what it must`(_ file: String) throws
-    {
+    func `the parser has the same result for every split of each case`(_ file: String) throws {
         for item in try Self.cases(file) {
             let count = item.bytes.count
             guard count > 0 else { continue }
@@ -48,7 +48,7 @@ import Testing
             if count < 2000 { splits.append(Array(1...count)) }
             for pieces in splits where ConformanceReading(item.bytes, pieces: pieces) != whole {
                 Issue.record(
-                    "\(file): \(item.name): read otherwise in pieces that end at \(pieces.prefix(3))")
+                    "\(file): \(item.name): parsed differently in pieces that end at \(pieces.prefix(3))")
             }
             if let status = whole.refusal?.status.code {
                 let isWanted = item.outcomes[0].answers.last?.status == status
@@ -71,12 +71,12 @@ import Testing
         if observation.isReset { problems.append("the connection was reset") }
         for (header, answer) in zip(observation.headers, seen.answers) where answer.status >= 200 {
             if !header.contains("\r\nDate: ") { problems.append("an answer without Date") }
-            if header.contains("evil") { problems.append("an answer with what the client sent") }
+            if header.contains("evil") { problems.append("an answer that repeats the client's bytes") }
             let framings = header.ranges(of: "Content-Length:").count + header.ranges(of: "chunked").count
             if framings != (answer.status == 204 ? 0 : 1) { problems.append("\(framings) framings") }
         }
         let saysClose = observation.headers.last?.contains("\r\nConnection: close\r\n")
-        if seen.end == .close, saysClose == false { problems.append("closed without a word") }
+        if seen.end == .close, saysClose == false { problems.append("closed without announcing it") }
         return problems.map { "\(item.name) (\(isWhole ? "whole" : "in two writes")): \($0)" }
     }
 
