@@ -1,12 +1,13 @@
 package import Logging
 import MessageStore
 
-/// Sends one message from a data directory that no server owns.
+/// Sends one message from a data directory without a running server.
 package enum DirectSend {
-    /// Takes the directory's lock, makes the message durable, sends it, and lets go of the directory again.
+    /// Locks the directory, makes the message durable, sends it, and unlocks the directory.
     ///
-    /// Earlier replies of the conversation are sent first. What customers sent waits for the server, and so does a message
-    /// that has not ended in time. Throws a `SendRefusal`, and a `StoreError`, `StoreError.inUse` while a
+    /// Earlier replies of the conversation are sent first. Inbound messages wait for the server, and so does
+    /// a message that was not sent in time. Throws a `SendRefusal`, or a `StoreError`; `StoreError.inUse`
+    /// while a server runs.
     /// server runs.
     package static func run(
         _ request: SendRequest, _ configuration: ServerConfiguration, logger: Logger
@@ -25,7 +26,7 @@ package enum DirectSend {
             let sending = Task { @concurrent in
                 repeat {
                     await sender.sendQueued(of: request.business, request.customer)
-                    // One that is tried again is due in a second; the message itself comes in a moment.
+                    // A retry is due in a second; the message itself is due at once.
                     try? await Task.sleep(for: .milliseconds(20))
                 } while !Task.isCancelled
             }

@@ -8,7 +8,7 @@ package import Logging
 package import MessageStore
 import Synchronization
 
-/// A server that is put together, started and stopped in one order and its mirror.
+/// Composes, starts and stops a server; stopping is the start in reverse.
 package final class RunningServer: Sendable {
     private let configuration: ServerConfiguration
     private let store: Store
@@ -23,7 +23,7 @@ package final class RunningServer: Sendable {
     private let isDraining: DrainFlag
     private let work = Mutex<Task<Void, Never>?>(nil)
 
-    /// Puts a server together: makes the handlers, opens the data directory and recovers what a crash left.
+    /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
     ///
     /// The journal and the conversations are written to `disk`.
     /// Throws ``ConfigurationError`` when a handler is unknown or refuses its configuration, or the certificate and its
@@ -84,10 +84,10 @@ package final class RunningServer: Sendable {
             describeRefusal: RefusedReads(observer).describe)
     }
 
-    /// Starts: binds the listener, delivers what an earlier life left, then serves; returns the bound address.
+    /// Binds the listeners, resumes pending deliveries, then serves; returns the bound addresses.
     package func start() async throws -> [SocketAddress] {
         do {
-            // Before any handler starts, so that none does for a server that cannot serve.
+            // Before any handler starts: a server that cannot listen must not start handlers.
             try await http.bind()
         } catch {
             await store.close()
@@ -113,7 +113,7 @@ package final class RunningServer: Sendable {
         work.withLock { $0 = task }
         sweeping.withLock { [sweep] in $0 = sweep.begin() }
         do {
-            // The control socket is nobody's to connect to but the commands of this machine.
+            // Only commands on this machine may connect to the control socket.
             return Array(try await http.start().prefix(1))
         } catch {
             await stop(within: configuration.shutdownTime, grace: .zero)
@@ -121,12 +121,11 @@ package final class RunningServer: Sendable {
         }
     }
 
-    /// Reads again what may change while it serves: the businesses, and the certificate and its key for the connections
-    /// that come.
+    /// Reloads the businesses, and the certificate and its key for new connections.
     ///
-    /// What cannot be used is logged as an error and changes nothing: the businesses are one snapshot, of which all or
-    /// nothing counts. Only the handlers of those whose own section changed begin anew, and no event is lost or comes
-    /// out of order. One call at a time; returns when the new handlers are started.
+    /// An unusable configuration is logged as an error and changes nothing: the businesses are replaced all
+    /// together or not at all. Only handlers whose own section changed are restarted, without losing or
+    /// reordering events. Calls must not overlap; returns when the new handlers are started.
     package func reload(_ load: () throws(ConfigurationError) -> ServerConfiguration) async {
         do throws(ConfigurationError) {
             let wanted = try load()
@@ -138,14 +137,13 @@ package final class RunningServer: Sendable {
         } catch {
             for problem in error.problems {
                 logger.error(
-                    "configuration not reloaded, the old one stays", metadata: ["problem": "\(problem)"])
+                    "configuration not reloaded; the old one stays", metadata: ["problem": "\(problem)"])
             }
         }
         reloadCertificate()
     }
 
-    /// Sets what each of these businesses may have of what all share: slots for references and files, and messages that
-    /// wait.
+    /// Sets each business's share of common resources: slots for references and files, and pending messages.
     private static func share(
         _ configuration: ServerConfiguration, among businesses: [BusinessConfiguration], _ store: Store,
         _ deliveries: DeliveryPipeline
@@ -173,7 +171,8 @@ package final class RunningServer: Sendable {
             ])
         guard !needRestart.isEmpty else { return }
         logger.warning(
-            "changes count only after a restart", metadata: ["keys": "\(needRestart.joined(separator: ","))"])
+            "changes take effect after a restart", metadata: ["keys": "\(needRestart.joined(separator: ","))"]
+        )
     }
 
     private func reloadCertificate() {
@@ -186,18 +185,19 @@ package final class RunningServer: Sendable {
         }
     }
 
-    /// What would be left if the process ended now.
+    /// The unfinished work, if the process ended now.
     package var leftover: Leftover {
         Leftover(
             connections: http.connectionCount, handlerCalls: registry.callCount,
             pendingDeliveries: store.statistics.pendingDeliveries, queuedReplies: store.queuedReplyCount)
     }
 
-    /// Stops within `limit`, whatever a handler, a download, a reload or the disk does; false when something was left.
+    /// Stops within `limit` in every state of handlers, downloads, reloads and the disk; false when work
+    /// remained unfinished.
     ///
-    /// No new connections; requests and deliveries in flight may end within `grace`: unless said otherwise, until five
-    /// seconds before the limit, or until half of a limit below ten. Then deliveries are cancelled, handlers end, and the
-    /// store is synced and closed.
+    /// New connections are refused. Requests and deliveries in flight may finish within `grace`: by default
+    /// until five seconds before the limit, or until half of a limit below ten seconds. Then deliveries are
+    /// cancelled, handlers are shut down, and the store is synced and closed.
     @discardableResult
     package func stop(within limit: Duration, grace: Duration? = nil) async -> Bool {
         let times = StopTimes(limit, grace: grace)
@@ -209,7 +209,7 @@ package final class RunningServer: Sendable {
         // What the disk holds up goes on after a restart: nobody waits for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         await http.stop(within: times.grace)
-        // Lanes end when the store leases no more; what they have leased may still be brought to an end.
+        // Lanes end when the store leases no more; leased deliveries may still finish.
         store.stopLeasing()
         registry.stopWaiting()
         sweeping.withLock { $0?.cancel() }
@@ -217,7 +217,7 @@ package final class RunningServer: Sendable {
         let left = store.statistics.pendingDeliveries
         if left > 0 {
             logger.notice(
-                "deliveries that are not finished go on after a restart", metadata: ["count": "\(left)"])
+                "unfinished deliveries resume after a restart", metadata: ["count": "\(left)"])
         }
         let queued = store.queuedReplyCount
         if queued > 0 {
@@ -228,12 +228,13 @@ package final class RunningServer: Sendable {
         return haveEnded
     }
 
-    /// Waits for the deliveries and ends the handlers; false when some delivery does not end even when it is cancelled.
+    /// Waits for the deliveries and shuts down the handlers; false when a delivery does not end even after
+    /// its cancellation.
     private func endDeliveries(_ times: StopTimes) async -> Bool {
         let task = work.withLock { $0 } ?? Task {}
         let isInTime = await task.value(within: times.graceLeft) != nil
         if !isInTime { task.cancel() }
-        // A handler that ends lets go of the deliveries that wait for it.
+        // Shutting down a handler releases the deliveries that wait for it.
         async let handlers: Void = registry.shutdown(within: times.handlersLeft)
         let haveEnded = isInTime ? true : await task.value(within: times.cancelledLeft) != nil
         await handlers
@@ -241,9 +242,10 @@ package final class RunningServer: Sendable {
     }
 }
 
-/// How long the parts of a stop may take: what one leaves is the next one's, and the store's end has the last share.
+/// The time limits of a stop's parts: unused time passes to the next part, and a reserve is kept for the
+/// store.
 private struct StopTimes: Sendable {
-    /// Requests and deliveries together, to end by themselves.
+    /// The time for requests and deliveries to finish.
     let grace: Duration
     private let limit: Duration
     private let reserve: Duration
@@ -256,15 +258,15 @@ private struct StopTimes: Sendable {
     }
 
     var graceLeft: Duration { max(.zero, grace - elapsed) }
-    /// Handlers, until they are cancelled and child processes killed.
+    /// The remaining time for handlers, until they are cancelled and child processes killed.
     var handlersLeft: Duration { max(.zero, limit - elapsed - reserve * 2 / 5) }
-    /// Deliveries that were cancelled: a moment longer than the handlers that they wait for.
+    /// The remaining time for cancelled deliveries: slightly longer than for the handlers that they wait for.
     var cancelledLeft: Duration { handlersLeft + reserve / 5 }
 
     private var elapsed: Duration { .now - began }
 }
 
-/// Set once, when the server begins to drain.
+/// A flag that is set once, when the server begins to drain.
 final class DrainFlag: Sendable {
     private let flag = Atomic(false)
 
@@ -272,7 +274,7 @@ final class DrainFlag: Sendable {
     func set() { flag.store(true, ordering: .relaxed) }
 }
 
-/// Words the answers to requests that are refused while they are read: stage `read`.
+/// Creates the answers to requests that are refused during reading: stage `read`.
 private final class RefusedReads: Sendable {
     private let observer: any StageObserver
     private let references = Mutex(ReferenceSequence())

@@ -3,7 +3,7 @@ public import HandlerKit
 package import Logging
 import Synchronization
 
-/// The message server, for programs that bring handlers of their own.
+/// The message server, for programs with their own handlers.
 ///
 /// ```swift
 /// import MessageServer
@@ -11,15 +11,16 @@ import Synchronization
 /// await Server.run(configurationFile: "config/server.json", handlers: [MyHandlerFactory()])
 /// ```
 public enum Server {
-    /// Serves what the configuration says until SIGTERM or SIGINT, or until the task is cancelled; then drains.
+    /// Serves until SIGTERM or SIGINT, or until the task is cancelled; then drains.
     ///
-    /// Stopping takes at most `shutdownSeconds`. When a signal asked for it and something has not ended then, the process
-    /// exits with 1; when the task was cancelled, the call returns and leaves it behind, which needs a thread of Swift's pool
-    /// that is not blocked. A second signal ends the process at once. SIGHUP, and any change of the `.json` files beside it and in
-    /// `businesses`, reads the businesses, the certificate and its key again.
+    /// Stopping takes at most `shutdownSeconds`. When a stop by signal exceeds the limit, the process exits
+    /// with 1. When a stop by cancellation exceeds it, the call returns with unfinished work left behind,
+    /// provided that Swift's thread pool is not blocked. A second signal ends the process at once. SIGHUP,
+    /// and any change of the `.json` files next to the configuration and in `businesses`, reload the
+    /// businesses, the certificate and its key.
     ///
-    /// What is wrong with the configuration goes to standard error, all of it, and the process ends with status 78; with 69
-    /// when the data directory or an address cannot be had. Nothing has been served then.
+    /// Configuration errors are all written to standard error, and the process exits with 78; with 69 when
+    /// the data directory or an address is unavailable. Nothing was served in these cases.
     public static func run(configurationFile: String, handlers: [any HandlerFactory]) async {
         let source = ConfigurationSource(file: configurationFile, handlers: handlers)
         do {
@@ -27,7 +28,7 @@ public enum Server {
                 try source.load(), handlers: handlers, logger: Logger(label: "balloon"), source: source
             ) { _ in }
         } catch let error as ConfigurationError {
-            // Thrown by a program's last line it would end in a trap and a page of registers.
+            // An error thrown from the program's last line would end in a trap with a register dump.
             StandardStream.error.write(error.report)
             ProcessEnd.exit(ProcessEnd.configuration)
         } catch {
@@ -36,10 +37,10 @@ public enum Server {
         }
     }
 
-    /// Serves `configuration` until a signal or a cancellation; `didStart` gets the bound addresses.
+    /// Serves `configuration` until a signal or a cancellation; `didStart` receives the bound addresses.
     ///
-    /// With a `source` it is read again on SIGHUP and when its folders change; without one SIGHUP keeps its meaning.
-    /// Stages go to `observer`, or to the log when it is nil.
+    /// With a `source` the configuration is reloaded on SIGHUP and when its folders change; without one
+    /// SIGHUP keeps its default action. Stage events go to `observer`, or to the log when it is nil.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, source: ConfigurationSource? = nil,
@@ -52,7 +53,7 @@ public enum Server {
             stop.send()
         }
         defer { limit.end() }
-        // One that comes while another is worked on is kept, and stands for all that come with it.
+        // One pending reload is kept during another one, and represents all changes meanwhile.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
         let watch = source?.watch(logger) { hangup.yield() }
@@ -71,7 +72,7 @@ public enum Server {
             Task { for await _ in hangups { await server.reload(source.load) } }
         }
         await stop.wait()
-        // Not waited for: a reload waits for handlers that end.
+        // Not awaited: a reload waits for handlers to finish.
         reloads?.cancel()
         logger.notice("draining")
         if await server.stop(within: configuration.shutdownTime) {

@@ -3,9 +3,9 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Ends a process that was told to stop and is not done within its limit: status 1, and a log line of what it left.
+/// Ends a process that exceeds its limit for stopping: exits with 1 and logs the unfinished work.
 ///
-/// Works on threads of its own, so that no handler, disk, download or reader of the log can hold it up.
+/// It has its own threads, so that no handler, disk, download or log reader can delay it.
 final class ShutdownLimit: Sendable {
     private struct State {
         var deadline: DeadlineThread?
@@ -16,7 +16,7 @@ final class ShutdownLimit: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// For the last log line, within the limit.
+    /// The part of the limit for the last log line.
     private static let reportTime = Duration.milliseconds(500)
 
     init(_ limit: Duration, logger: Logger) {
@@ -24,19 +24,19 @@ final class ShutdownLimit: Sendable {
         self.logger = logger
     }
 
-    /// Names the server that the log line is about.
+    /// Sets the server to report about.
     func watch(_ server: RunningServer) { state.withLock { $0.server = server } }
 
-    /// Begins to count: the process was told to end.
+    /// Starts the limit: the process was asked to stop.
     func begin() {
         let deadline = DeadlineThread(after: limit - Self.reportTime) { self.expire() }
         state.withLock { $0.deadline = deadline }
     }
 
-    /// Whether the process was told to end.
+    /// Whether the process was asked to stop.
     var hasBegun: Bool { state.withLock { $0.deadline != nil } }
 
-    /// Stops counting: everything has ended.
+    /// Cancels the limit: the stop is complete.
     func end() {
         state.withLock { state in
             state.deadline?.cancel()
@@ -44,33 +44,34 @@ final class ShutdownLimit: Sendable {
         }
     }
 
-    /// Ends the process, which has not ended by itself.
+    /// Ends the process, which did not stop in time.
     func expire() -> Never {
         let isReported = DispatchSemaphore(value: 0)
         _ = DeadlineThread(after: .zero) {
             self.report()
             isReported.signal()
         }
-        // The store's locks or the reader of the log may hold up the report, but not the end.
+        // The store's locks or the log's reader may block the report, but not the exit.
         _ = isReported.wait(timeout: .now() + .milliseconds(500))
         ProcessEnd.exitAtOnce(1)
     }
 
-    /// Logs what was left.
+    /// Logs the unfinished work.
     func report() {
         let leftover = state.withLock { $0.server }?.leftover
-        logger.error("the server did not stop in time; the rest is left", metadata: leftover?.metadata ?? [:])
+        logger.error(
+            "server did not stop in time; exiting with unfinished work", metadata: leftover?.metadata ?? [:])
         LogStream.standardError.flush(within: .milliseconds(400))
     }
 }
 
-/// What has not ended when a stop reaches its limit; all of it that was acknowledged goes on after a restart.
+/// The unfinished work when a stop reaches its limit; everything acknowledged resumes after a restart.
 package struct Leftover: Sendable, Hashable {
-    /// Connections of clients; each may have a request that is not answered.
+    /// The number of client connections, each possibly with an unanswered request.
     package var connections: Int
-    /// Calls of handlers that have not returned.
+    /// The number of handler calls that have not returned.
     package var handlerCalls: Int
-    /// Deliveries that are not finished, those that were never begun among them.
+    /// The number of unfinished deliveries, including those that were not started.
     package var pendingDeliveries: Int
     /// Replies that were decided and not sent.
     package var queuedReplies: Int

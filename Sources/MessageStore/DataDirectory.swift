@@ -1,26 +1,26 @@
 import BalloonPOSIX
 
-/// The directory that holds everything the store keeps: its layout, its version and its one owner.
+/// The directory of all stored data: its layout, its version and its owner.
 struct DataDirectory: Sendable {
     let path: String
 
     var journal: String { path + "/journal" }
     var conversations: String { path + "/conversations" }
-    /// Conversations that were found damaged, below it as they were below the folder of all conversations.
+    /// Quarantined conversations, with the same relative paths as in the folder of all conversations.
     var damaged: String { path + "/damaged" }
-    /// Segments of the journal that were damaged when it was repaired, and the reports of that.
+    /// Damaged journal segments from before a repair, with the repair reports.
     var damagedJournal: String { damaged + "/journal" }
-    /// What the journal's records add up to, so that a start need not read all of them.
+    /// The snapshot of the journal, which shortens the next start.
     var snapshot: String { path + "/snapshot" }
-    /// What handlers remember of conversations.
+    /// The handlers' states of conversations.
     var states: String { path + "/states" }
-    /// Which deliveries handlers are at work on.
+    /// The deliveries that handlers currently process.
     var calls: String { path + "/calls" }
     private var lockFile: String { path + "/lock" }
     private var versionFile: String { path + "/VERSION" }
     private static let version = "1\n"
 
-    /// Makes what is missing and takes the lock.
+    /// Creates missing parts and acquires the lock.
     func take() throws(StoreError) -> FileLock {
         try run(path) { () throws(SystemError) in try Directory.make(path) }
         let lock: FileLock
@@ -39,8 +39,9 @@ struct DataDirectory: Sendable {
         return lock
     }
 
-    /// Throws ``StoreError/noData(path:)`` when no store has made the directory, ``StoreError/unknownVersion(found:path:)``,
-    /// and ``StoreError/unavailable(path:_:)`` when that cannot be read.
+    /// Throws ``StoreError/noData(path:)`` when no store created the directory,
+    /// ``StoreError/unknownVersion(found:path:)``, and ``StoreError/unavailable(path:_:)`` when the version
+    /// cannot be read.
     func check() throws(StoreError) {
         let found: [UInt8]
         do throws(SystemError) { found = try File(versionFile, for: .reading).readAll() } catch {
@@ -81,10 +82,10 @@ struct DataDirectory: Sendable {
 }
 
 extension Store {
-    /// Throws unless a store has made this data directory and this program can read it.
+    /// Throws unless a store created this data directory and this program supports its version.
     ///
     /// Throws ``StoreError/noData(path:)``, ``StoreError/unknownVersion(found:path:)`` or
-    /// ``StoreError/unavailable(path:_:)``; takes no lock and changes nothing.
+    /// ``StoreError/unavailable(path:_:)``; acquires no lock and changes nothing.
     package static func check(_ directory: String) throws(StoreError) {
         try DataDirectory(path: directory).check()
     }

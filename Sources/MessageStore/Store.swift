@@ -5,8 +5,8 @@ import Synchronization
 
 /// The durable core: the journal, the conversations and the deliveries of one data directory.
 ///
-/// What was stored is never lost, handed out in the order of its conversation, and again after a restart
-/// until it is finished.
+/// Stored messages are never lost. They are delivered in the order of their conversation, and after a restart
+/// again until they are finished.
 package final class Store: Sendable {
     let deduplicator: Deduplicator
     let journal: Journal
@@ -22,15 +22,15 @@ package final class Store: Sendable {
     let states: HandlerStates
     let accounts: SegmentAccounts
     let retention: Retention
-    /// What of the journal is damaged, and the deliveries that are held back for that.
+    /// The damaged parts of the journal, and the deliveries held back because of them.
     let held: HeldConversations
     let snapshotter: Snapshotter
-    /// The operator's changes, one at a time: each reads the journal and then writes what follows from that.
+    /// The operator's changes, one at a time: each reads the journal and then writes its results.
     let changes = TaskChain()
     private let pauses = CancellableSleep()
     let logger: Logger
     let directory: String
-    /// When the latest message of earlier lives came in; nil when there is none.
+    /// The arrival time of the latest message from earlier processes; nil when there is none.
     package let latestRecoveredMessageAt: Timestamp?
     private let lock: Mutex<FileLock?>
 
@@ -105,7 +105,7 @@ package final class Store: Sendable {
         FreeMemory.trim()
     }
 
-    /// Opens the data directory, made if absent with mode 0700, and recovers what is in it.
+    /// Opens the data directory, created with mode 0700 if absent, and recovers its content.
     ///
     /// Throws a ``StoreError``: ``StoreError/inUse(path:process:)`` while another store has the directory
     /// open, ``StoreError/unknownVersion(found:path:)``, ``StoreError/damaged(file:line:)``,
@@ -116,40 +116,40 @@ package final class Store: Sendable {
         return try Store(configuration, directory, lock, logger)
     }
 
-    /// Stores a message unless it is known; the completion is called once.
+    /// Stores a message unless it is known; calls the completion once.
     ///
-    /// From any thread; never waits. The completion runs on the journal's queue and must be short, or at once
-    /// on the caller's thread when the answer is known: a duplicate of something durable, too much waiting,
-    /// closed. Who appends many in a row says that they are not prompt and calls ``beginWriting()`` after the last: the
-    /// writer is woken once for all of them.
+    /// May be called from any thread and never blocks. The completion must be short. It runs on the journal's
+    /// queue, or at once on the caller's thread when the answer is known: a duplicate of a durable message, a
+    /// limit reached, or a closed store. A caller that appends many messages passes false for prompt and
+    /// calls ``beginWriting()`` after the last, so that the writer is woken once.
     package func append(
         _ message: ReceivedMessage, isPrompt: Bool = true, completion: @escaping AppendCompletion
     ) {
         deduplicator.append(message, to: journal, isPrompt: isPrompt, completion: completion)
     }
 
-    /// Begins to write what was appended and not promptly; quick when there is nothing.
+    /// Starts writing messages that were appended without prompt; fast when there are none.
     package func beginWriting() { journal.begin() }
 
-    /// Hands out no more deliveries and references: whoever waits for one gets nil, and whoever pauses waits no longer;
-    /// those that are out may be ended.
+    /// Leases no more deliveries and references: waiting callers get nil, and pauses end.
+    ///
+    /// Leased deliveries may still be finished.
     package func stopLeasing() {
         scheduler.close()
         outbox.close()
         pauses.end()
     }
 
-    /// Waits before something is tried again that the disk refused; false when it is not to be tried in this life: the
-    /// store stops, or the task is cancelled.
+    /// Waits before a retry of a failed disk operation; returns false when no retry may follow in this
+    /// process, because the store stops or the task is cancelled.
     package func pause(for duration: Duration) async -> Bool { await pauses.pause(for: duration) }
 
-    /// Whether disk write failed at the moment, so that no delivery is handed out; never waits.
+    /// Whether a disk write failed and deliveries are paused; never blocks.
     package var isHeldUp: Bool { gate.isHolding }
 
-    /// Hands out no more deliveries, writes and syncs everything that was recorded, and lets go of the
-    /// directory.
+    /// Stops leasing deliveries, writes and syncs all records, and unlocks the directory.
     ///
-    /// Whoever waits for a delivery gets nil; every later call fails with ``StoreError/closed``.
+    /// Callers that wait for a delivery get nil; every later call fails with ``StoreError/closed``.
     package func close() async {
         stopLeasing()
         await scheduler.stopRecording()
@@ -163,7 +163,7 @@ package final class Store: Sendable {
         lock.withLock { $0 = nil }
     }
 
-    /// Why the journal's last batch failed; nil when it did not.
+    /// The error of the journal's last batch; nil after a success.
     ///
     /// Never waits for the disk.
     package var lastSyncFailure: SystemError? { journal.lastFailure }
@@ -181,13 +181,13 @@ package final class Store: Sendable {
             refusedConversations: conversations.refusedCount, checkpointFailure: checkpointer.failure)
     }
 
-    /// Writes the conversation lines that a power cut may have taken.
+    /// Writes conversation lines that a power failure may have removed.
     private func writeMissingLines(_ recovered: RecoveredJournal) {
         let unwritten = recovered.unwritten
         let records = Set(recovered.undelivered.map(\.state.record)).union(unwritten.map(\.state.record))
         let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
         for partition in conversations.all {
-            // Nothing can fail before a line is written.
+            // No error is possible before the first line is written.
             try? partition.withPool { pool throws(StoreError) in pool.begin(behind: unsettled) }
         }
         var lines = Dictionary(grouping: unwritten, by: \.conversation)
@@ -201,7 +201,7 @@ package final class Store: Sendable {
                 try partition.reconcile(key, with: entries, isSynced: !recovered.isUnsynced)
                 checkpointer.recordWrite()
             } catch {
-                // The other conversations are served; this one is tried again before the next checkpoint.
+                // Other conversations are served; this one is retried before the next checkpoint.
                 if case .quarantinedConversation = error { return }
                 checkpointer.distrust(error)
             }
@@ -209,9 +209,10 @@ package final class Store: Sendable {
     }
 }
 
-/// Counts a crash for the delivery that ran alone when the last process ended; returns all that were leased then.
+/// Counts a crash for the delivery that ran alone when the last process ended; returns all deliveries leased
+/// then.
 ///
-/// In the journal before the file forgets it, so that no number of crashes goes uncounted.
+/// The crash is journalled before its line is removed from the file, so that every crash is counted.
 private func countCrashes(
     _ directory: DataDirectory, _ recovered: inout RecoveredJournal, _ writer: inout JournalWriter,
     _ logger: Logger
@@ -223,7 +224,7 @@ private func countCrashes(
         try calls.clear()
     } catch {
         // The next start counts them again.
-        logger.error("crashes of handlers could not be noted", metadata: ["error": "\(error)"])
+        logger.error("recording handler crashes failed", metadata: ["error": "\(error)"])
     }
     return (calls, Set(left.keys))
 }

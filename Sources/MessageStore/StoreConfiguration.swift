@@ -2,50 +2,52 @@ package import BalloonPOSIX
 
 /// What a store needs to know before it opens.
 package struct StoreConfiguration: Sendable {
-    /// The data directory; made, with what is missing above it, if absent.
+    /// The data directory; created with its missing parents if absent.
     package var directory: String
-    /// How many bytes of messages may wait for the disk before more are refused.
+    /// The limit of message bytes that wait for the disk; further messages are refused.
     package var maximumWaitingBytes = 64 << 20
-    /// How long a message is remembered at least, so that a repetition of it is known.
+    /// The minimum time in which a repeated message is detected.
     package var deduplicationWindow = Duration.seconds(72 * 3600)
-    /// How many messages are remembered at most, each in up to 64 bytes; beyond that the window is shorter.
+    /// The maximum number of remembered messages, each with up to 64 bytes; when it is reached, the window is
+    /// shorter.
     package var maximumRememberedMessages = 4_000_000
-    /// How many messages may wait to be finished before more are refused; each takes up to 130 bytes of memory, and
-    /// 550 where each is from another customer.
+    /// The maximum number of unfinished messages; further ones are refused.
+    ///
+    /// Each takes up to 130 bytes of memory, or 550 when every one is from another customer.
     package var maximumPendingDeliveries = 1_000_000
-    /// How long senders wait while a business's deliveries do.
+    /// How long senders wait while a business has a backlog of deliveries.
     var pace = AnswerPace()
-    /// How many bytes of messages stay in memory until their deliveries end, so that they are not read back.
+    /// The limit of message bytes that are cached until their deliveries end, to avoid reading them back.
     package var maximumCachedBytes = 32 << 20
-    /// The size from which a journal segment is followed by a new one.
+    /// The size of a journal segment at which a new one begins.
     package var maximumSegmentBytes = 64 << 20
-    /// How far a journal segment is filled ahead of what is written to it.
+    /// How far a journal segment is preallocated.
     package var preparedBytes = 512 << 10
-    /// The age from which a journal segment is followed by a new one.
+    /// The age of a journal segment at which a new one begins.
     package var maximumSegmentAge = Duration.seconds(6 * 3600)
-    /// How often the store looks whether a segment may go.
+    /// The interval between checks for expired segments.
     package var retentionInterval = Duration.seconds(600)
-    /// How many conversations' files stay open.
+    /// The maximum number of open conversation files.
     package var maximumOpenConversations = 1024
-    /// Of how many conversations whose files are closed the store knows where they end; about 100 bytes each.
+    /// The number of closed conversation files whose end is cached; about 100 bytes each.
     package var maximumKnownConversations = 65_536
-    /// How long after a line is written a round begins in which all written conversations are synced and checkpointed.
+    /// The delay from a written line to the next round that syncs and checkpoints all written conversations.
     package var checkpointInterval = Duration.seconds(5)
-    /// How long after a round the next begins at the earliest, so that no conversation is synced more often.
+    /// The minimum interval between rounds, so that no conversation is synced more often.
     package var conversationSyncInterval = Duration.seconds(30)
-    /// How many conversations a round syncs in a second while messages come in.
+    /// The number of conversations that a round syncs per second while messages arrive.
     package var maximumConversationSyncsPerSecond = 200
-    /// How long a record that nobody waits for may wait for company before it is written.
+    /// How long a record without a waiting caller may be delayed, to be written with others.
     package var lazyDelay = Duration.milliseconds(10)
-    /// How long after a failed sync the store tries by itself whether the disk is well again.
+    /// The interval between probes of the disk after a failed sync.
     package var probeInterval = Duration.seconds(1)
     /// The pauses before a failed step is tried again.
     package var releaseBackoff = Backoff(from: .seconds(1), to: .seconds(30))
     /// How many records are written before a snapshot of the journal takes them in.
     var snapshotInterval: UInt64 = 100_000
-    /// The disk that is written to.
+    /// The disk.
     package var disk: any StoreDisk = SystemDisk()
 
-    /// The defaults, for a data directory.
+    /// Creates the default configuration for a data directory.
     package init(directory: String) { self.directory = directory }
 }

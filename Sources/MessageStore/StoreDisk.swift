@@ -1,34 +1,34 @@
 package import BalloonPOSIX
 
-/// The disk as a store uses it while it runs: what may be lost in a power cut goes through here.
+/// The disk operations of a running store whose results a power failure may undo.
 ///
-/// Every call blocks, and is made on a queue of the store's.
+/// Every call blocks, and runs on one of the store's queues.
 package protocol StoreDisk: Sendable {
-    /// Makes a file that does not exist and waits until its name is on disk.
+    /// Creates a new file and waits until its name is on disk.
     func create(_ path: String) throws(SystemError) -> File
-    /// Appends `bytes`; when it throws, any part of them may be in the file.
+    /// Appends `bytes`; after an error, any part of them may be in the file.
     func append(_ bytes: [UInt8], to file: File) throws(SystemError)
-    /// Writes `bytes` at `offset` of a file that was created; when it throws, any part of them may be in the file.
+    /// Writes `bytes` at `offset` of a created file; after an error, any part of them may be in the file.
     func write(_ bytes: [UInt8], to file: File, at offset: Int) throws(SystemError)
-    /// Fills a range of a file that was created with line feeds, and waits until they are on disk.
+    /// Fills a range of a created file with line feeds, and waits until they are on disk.
     func fill(_ file: File, _ range: Range<Int>) throws(SystemError)
-    /// Waits until what was written is on disk.
+    /// Waits until all written data is on disk.
     func synchronize(_ file: File) throws(SystemError)
-    /// Opens a file for appending, made if absent; its name is not waited for.
+    /// Opens a file for appending, created if absent; does not wait for its name.
     func open(_ path: String) throws(SystemError) -> File
-    /// Opens a file that exists, to sync it.
+    /// Opens an existing file, to sync it.
     func openExisting(_ path: String) throws(SystemError) -> File
     /// Reads a whole file.
     func read(_ path: String) throws(SystemError) -> [UInt8]
-    /// Cuts a file.
+    /// Truncates a file.
     func truncate(_ file: File, to sizeBytes: Int) throws(SystemError)
     /// Removes a file's name.
     func remove(_ path: String) throws(SystemError)
-    /// Makes a directory and what is missing above it.
+    /// Creates a directory and its missing parents.
     func makeDirectory(_ path: String) throws(SystemError)
     /// Waits until the names in a directory are on disk.
     func synchronizeDirectory(_ path: String) throws(SystemError)
-    /// Waits until everything in the file system that holds `path` is on disk.
+    /// Waits until the whole file system that contains `path` is on disk.
     func synchronizeFileSystem(of path: String) throws(SystemError)
 }
 
@@ -55,7 +55,7 @@ extension StoreDisk {
         try file.synchronizeData()
     }
 
-    /// Cuts with `ftruncate`.
+    /// Truncates with `ftruncate`.
     package func truncate(_ file: File, to sizeBytes: Int) throws(SystemError) {
         try file.truncate(to: sizeBytes)
     }
@@ -63,7 +63,7 @@ extension StoreDisk {
     /// Removes with `unlink`.
     package func remove(_ path: String) throws(SystemError) { try Directory.remove(path) }
 
-    /// Makes with `mkdir`.
+    /// Creates with `mkdir`.
     package func makeDirectory(_ path: String) throws(SystemError) { try Directory.make(path) }
 
     /// Waits with `fsync`.
@@ -79,10 +79,10 @@ extension StoreDisk {
 
 /// The disk of the operating system.
 package struct SystemDisk: StoreDisk {
-    /// The one there is.
+    /// Creates the system's disk.
     package init() {}
 
-    /// Makes the file and syncs its directory.
+    /// Creates the file and syncs its directory.
     package func create(_ path: String) throws(SystemError) -> File {
         let file = try File(path, for: .creating)
         try Directory.synchronize(Directory.parent(of: path))

@@ -3,33 +3,33 @@ package import BalloonPOSIX
 
 /// Counts for health checks and logs.
 package struct StoreStatistics: Hashable, Sendable {
-    /// Deliveries that are not finished.
+    /// The number of unfinished deliveries.
     package let pendingDeliveries: Int
-    /// Those of them that failed too often to hold up their conversations, and wait for their next attempt.
+    /// The number of parked deliveries, which failed often and wait outside the order of their conversations.
     package let parkedDeliveries: Int
-    /// Those of them that cannot be read back from the journal; their conversations stand still.
+    /// The number of deliveries that cannot be read back from the journal; they block their conversations.
     package let unreadableDeliveries: Int
-    /// Replies that were decided and have no end yet.
+    /// The number of decided replies that have not ended.
     package let queuedReplies: Int
-    /// Payload references that nobody fetches yet.
+    /// The number of payload references that wait for their download.
     package let pendingReferences: Int
-    /// Bytes that wait for a sync.
+    /// The number of bytes that wait for a sync.
     package let waitingBytes: Int
-    /// Why the last batch failed; nil when it did not.
+    /// The error of the last batch; nil after a success.
     package let lastSyncFailure: SystemError?
-    /// Messages in the deduplication index.
+    /// The number of messages in the deduplication index.
     package let indexedMessages: Int
-    /// Conversations that were found damaged and wait to be rebuilt; while there are any, no segment is deleted.
+    /// The number of quarantined conversations; while there are any, no segment is deleted.
     package let quarantinedConversations: Int
-    /// Conversations whose files refused their latest line; their deliveries are tried again.
+    /// The number of conversations whose file refused their latest line; their deliveries are retried.
     package let refusedConversations: Int
-    /// Why no checkpoint is made, so that no segment is deleted; nil while checkpoints are made.
+    /// The reason why checkpoints fail, so that no segment is deleted; nil while they succeed.
     package let checkpointFailure: String?
 }
 
 extension StoreStatistics {
-    /// `{"pendingDeliveries":3,"parkedDeliveries":1,…}`: every count by its name, and `lastSyncFailure`
-    /// and `checkpointFailure` as texts while there are any.
+    /// `{"pendingDeliveries":3,"parkedDeliveries":1,…}`: every count by its name, and `lastSyncFailure` and
+    /// `checkpointFailure` as texts if present.
     package var json: [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("pendingDeliveries", pendingDeliveries)

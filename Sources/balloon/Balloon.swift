@@ -2,14 +2,14 @@ import ArgumentParser
 import BalloonPOSIX
 import MessageServer
 
-/// The program: every command, and the one place where errors become exit codes.
+/// The program: its commands, and the mapping of errors to exit codes.
 @main struct Balloon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "balloon",
         abstract: "A messaging service provider for Apple Messages for Business.",
         discussion: """
             Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, \
-            64 called wrongly, 65 bad data, 69 something needed is not there, 75 not ended yet, 78 the configuration is wrong.
+            64 wrong usage, 65 invalid data, 69 something required is unavailable, 75 still in progress, 78 wrong configuration.
             """,
         version: BuildVersion.text,
         subcommands: [
@@ -20,7 +20,7 @@ import MessageServer
         ])
 
     static func main() async {
-        // Whatever a command logged comes before what is said about its end.
+        // Flush the log before the final message, so that their order is right.
         defer { LogStream.standardError.flush(within: .seconds(3)) }
         do {
             var command = try parseAsRoot()
@@ -29,13 +29,13 @@ import MessageServer
             } else {
                 try command.run()
             }
-            // What asked for the data must not take a part of it for all.
+            // A pipe's reader must not mistake a partial result for a complete one.
             if let failure = StandardStream.output.failure {
                 throw CommandFailure.unwritten(to: "standard output", failure)
             }
         } catch {
             LogStream.standardError.flush(within: .seconds(3))
-            // What the parser threw, a call for help included, is its own to word.
+            // The argument parser formats its own errors, including requests for help.
             guard let report = FailureReport(error) else { exit(withError: error) }
             StandardStream.error.write(report.text)
             exit(withError: ExitCode(report.code.rawValue))

@@ -1,8 +1,8 @@
 import HandlerBridges
 import HandlerKit
 
-/// The handlers that this program has: what `"handler": {"builtin": …}` can name besides `none`, and the other ways of
-/// binding one.
+/// The builtin handlers of this program, which `"handler": {"builtin": …}` can name besides `none`, and the
+/// binders of other handlers.
 enum BuiltinHandlers {
     static let all: [any HandlerFactory] = [DemoHandlerFactory(), ExecBinder(), HTTPBinder()]
 }

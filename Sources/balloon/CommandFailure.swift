@@ -1,44 +1,44 @@
 import BalloonPOSIX
 import MessageServer
 
-/// Why a command could not do what it was asked.
+/// The reason why a command failed.
 enum CommandFailure: Error, Equatable {
-    /// An argument cannot be meant: the caller corrects it.
+    /// An argument has no valid meaning: correct it.
     case unknownArgument(String, reason: String, hint: String)
-    /// A file that was named cannot be read: the caller corrects the path or the file's mode.
+    /// A named file cannot be read: correct the path or the file's mode.
     case unreadable(path: String, SystemError)
-    /// A program that was named cannot be started: the caller does what the hint says.
+    /// A named program cannot be started: follow the hint.
     case unstartable(program: String, SystemError, hint: String)
-    /// Not all could be written to a file or a stream: the caller makes room, or looks at what reads it.
+    /// A file or a stream was not written completely: free space, or check its reader.
     case unwritten(to: String, SystemError)
-    /// A file that was named does not hold what it must: the caller corrects it.
+    /// A named file has invalid content: correct it.
     case malformed(path: String, reason: String)
-    /// No `balloon dev` has left its addresses in the data directory: the caller starts it, or names another directory.
+    /// The data directory has no addresses of `balloon dev`: start it, or name another directory.
     case noDevelopmentServer(path: String)
-    /// There is no such data directory: the caller corrects the path.
+    /// The data directory does not exist: correct the path.
     case noDataDirectory(path: String)
-    /// The path of the data directory's control socket has more bytes than a socket's may: the operator moves it.
+    /// The path of the control socket exceeds the limit for sockets: move the data directory.
     case socketPathTooLong(String)
-    /// Nothing answers at the address: the caller starts the server, or names another address.
+    /// No server answers at the address: start the server, or name another address.
     case noAnswer(url: String)
-    /// The server answered with something else than 200: its log says why.
+    /// The server answered with a status other than 200: its log has the reason.
     case refused(status: Int, answer: String)
-    /// The server has not answered about a job, which may run still: the caller waits for it with `--resume`.
+    /// The server stopped answering about a job, which may still run: wait for it with `--resume`.
     case jobUnanswered(String)
-    /// The server knows no such job, since it was restarted or has forgotten it: the caller repeats the command.
+    /// The server does not know the job, because it restarted or removed it: repeat the command.
     case unknownJob(String)
-    /// A message cannot be sent: its author corrects it.
+    /// A message cannot be sent: correct it.
     case unsendable(SendRefusal)
-    /// No attachment, or more than one, has this hash: the caller writes more of it.
+    /// The hash prefix matches no attachment or several: give more digits.
     case unknownAttachment(String)
-    /// The business has not answered in time: its handler may have nothing to say.
+    /// The business sent no reply in time; its handler may have none.
     case noReply(seconds: Int)
-    /// What was given as a token is none: the caller copies the whole of it.
+    /// The given text is not a token: copy all of it.
     case notAToken
-    /// A token was refused, and why: the sender's secret, identity or clock is another than the server's.
+    /// A token was refused for this reason: the sender's secret, identity or clock differs from the server's.
     case tokenRefused(reason: String)
-    /// The data directory is not as it should be, as the lines before say: the operator rebuilds, or restores a backup.
+    /// The preceding lines list problems of the data directory: rebuild it, or restore a backup.
     case problemsFound(count: Int, areInJournal: Bool)
-    /// A variable that the command reads itself has no meaning: the operator corrects it.
+    /// An environment variable of the command has an invalid value: correct it.
     case badVariable(name: String, hint: String)
 }

@@ -1,9 +1,9 @@
 import BalloonJSON
 import BalloonPOSIX
 
-/// Files that commands are given by name.
+/// Files that are given to commands by name.
 enum CommandFile {
-    /// A message has 10 MiB at most, and its payload may have 32.
+    /// A message has at most 10 MiB, and its payload at most 32.
     private static let maximumBytes = 64 << 20
 
     /// The file's bytes; `-` is standard input.
@@ -16,7 +16,8 @@ enum CommandFile {
         }
     }
 
-    /// Throws when it is not a regular file that can be read; whoever reads it later does not say which it was.
+    /// Throws when the path is not a readable regular file; checked here because a later read error would not
+    /// name the path.
     static func check(_ path: String) throws(CommandFailure) {
         do throws(SystemError) { _ = try File(path, for: .readingRegular).read(at: 0, count: 1) } catch {
             throw .unreadable(path: path, error)

@@ -1,12 +1,12 @@
-/// How a command that failed ends; the numbers are those of `sysexits.h`.
+/// The exit code of a failed command; the numbers are those of `sysexits.h`.
 enum CommandStatus: Int32 {
-    /// It ran, and the answer is no.
+    /// The command ran, and its answer is negative.
     case failed = 1
-    /// It was called wrongly.
+    /// Wrong usage.
     case usage = 64
-    /// What it was given to work on is not what it must be.
+    /// The input is invalid.
     case badData = 65
-    /// Something that it needs is not there.
+    /// Something required is unavailable.
     case unavailable = 69
     /// It is in progress and has not ended yet.
     case pending = 75

@@ -3,27 +3,29 @@ import BalloonPOSIX
 import BalloonTransport
 import MessageServer
 
-/// The socket by which a server that owns a data directory is asked.
+/// The client of a running server's control socket.
 struct ControlSocket {
     private let path: String
 
-    /// The socket of the server that runs in `data`; throws when there is no such directory, or its path is too long.
+    /// The socket of the server that runs in `data`; throws when the directory does not exist, or its path is
+    /// too long.
     init(data: String) throws(CommandFailure) {
         guard Directory.isDirectory(data) else { throw .noDataDirectory(path: terminalText(data)) }
         path = data + "/" + ControlRoutes.socketName
         guard SocketAddress("unix:" + path) != nil else { throw .socketPathTooLong(terminalText(path)) }
     }
 
-    /// Asks, and returns the answer of a 200; throws when no server listens, or it answers with something else.
+    /// Sends a request and returns the body of a 200; throws when no server listens, or for any other status.
     func ask(_ method: String, _ target: String, _ body: [UInt8] = []) async throws -> [UInt8] {
-        // A handler that is restarted is given its time to end.
+        // Restarting a handler may use its whole grace period.
         guard let answer = try await Self.ask(path, method, target, body) else {
             throw CommandFailure.noAnswer(url: terminalText(path))
         }
         return try Self.content(answer)
     }
 
-    /// Posts `body` and returns the answer of a 200; nil when no server listens, so that the caller does it itself.
+    /// Posts `body` and returns the body of a 200; nil when no server listens, so that the caller acts
+    /// itself.
     static func post(
         _ target: String, _ body: [UInt8], data: String, timeout: Duration
     ) async throws -> [UInt8]? {
@@ -32,17 +34,17 @@ struct ControlSocket {
         return try await ask(path, "POST", target, body, timeout: timeout).map(content)
     }
 
-    /// Asks, and returns the answer of a 200; nil when no server listens.
+    /// Gets the body of a 200; nil when no server listens.
     static func get(_ target: String, data: String) async throws -> [UInt8]? {
         let path = data + "/" + ControlRoutes.socketName
         guard Directory.exists(path) else { return nil }
         return try await ask(path, "GET", target).map(content)
     }
 
-    /// Begins a job and waits for its end, however long that takes; nil when no server listens, so that the caller does it
-    /// itself.
+    /// Starts a job and waits for its end without a limit; nil when no server listens, so that the caller
+    /// acts itself.
     ///
-    /// Says first which command waits for the job, for one that takes long.
+    /// For a long job, first prints the command that resumes waiting for it.
     static func run(
         _ job: String, _ target: String, _ body: [UInt8], data: String, resumedBy command: String?
     ) async throws -> [UInt8]? {
@@ -57,12 +59,13 @@ struct ControlSocket {
         }
         guard answer.status == 202 else { return try content(answer) }
         if let command {
-            StandardStream.error.write("job \(job) runs; \(command) --resume \(job) waits for it\n")
+            StandardStream.error.write(
+                "job \(job) is running; to wait for it again, run: \(command) --resume \(job)\n")
         }
         return try await ControlSocket(data: data).wait(for: job)
     }
 
-    /// Waits for the end of a job, however long that takes.
+    /// Waits for the end of a job, without a limit.
     func wait(for job: String) async throws -> [UInt8] {
         while true {
             let answer: TransportResponse?
@@ -78,7 +81,7 @@ struct ControlSocket {
     private static func content(_ response: TransportResponse) throws(CommandFailure) -> [UInt8] {
         if response.status == 200 { return response.body }
         let reason =
-            // An answer that is no JSON is shown as it is.
+            // An answer that is not JSON is printed unchanged.
             (try? JSONDocument(response.body))?.root["error"]?.string
             ?? String(decoding: response.body, as: UTF8.self)
         let line = reason.hasSuffix("\n") ? String(reason.dropLast()) : reason
@@ -97,7 +100,7 @@ struct ControlSocket {
         do throws(TransportError) {
             return try await CurlTransport().send(request)
         } catch .connectionFailed {
-            // What a server that was killed left behind.
+            // The leftover socket of a killed server.
             return nil
         }
     }

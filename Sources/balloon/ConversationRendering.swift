@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// Conversations as people and programs read them on standard output; every result ends its line.
+/// Formats conversations for standard output, as text or JSON; every result ends its line.
 enum ConversationRendering {
     /// `2026-11-21T10:00:00.123Z  5  BUSINESS  CUSTOMER`.
     static func text(_ summary: ConversationFiles.Summary) -> String {
@@ -20,7 +20,8 @@ enum ConversationRendering {
         }
     }
 
-    /// `2026-11-21T10:00:00.123Z  customer  text: Good morning`; a reply that the customer did not get says why.
+    /// `2026-11-21T10:00:00.123Z  customer  text: Good morning`; for an unsent reply the line adds the
+    /// reason.
     static func text(_ line: ConversationLine) -> String {
         let who = line.direction == .inbound ? "customer" : "business"
         let isAccepted = line.outcome == nil || line.outcome == "accepted"
@@ -30,7 +31,7 @@ enum ConversationRendering {
         return terminalText("\(line.at)  \(who)  \(line.kind): \(summary)\(outcome)") + "\n"
     }
 
-    /// The line as its file has it.
+    /// The line as in its file.
     static func json(_ line: ConversationLine) -> String {
         jsonLine { writer in
             writer.field("seq", line.sequence)

@@ -1,6 +1,6 @@
 import HandlerKit
 
-/// The handler of `balloon dev`: offers three choices and repeats what was chosen.
+/// The handler of `balloon dev`: offers three choices and repeats the chosen one.
 struct DemoHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
     AuthenticationHandler, ApplePayHandler, AppHandler, InvitationHandler
 {
@@ -30,11 +30,11 @@ struct DemoHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePicke
     func app(_ app: App, _ context: Context) -> Outcome { repeating(context) }
     func invitation(_ invitation: Invitation, _ context: Context) -> Outcome { repeating(context) }
 
-    /// The summary leaves out tokens and the answers of private forms.
+    /// The summary contains neither tokens nor the answers of private forms.
     private func repeating(_ context: Context) -> Outcome { .reply("You chose: \(context.event.summary)") }
 }
 
-/// Makes the demo for `"handler": {"builtin": "demo"}`, which has nothing to configure.
+/// Creates the demo for `"handler": {"builtin": "demo"}`, which has no configuration.
 struct DemoHandlerFactory: HandlerFactory {
     let name = "demo"
 

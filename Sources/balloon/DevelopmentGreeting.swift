@@ -1,16 +1,16 @@
 import BalloonPOSIX
 
-/// What `balloon dev` says once it runs.
+/// The text that `balloon dev` prints when it is ready.
 struct DevelopmentGreeting {
     let server: DevelopmentServer
     let directory: String
 
-    /// The addresses, and three commands that work as they stand in the same working directory.
+    /// The addresses, and three commands that can be copied to a terminal in the same working directory.
     var text: String {
         let program = ProgramName.here()
         let data = directory == Dev.defaultDirectory ? "" : " --data \(shellWord(directory))"
         return """
-            balloon dev listens on \(server.server) and keeps its data in \(terminalText(directory))
+            balloon dev listens on \(server.server) and stores its data in \(terminalText(directory))
             the gateway is simulated at \(server.gateway)
 
             try, in another terminal:
@@ -22,12 +22,12 @@ struct DevelopmentGreeting {
     }
 }
 
-/// How the running program is called from the working directory.
+/// The command that starts the running program from the working directory.
 enum ProgramName {
-    /// The shortest of: its bare name, when the search path finds it there; a path below the working directory; its
-    /// absolute path.
+    /// The shortest of three: the bare name, when the search path finds it; a path below the working
+    /// directory; the absolute path.
     static func here() -> String {
-        // Without /proc there is nothing better than the name.
+        // Without /proc, the name is the best guess.
         guard let program = try? ProcessPaths.executable(),
             let directory = try? ProcessPaths.workingDirectory()
         else { return "balloon" }

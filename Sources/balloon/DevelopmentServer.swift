@@ -4,14 +4,15 @@ import BalloonWire
 import BusinessMessages
 import MessageServer
 
-/// What `balloon dev` leaves in `DATA/dev.json`, so that other commands find it; mode 0600, because it has the secret.
+/// The content of `DATA/dev.json`, by which other commands find `balloon dev`; mode 0600, because it contains
+/// the secret.
 ///
 /// ```json
 /// {"format":1,"server":"http://127.0.0.1:8080","gateway":"http://127.0.0.1:40123","mspID":"…","secret":"…",
 ///  "business":"demo","businessID":"…"}
 /// ```
 ///
-/// The identity and the secret are made once; the addresses are written at every start.
+/// The identity and the secret are created once; the addresses are written at every start.
 struct DevelopmentServer: Equatable {
     /// The slug of the one business.
     static let slug = "demo"
@@ -30,14 +31,14 @@ struct DevelopmentServer: Equatable {
     /// The file's path in a data directory.
     static func path(in directory: String) -> String { directory + "/dev.json" }
 
-    /// A new identity and secret, and no addresses yet.
+    /// A new identity and secret, without addresses.
     static func random() -> DevelopmentServer {
         DevelopmentServer(
             mspID: MessageID.random().rawValue, secret: .random(byteCount: 32),
             businessID: BusinessID(MessageID.random().rawValue))
     }
 
-    /// What the directory holds; nil when `balloon dev` never ran there.
+    /// The file's content; nil when `balloon dev` never ran in the directory.
     static func read(in directory: String) throws(CommandFailure) -> DevelopmentServer? {
         let path = path(in: directory)
         guard Directory.exists(path) else { return nil }
@@ -46,13 +47,13 @@ struct DevelopmentServer: Equatable {
             let gateway = root["gateway"]?.string, let mspID = root["mspID"]?.string,
             let secret = root["secret"]?.string.flatMap({ try? Secret(base64: $0) }),
             let businessID = root["businessID"]?.string
-        else { throw .malformed(path: path, reason: "is not what balloon dev wrote; remove it") }
+        else { throw .malformed(path: path, reason: "was not written by balloon dev; remove it") }
         return DevelopmentServer(
             server: server, gateway: gateway, mspID: mspID, secret: secret, businessID: BusinessID(businessID)
         )
     }
 
-    /// What the server in `directory` is told, but for its address.
+    /// The configuration of the server in `directory`, without its listening address.
     func configuration(
         directory: String,
         handler: HandlerBinding = .builtin(name: DemoHandlerFactory().name, configuration: nil)

@@ -4,32 +4,32 @@ public import BusinessMessages
 public import HandlerKit
 package import MessageStore
 
-/// Which of a data directory's events a command is about.
+/// The filter options of commands about events.
 struct EventFilter: ParsableArguments {
-    @Option(help: ArgumentHelp("Only this business's.", valueName: "id"))
+    @Option(help: ArgumentHelp("Only events of this business.", valueName: "id"))
     var business: String?
 
-    @Option(help: "Only of this kind, or replyFailed.")
+    @Option(help: "Only events of this kind, or replyFailed.")
     var kind: Subscription?
 
     @Option(
-        help: ArgumentHelp("Only those that came in at this time or later (RFC 3339).", valueName: "time"))
+        help: ArgumentHelp("Only events that arrived at this time or later (RFC 3339).", valueName: "time"))
     var since: Timestamp?
 
-    @Option(help: ArgumentHelp("Only those that came in before this time (RFC 3339).", valueName: "time"))
+    @Option(help: ArgumentHelp("Only events that arrived before this time (RFC 3339).", valueName: "time"))
     var until: Timestamp?
 
-    @Option(help: "Only with this status.")
+    @Option(help: "Only events with this status.")
     var status: JournalEvent.Status?
 
-    /// Whether the event is one of them.
+    /// Whether the event passes the filter.
     func admits(_ event: JournalEvent) -> Bool {
         (status == nil || event.status == status) && (business == nil || event.business.rawValue == business)
             && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true
             && (kind == nil || EventRendering.subscription(event) == kind)
     }
 
-    /// Whether the reply is one of them; its time is that of its decision.
+    /// Whether the reply passes the filter; its time is that of the decision.
     func admits(_ reply: JournalReply) -> Bool {
         (status == nil || reply.status.rawValue == status?.rawValue)
             && (business == nil || reply.business.rawValue == business)
@@ -51,6 +51,6 @@ extension Subscription: ExpressibleByArgument {
 extension JournalEvent.Status: ExpressibleByArgument {}
 
 extension Timestamp: ExpressibleByArgument {
-    /// Reads RFC 3339 §5.6.
+    /// Parses RFC 3339 §5.6.
     init?(argument: String) { self.init(rfc3339: argument) }
 }

@@ -4,7 +4,7 @@ import BusinessMessages
 import HandlerKit
 import MessageStore
 
-/// Events as people and programs read them on standard output; every result ends its line.
+/// Formats events for standard output, as text or JSON; every result ends its line.
 enum EventRendering {
     /// `12  2026-11-21T10:00:00.123Z  failed  BUSINESS  CUSTOMER  text: Good morning  (the handler threw …)`; the status
     /// is `handled, 1 of 2 replies refused` where a reply was not accepted.
@@ -44,7 +44,8 @@ enum EventRendering {
         }
     }
 
-    /// What was done about a dead letter: `{"record":12,"status":"retried","replay":31}` or `{"record":12,"status":"dropped"}`.
+    /// The new status of a dead letter: `{"record":12,"status":"retried","replay":31}` or
+    /// `{"record":12,"status":"dropped"}`.
     static func json(_ record: UInt64, _ status: JournalEvent.Status, replay: UInt64? = nil) -> String {
         jsonLine { writer in
             writer.field("record", Int(clamping: record))
@@ -53,7 +54,7 @@ enum EventRendering {
         }
     }
 
-    /// The kind, of one that nobody has looked at yet what it will be; or that it tells of a failed reply.
+    /// The kind, or a failed reply; for an event that is not yet decoded, the kind that decoding will find.
     static func subscription(_ event: JournalEvent) -> Subscription {
         event.isReplyFailure ? .replyFailed : .kind(event.kind ?? content(event)?.kind ?? .unrecognized)
     }
@@ -76,7 +77,7 @@ enum EventRendering {
         return MessageSummary.text(of: event.message, kind: kind)
     }
 
-    /// Never nil: the message was valid inside the journal.
+    /// Never nil: the journal contains valid messages only.
     private static func content(_ event: JournalEvent) -> InboundEvent? {
         (try? JSONDocument(Array(event.message.text))).map { InboundEvent.decode(message: $0) }
     }

@@ -4,13 +4,13 @@ import MessageServer
 import MessageStore
 import Simulator
 
-/// What a person at a terminal is told about a failure, and the exit code for a program.
+/// The text of a failure for a terminal, and the exit code.
 struct FailureReport {
     let code: CommandStatus
-    /// One line for each thing that is wrong, each with its hint below it.
+    /// One line for each problem, each followed by its hint.
     let text: String
 
-    /// Nil for errors that are none of ours.
+    /// Nil for errors of other libraries.
     init?(_ error: any Error) {
         switch error {
         case let error as CommandFailure: self.init(error)
@@ -39,38 +39,41 @@ struct FailureReport {
         case .unwritten(let target, let error):
             self.init(
                 .unavailable, "\(target): \(error)",
-                hint: error.isFull ? "not all was written: is there room on the disk?" : nil)
+                hint: error.isFull ? "free space on the disk; the file is incomplete" : nil)
         case .malformed(let path, let reason): self.init(.badData, "\(path): \(reason)", hint: nil)
         case .noDevelopmentServer(let path):
             self.init(
-                .unavailable, "there is no \(path)",
+                .unavailable, "\(path) does not exist",
                 hint: "start balloon dev, or name its directory with --data, or a configuration with --config"
             )
         case .noDataDirectory(let path):
-            self.init(.unavailable, "there is no directory \(path)", hint: "name the server's with --data")
+            self.init(
+                .unavailable, "directory \(path) does not exist",
+                hint: "name the server's data directory with --data")
         case .socketPathTooLong(let path):
             self.init(
-                .unavailable, "\(path) is too long for a socket, so the server has none",
-                hint: "keep the data where that path has at most 107 bytes"
+                .unavailable, "\(path) is too long for a socket, so the server has no control socket",
+                hint: "move the data directory so that this path has at most 107 bytes"
             )
         case .noAnswer(let url):
             self.init(
-                .unavailable, "nothing answers at \(url)", hint: "start the server, or check the address")
+                .unavailable, "no server answers at \(url)", hint: "start the server, or check the address")
         case .refused(let status, let answer):
             self.init(
-                .failed, "the server answered \(status): \(answer)", hint: "the server's log has the reason")
+                .failed, "the server answered \(status): \(answer)",
+                hint: "see the server's log for the reason")
         case .jobUnanswered(let job):
             self.init(
-                .unavailable, "the server has not answered about job \(job), which may run still",
-                hint: "repeat the command: what is done already is not done twice")
+                .unavailable, "the server stopped answering about job \(job), which may still run",
+                hint: "repeat the command; completed steps are not repeated")
         case .unknownJob(let job):
             self.init(
-                .usage, "the server knows no job \(job): it was restarted, or that is long ago",
-                hint: "repeat the command: what is done already is not done twice")
+                .usage, "job \(job) is unknown: the server was restarted, or the job ended long ago",
+                hint: "repeat the command; completed steps are not repeated")
         case .noReply(let seconds):
             self.init(
-                .failed, "the business has not answered within \(seconds) seconds",
-                hint: "the server's log tells what became of the message")
+                .failed, "the business sent no reply within \(seconds) seconds",
+                hint: "see the server's log for the message's outcome")
         case .unsendable(.fileUnreadable(let error)):
             self.init(.unavailable, "a file cannot be sent: \(error)", hint: "check the path and its size")
         case .unsendable(.businessUnknown):
@@ -78,11 +81,11 @@ struct FailureReport {
         case .unsendable(let refusal):
             self.init(
                 .badData, "the message is not sent: \(refusal.reason)",
-                hint: "balloon validate shows what is wrong with a file")
+                hint: "run balloon validate to see the problems")
         case .unknownAttachment(let hash):
             self.init(
-                .usage, "not exactly one attachment begins with \(hash)",
-                hint: "balloon attachments list shows them")
+                .usage, "\(hash) is the beginning of no attachment's hash, or of several",
+                hint: "run balloon attachments list to see the hashes")
         case .notAToken:
             self.init(.badData, "the token is not three parts of Base64url with dots between them", hint: nil)
         case .tokenRefused(let reason): self.init(.failed, reason, hint: nil)
@@ -90,10 +93,11 @@ struct FailureReport {
             self.init(
                 .badData, "\(count) \(count == 1 ? "problem" : "problems")",
                 hint: areInJournal
-                    ? "restore the journal's files from a backup, or balloon journal repair; nothing is rebuilt from damaged ones"
-                    : "balloon conversations rebuild writes what the journal has; the rest is in a backup")
+                    ? "restore the journal's files from a backup, or run balloon journal repair; damaged files are not used for a rebuild"
+                    : "run balloon conversations rebuild to restore lines that the journal has; restore the others from a backup"
+            )
         case .badVariable(let name, let hint):
-            self.init(.configuration, "\(name) has no meaning", hint: hint)
+            self.init(.configuration, "\(name) has an invalid value", hint: hint)
         }
     }
 
@@ -109,27 +113,30 @@ struct FailureReport {
         case .noData:
             self.init(.unavailable, "\(error)", hint: "name the server's data directory with --data")
         case .unknownVersion:
-            self.init(.badData, "\(error)", hint: "use the program that wrote it, or name another directory")
+            self.init(
+                .badData, "\(error)", hint: "use the program version that wrote it, or name another directory"
+            )
         case .damaged, .quarantined:
             self.init(
-                .badData, "\(error)", hint: "restore the file from a backup, or balloon journal repair")
+                .badData, "\(error)", hint: "restore the file from a backup, or run balloon journal repair")
         case .quarantinedConversation:
-            self.init(.badData, "\(error)", hint: "balloon conversations rebuild")
+            self.init(.badData, "\(error)", hint: "run balloon conversations rebuild")
         case .unavailable:
             self.init(.unavailable, "\(error)", hint: "check the path, its mode and the disk")
         case .unknownRecord, .notDead, .notPending:
             self.init(
-                .usage, "\(error)", hint: "balloon events list and balloon deadletters list show the records")
+                .usage, "\(error)",
+                hint: "run balloon events list or balloon deadletters list to see the records")
         case .notReplayable:
             self.init(
                 .usage, "\(error)",
                 hint: "balloon deadletters list shows it; balloon deadletters retry sends it")
         case .changed:
-            self.init(.failed, "\(error)", hint: "balloon events show tells how far it is")
+            self.init(.failed, "\(error)", hint: "run balloon events show to see its state")
         case .notFinished:
-            self.init(.failed, "\(error)", hint: "wait for its end; balloon events show tells how far it is")
+            self.init(.failed, "\(error)", hint: "wait for its end; run balloon events show to see its state")
         case .unknownReply:
-            self.init(.usage, "\(error)", hint: "balloon replies list shows the names")
+            self.init(.usage, "\(error)", hint: "run balloon replies list to see the names")
         case .beingSent:
             self.init(.failed, "\(error)", hint: "repeat the command when this attempt has ended")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided,
@@ -146,15 +153,15 @@ struct FailureReport {
             self.init(.badData, "the message is not JSON: \(error)", hint: nil)
         case .messageNotAnObject: self.init(.badData, "the message is not a JSON object", hint: nil)
         case .nothingToRefer:
-            self.init(.badData, "the message has no interactiveData", hint: "leave --large away")
+            self.init(.badData, "the message has no interactiveData", hint: "omit --large")
         case .gatewayMissing:
             self.init(
-                .unavailable, "there is no simulator that keeps payloads and replies",
-                hint: "--wait, --large and messages over 10 KB need balloon dev")
+                .unavailable, "no simulator is running that stores payloads and replies",
+                hint: "start balloon dev, which --wait, --large and messages over 10 KB need")
         case .gatewayRefused(let status):
             self.init(
                 .unavailable, "the simulator answered \(status)",
-                hint: "is it balloon dev that listens there?")
+                hint: "check that balloon dev listens at that address")
         }
     }
 
@@ -163,7 +170,7 @@ struct FailureReport {
         case .requestInvalid, .schemeRefused: self.init(.usage, error.reason, hint: "check the address")
         case .hostUnresolved, .connectionFailed, .tlsFailed, .certificateRefused, .timedOut, .interrupted,
             .failed:
-            self.init(.unavailable, error.reason, hint: "check the address, and that the server runs")
+            self.init(.unavailable, error.reason, hint: "check the address, and that the server is running")
         case .addressRefused, .contentFailed, .responseTooLarge, .cancelled:
             self.init(.failed, error.reason, hint: nil)
         }

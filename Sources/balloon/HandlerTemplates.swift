@@ -1,6 +1,6 @@
-/// What `balloon init` writes: the samples in `config/handlers`, which the tests run, word for word.
+/// The files that `balloon init` writes: copies of the samples in `config/handlers`, which the tests run.
 ///
-/// Every line has a bar before it, so that nobody takes another language's import for one of ours.
+/// Every line begins with a bar, so that tools do not mistake another language's imports for Swift imports.
 enum HandlerTemplates {
     /// `config/handlers/shop.py`.
     static let python = lines(
@@ -76,7 +76,7 @@ enum HandlerTemplates {
         |        print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": answer(call)}), flush=True)
         """#)
 
-    /// `config/handlers/swift/Package.swift`; the path of the server's package stands in quotation marks.
+    /// `config/handlers/swift/Package.swift`; the path of the server's package is quoted.
     static let swiftPackage = lines(
         #"""
         |// swift-tools-version: 6.2
@@ -125,9 +125,9 @@ enum HandlerTemplates {
         |struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
         |    ConfigurableHandler
         |{
-        |    /// What a business's file says in `"config"`.
+        |    /// The member `"config"` of a business's file.
         |    struct Configuration: Decodable {
-        |        /// What customers are asked first.
+        |        /// The first question to customers.
         |        var question: String?
         |    }
         |

@@ -1,9 +1,9 @@
 import BalloonJSON
 import BusinessMessages
 
-/// What a message says, in a few words for people, whichever way it goes.
+/// A short summary of a message for people, in either direction.
 enum MessageSummary {
-    /// The text, a quick reply's question and choices, or what the kind's own summary says.
+    /// The text, the question and choices of a quick reply, or the summary of the other kinds.
     static func text(of message: JSONValue, kind: Kind) -> String {
         let request = message["interactiveData"]?["data"]?["quick-reply"]
         if kind == .quickReply, let request, request["selectedIndex"] == nil,
@@ -13,16 +13,16 @@ enum MessageSummary {
             let question = request["summaryText"]?.string ?? "quick reply"
             return "\(question) [\(titles.joined(separator: " | "))]"
         }
-        // The value is part of a valid document, so its text is one.
+        // A part of a valid document is valid by itself.
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
         return InboundEvent.decode(message: document).summary
     }
 }
 
 extension MessageSummary {
-    /// The message's kind, as its content shows it.
+    /// The message's kind, from its content.
     static func kind(of message: JSONValue) -> Kind {
-        // The value is part of a valid document, so its text is one.
+        // A part of a valid document is valid by itself.
         guard let document = try? JSONDocument(Array(message.text)) else { return .unrecognized }
         return InboundEvent.decode(message: document).kind
     }

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// Replies as people and programs read them on standard output; every result ends its line.
+/// Formats replies for standard output, as text or JSON; every result ends its line.
 enum ReplyRendering {
     /// `57.1  2026-11-21T10:00:00.123Z  queued  BUSINESS  CUSTOMER  text: Good morning  (3 attempts, next at …)`.
     static func text(_ reply: JournalReply) -> String {
@@ -14,7 +14,7 @@ enum ReplyRendering {
     }
 
     /// `{"reply":"57.1","at":"…","status":"refused","business":"…","customer":"…","id":"…","kind":"text","inReplyTo":"…",`
-    /// `"attempts":1,"httpStatus":400,"reason":"…"}`, and with the message when that is asked for.
+    /// `"attempts":1,"httpStatus":400,"reason":"…"}`, with the message on request.
     static func json(_ reply: JournalReply, withMessage: Bool) -> String {
         jsonLine { writer in
             writer.field("reply", "\(reply.id)")
@@ -35,7 +35,8 @@ enum ReplyRendering {
         }
     }
 
-    /// What was done about a reply: `{"reply":"57.1","status":"retried","replay":91}` or `{"reply":"57.1","status":"dropped"}`.
+    /// The new status of a reply: `{"reply":"57.1","status":"retried","replay":91}` or
+    /// `{"reply":"57.1","status":"dropped"}`.
     static func json(_ reply: ReplyID, _ status: ReplyState.Status, replay: UInt64? = nil) -> String {
         jsonLine { writer in
             writer.field("reply", "\(reply)")
@@ -44,13 +45,13 @@ enum ReplyRendering {
         }
     }
 
-    /// A queued reply as a line of its conversation, in which it has none yet.
+    /// A queued reply in the form of a conversation line, which it does not have yet.
     static func conversationText(_ reply: JournalReply) -> String {
         let summary = message(reply).map { MessageSummary.text(of: $0.root, kind: reply.kind) } ?? ""
         return terminalText("\(reply.decidedAt)  business  \(reply.kind): \(summary)  (queued)") + "\n"
     }
 
-    /// The same as JSON: as the line will be, with `"outcome":"queued"` and without a number.
+    /// The same as JSON: the future line, with `"outcome":"queued"` and without a number.
     static func conversationJSON(_ reply: JournalReply) -> String {
         jsonLine { writer in
             writer.field("at", reply.decidedAt.rfc3339)
@@ -73,6 +74,6 @@ enum ReplyRendering {
         return "  (\(reply.attempts) attempts\(reply.next.map { ", next at \($0)" } ?? ""))"
     }
 
-    /// Never nil: the message was valid inside the journal.
+    /// Never nil: the journal contains valid messages only.
     private static func message(_ reply: JournalReply) -> JSONDocument? { try? JSONDocument(reply.message) }
 }

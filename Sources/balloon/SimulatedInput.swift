@@ -3,14 +3,14 @@ import BalloonPOSIX
 import BusinessMessages
 import Simulator
 
-/// What `balloon simulate` is told to send.
+/// An input of `balloon simulate`.
 enum SimulatedInput {
-    /// A sample of the kind.
+    /// A sample message of this kind.
     case kind(Kind)
-    /// A message that somebody wrote.
+    /// A given message.
     case message([UInt8])
 
-    /// Reads an argument: a kind's name, else a file's path, else `-` for standard input.
+    /// Parses an argument: a kind's name, a file's path, or `-` for standard input.
     init(_ argument: String) throws(CommandFailure) {
         if let kind = Kind(rawValue: argument) {
             self = .kind(kind)

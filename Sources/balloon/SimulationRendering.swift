@@ -3,18 +3,18 @@ import BalloonPOSIX
 import BusinessMessages
 import Simulator
 
-/// Messages that were sent and replies that came, for people or for programs; every result ends its line.
+/// Formats sent messages and received replies, as text or JSON; every result ends its line.
 struct SimulationRendering {
     let json: Bool
 
     /// `customer  text: Good morning`, or the message in an object with `direction` and `kind`.
     func sent(_ message: [UInt8]) -> String {
-        // The server took it, so it is JSON.
+        // The server accepted the message, so it is valid JSON.
         guard let document = try? JSONDocument(message) else { return "" }
         return line("inbound", document.root)
     }
 
-    /// `business  quickReply: What can we do for you? [A | B]`, or the message in an object as above.
+    /// `business  quickReply: What can we do for you? [A | B]`, or the message in the same kind of object.
     func reply(_ reply: DeliveredMessage) -> String { line("outbound", reply.message.root) }
 
     private func line(_ direction: String, _ message: JSONValue) -> String {

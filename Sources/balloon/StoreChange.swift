@@ -4,11 +4,12 @@ import BalloonTransport
 import MessageServer
 import MessageStore
 
-/// Changes of a data directory: by the server that owns it, or on the directory itself when none does.
+/// Changes a data directory through its running server, or directly when no server runs.
 ///
-/// Each returns when the change is on disk. A server makes it as a job, which runs to its end whatever becomes of the command.
+/// Each call returns when the change is on disk. A server executes the change as a job, which completes even
+/// when the command ends early.
 enum StoreChange {
-    /// Hands messages over again that are in the states that are named.
+    /// Delivers messages again that still are in the given states.
     static func replay(_ messages: [NamedState], data: String) async throws -> [ReplayResult] {
         try await change(
             data, "replay", { ReplayRequest(messages: messages).json(job: $0) }, { ReplayAnswer($0)?.results }
@@ -17,7 +18,7 @@ enum StoreChange {
         }
     }
 
-    /// Takes messages off the dead letters; returns those that were dropped before.
+    /// Removes messages from the dead letters; returns those that were dropped before.
     static func drop(_ records: [UInt64], data: String) async throws -> Set<UInt64> {
         try await change(
             data, "drop", { DropRequest(records: records).json(job: $0) },
@@ -27,7 +28,7 @@ enum StoreChange {
         }
     }
 
-    /// Ends messages that no handler has ended; returns those that were dropped before.
+    /// Ends messages that are still pending; returns those that were dropped before.
     static func dropPending(_ records: [UInt64], data: String) async throws -> Set<UInt64> {
         try await change(
             data, "events/drop", { DropRequest(records: records).json(job: $0) },
@@ -63,7 +64,7 @@ enum StoreChange {
         }
     }
 
-    /// Writes what is missing in the conversations; says which job does it, or waits for the one that is named.
+    /// Restores missing conversation lines; prints the job that does it, or waits for the given job.
     static func rebuild(data: String, resuming job: String?) async throws -> Store.Rebuilt {
         if let job {
             return try await wait(for: job, data, ControlRoutes.rebuilt(in:))
@@ -76,9 +77,9 @@ enum StoreChange {
         }
     }
 
-    /// Gives up the records that the journal has lost, when `confirms` agrees to what that is; nil when it does not.
+    /// Removes lost records from the journal after `confirms` agreed to them; nil when it did not.
     ///
-    /// Says which job does it, or waits for the one that is named.
+    /// Prints the job that does it, or waits for the given job.
     static func repair(
         data: String, resuming job: String?, confirms: (JournalRepair) -> Bool
     ) async throws -> JournalRepair? {
@@ -106,7 +107,7 @@ enum StoreChange {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))
         }
-        // What a mistyped path names is not made a data directory.
+        // A mistyped path must not become a data directory.
         try Store.check(data)
         let job = ControlRoutes.newJob()
         if let answer = try await ControlSocket.run(
@@ -114,7 +115,7 @@ enum StoreChange {
         {
             return try result(answer, read)
         }
-        // Takes the lock, so that no server can begin meanwhile; the next one delivers.
+        // Holds the lock, so that no server can start meanwhile; the next server delivers the messages.
         let store = try Store.open(
             StoreConfiguration(directory: data), logger: LogOptions.start())
         do {
@@ -135,7 +136,7 @@ enum StoreChange {
 
     private static func result<Result>(_ answer: [UInt8], _ read: ([UInt8]) -> Result?) throws -> Result {
         guard let result = read(answer) else {
-            throw CommandFailure.refused(status: 200, answer: "something that this program does not know")
+            throw CommandFailure.refused(status: 200, answer: "an answer that this program cannot parse")
         }
         return result
     }

@@ -1,4 +1,4 @@
-/// Text from elsewhere made fit for a terminal: control characters, which could move its cursor, are spelled out.
+/// Escapes control characters in foreign text, which could move the terminal's cursor.
 func terminalText(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isControl) else { return text }
     return text.unicodeScalars.reduce(into: "") { result, scalar in

@@ -1,22 +1,23 @@
 import BalloonJSON
 
-/// The claims that the server wants to see, checked one by one so that a person learns which is wrong.
+/// Checks the claims that the server requires, one by one, so that the report names the wrong one.
 struct TokenCheck {
     let mspID: String
     let tokenAge: Duration
 
-    /// Says why the server would refuse the claims, nil when it would not; `now` is in seconds since 1970.
+    /// The reason why the server would refuse the claims, nil when it would accept them; `now` is in seconds
+    /// since 1970.
     func refusal(of claims: JSONValue, now: Int) -> String? {
         guard let audience = claims["aud"] else {
             return claims["iss"] == nil
-                ? "the token has no aud" : "the token has iss instead of aud: it is meant for the gateway"
+                ? "the token has no aud" : "the token has iss instead of aud: it is a token for the gateway"
         }
         let names = audience.kind == .array ? audience.elements.compactMap(\.string) : [audience.string ?? ""]
         guard names.contains(mspID) else { return "aud is another MSP's ID" }
         guard let issued = claims["iat"]?.double else { return "the token has no iat" }
         let seconds = Double(now) - issued
         guard abs(seconds) <= tokenAge / .seconds(1) else {
-            return "iat is \(Int(abs(seconds))) seconds \(seconds > 0 ? "ago" : "ahead"): is the clock right?"
+            return "iat is \(Int(abs(seconds))) seconds \(seconds > 0 ? "ago" : "ahead"); check the clock"
         }
         if let expiry = claims["exp"]?.double, expiry <= Double(now) { return "the token has expired" }
         return nil

@@ -6,10 +6,10 @@ import Testing
 
 @testable import MessageStore
 
-/// Real file systems that are full, or cannot be written to: small ones in memory, which only root can mount.
+/// Real file systems that are full or not writable: small ones in memory, which only root can mount.
 @Suite(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"), .serialized)
 struct DiskTests {
-    @Test func `a full disk refuses, loses nothing that it took, and goes on when there is room`()
+    @Test func `a full disk refuses messages, loses no accepted one, and resumes when space is free`()
         async throws
     {
         let disk = try SmallDisk(bytes: 768 << 10)
@@ -34,7 +34,7 @@ struct DiskTests {
         }
         #expect(taken.count > 10)
         #expect(refused.count == 5)
-        // Not asked of the statistics: there may be room for the little that the store writes to find out.
+        // Not checked with the statistics: the store's small probe may still fit.
         #expect(log.lines.contains { $0.contains("disk write failed") && $0.contains("No space left") })
         #expect(store.statistics.waitingBytes < 1 << 20)
         #expect(store.statistics.pendingDeliveries == taken.count)
@@ -43,7 +43,7 @@ struct DiskTests {
         for id in refused { #expect(await store.append(message(id)) == .stored) }
         for id in taken { #expect(await store.append(message(id)) == .duplicate) }
         await store.close()
-        // Room for the conversations' lines too.
+        // Space for the conversations' lines too.
         try disk.resize(to: 8 << 20)
         let restarted = try Store.open(configuration, logger: log.logger)
         restarted.startRecording { try restarted.write($0, as: .text) }
@@ -57,7 +57,8 @@ struct DiskTests {
         await restarted.close()
     }
 
-    @Test func `what was taken is delivered and recorded once when a full disk has room again`() async throws
+    @Test func `accepted messages are delivered and recorded once when a full disk has space again`()
+        async throws
     {
         let disk = try SmallDisk(bytes: 512 << 10)
         var configuration = StoreConfiguration(directory: disk.path + "/data")
@@ -73,7 +74,7 @@ struct DiskTests {
             #expect(await store.append(received) == .stored)
         }
         let filler = try File(disk.path + "/filler", for: .appending)
-        // To the last page.
+        // Up to the last page.
         while (try? filler.append([UInt8](repeating: 1, count: 4096))) != nil {}
         var failures = 0
         for _ in 1...5 {
@@ -99,7 +100,7 @@ struct DiskTests {
         #expect(verification.lines == 2 * count)
         let restarted = try Store.open(configuration, logger: log.logger)
         #expect(restarted.statistics.pendingDeliveries == 0)
-        // All is on disk, and known to be: the journal need not be asked again.
+        // Everything is known to be on disk: no recovery from the journal is needed.
         #expect(restarted.accounts.withLedger { $0.checkpoint } > 0)
         await restarted.close()
     }
@@ -119,7 +120,7 @@ struct DiskTests {
         try await store.finish(delivery, result: .handled)
     }
 
-    @Test func `a directory that cannot be written to is refused with the path and the reason`() throws {
+    @Test func `an unwritable directory is refused with the path and the reason`() throws {
         let disk = try SmallDisk(bytes: 256 << 10)
         try Directory.make(disk.path + "/data")
         try disk.makeReadOnly()
@@ -136,7 +137,7 @@ struct DiskTests {
     }
 }
 
-/// A clock that somebody sets, as a restart sees it.
+/// A clock that is changed, as seen by a restart.
 struct ClockTests {
     private let directory = StoreDirectory()
 
@@ -152,7 +153,9 @@ struct ClockTests {
         ["2026-11-21T10:00:00.000Z", "1970-01-01T00:00:00.000Z", "2026-11-21T10:00:01.000Z"],
         ["2036-11-21T10:00:00.000Z", "1970-01-01T00:00:00.000Z", "2036-11-21T10:00:00.000Z"],
     ])
-    func `however the clock jumped, all is known, in order and delivered once`(times: [String]) async throws {
+    func `after any clock change all messages are known, in order and delivered once`(times: [String])
+        async throws
+    {
         try directory.prepare()
         var bytes = journalLine(1, batch: 1, segmentMembers)
         for (index, time) in times.enumerated() {
@@ -171,8 +174,7 @@ struct ClockTests {
         #expect(lines.map(\.id.rawValue) == times.indices.map { "m\($0)" })
     }
 
-    @Test func `a parked delivery whose time is years away by a clock that jumped comes within a day`() throws
-    {
+    @Test func `a parked delivery due in years after a clock change is delivered within a day`() throws {
         let now = try #require(Timestamp(rfc3339: "2026-11-21T10:00:00.000Z"))
         let day = Duration.seconds(86_400)
         #expect(remaining(until: Timestamp(rfc3339: "2036-11-21T10:00:00.000Z"), from: now) == day)
@@ -181,7 +183,7 @@ struct ClockTests {
         #expect(remaining(until: nil, from: now) == .zero)
     }
 
-    @Test func `a parked delivery whose time was years ago by a clock that jumped comes at once`()
+    @Test func `a parked delivery overdue by years after a clock change is delivered at once`()
         async throws
     {
         try directory.prepare()

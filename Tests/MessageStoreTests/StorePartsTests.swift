@@ -20,7 +20,7 @@ struct ConversationStorePartsTests {
         "000000000001.jsonl.damaged",
         "000000000001.jsonl.12.new", ".jsonl", "99999999999999999999999.jsonl",
     ])
-    func `other names are no segments`(name: String) { #expect(SegmentName.firstRecord(name) == nil) }
+    func `other names are not segments`(name: String) { #expect(SegmentName.firstRecord(name) == nil) }
 
     @Test func `conversation keys compare bytes, also where texts are canonically equivalent`() {
         func key(_ customer: String) -> ConversationKey {
@@ -29,13 +29,13 @@ struct ConversationStorePartsTests {
         #expect(key("a") == key("a"))
         #expect(key("\u{E9}") == key("\u{E9}"))
         #expect(key("\u{E9}") != key("e\u{301}"))
-        // The same characters and as many bytes, in another order.
+        // The same characters and the same length, in another order.
         #expect(key("a\u{323}\u{307}") != key("a\u{307}\u{323}"))
         #expect(key(";") != key("\u{37E}"))
         #expect(key("a") != ConversationKey(business: BusinessID("c"), customer: CustomerID("a")))
     }
 
-    @Test func `a line says what it is only when all of it is there`() {
+    @Test func `only a complete line is parsed`() {
         var lines: [UInt8] = []
         JournalLine.write(body: Array(#"{"type":"x"}"#.utf8), record: 12, batch: 11, onto: &lines)
         #expect(
@@ -72,7 +72,7 @@ struct ConversationStorePartsTests {
         #""type":"finished","of":"x","result":"handled""#, #""type":"finished""#,
         #""type":"attempt","of":3,"attempt":2,"parked":true,"next":"2026-11-21T10:00:00.123Z""#,
     ])
-    func `a record that is scanned says the same as its JSON`(members: String) throws {
+    func `a scanned record equals its parsed JSON`(members: String) throws {
         let line = journalLine(12, batch: 11, members).dropLast()
         let root = try JSONDocument(Array(line)).root
         let expected = JournalRecord.read(root) ?? .other

@@ -39,7 +39,7 @@ struct MessageStoreTests {
         #expect(lines.map(\.status) == [nil, 200])
     }
 
-    @Test func `what is finished is not delivered again after a restart`() async throws {
+    @Test func `a finished message is not delivered again after a restart`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         _ = await store.append(message("m2"))
@@ -56,7 +56,7 @@ struct MessageStoreTests {
         #expect(await reopened.append(message("m2")) == .duplicate)
     }
 
-    @Test func `a killed process loses nothing that was acknowledged`() async throws {
+    @Test func `a killed process loses no acknowledged message`() async throws {
         let store = try directory.open()
         for number in 1...20 { #expect(await store.append(message("m\(number)")) == .stored) }
         let copy = try directory.copy()

@@ -4,11 +4,11 @@ import Synchronization
 
 /// A program that a test runs: its output as lines while it runs, and its end; killed when the value goes.
 public final class ChildProcess: Sendable {
-    /// What can go wrong with a program.
+    /// An error of a program.
     public enum Failure: Error {
-        /// It could not be started: the `errno`.
+        /// The program could not be started: the `errno`.
         case spawn(Int32)
-        /// Its output ended before the line that was waited for; all of it is here.
+        /// The output ended before the awaited line; the value is the whole output.
         case ended(output: [String])
     }
 

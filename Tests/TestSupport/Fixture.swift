@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file under `Tests/TestSupport/Fixtures`, read whole.
+/// A file under `Tests/TestSupport/Fixtures`, read as a whole.
 public enum Fixture {
     /// The bytes of the fixture `name`, for example `messages/text.json`.
     public static func bytes(_ name: String) -> [UInt8] {

@@ -1,15 +1,15 @@
 public import Logging
 import Synchronization
 
-/// Collects every log line of a test, so that it can look for what must be there and what never may be.
+/// Collects every log line of a test, so that it can check for required and forbidden lines.
 public final class LogCollector: Sendable {
     private typealias Waiter = (wanted: @Sendable (String) -> Bool, CheckedContinuation<Void, Never>)
     private let state = Mutex<(lines: [String], waiters: [Waiter])>(([], []))
 
-    /// Begins with no lines.
+    /// Creates a collector without lines.
     public init() {}
 
-    /// A logger at trace level that writes here.
+    /// A logger at trace level that writes to this collector.
     public var logger: Logger {
         Logger(label: "test") { _ in CollectingHandler(collector: self) }
     }
@@ -17,7 +17,7 @@ public final class LogCollector: Sendable {
     /// Every line so far, message and metadata in one string each.
     public var lines: [String] { state.withLock { $0.lines } }
 
-    /// Waits for a line, past or to come, that is `wanted`; asks about each line once, so that who counts counts right.
+    /// Waits for a line, past or to come, that is `wanted`; calls `wanted` once for each line, so that it may count.
     public func first(where wanted: @escaping @Sendable (String) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A loopback port on which nobody listens, and which nobody else gets as long as this lives.
+/// A loopback port that refuses connections and stays reserved as long as this value exists.
 public final class RefusingPort: Sendable {
     /// The port.
     public let number: UInt16
@@ -24,6 +24,6 @@ public final class RefusingPort: Sendable {
 
     deinit { close(descriptor) }
 
-    /// `http://127.0.0.1:PORT`.
+    /// The address `http://127.0.0.1:PORT`.
     public var origin: String { "http://127.0.0.1:\(number)" }
 }

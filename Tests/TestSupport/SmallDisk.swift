@@ -1,16 +1,16 @@
 import BalloonPOSIX
 import Glibc
 
-/// A file system in memory, unmounted when the value goes; only root can make one.
+/// A file system in memory, unmounted when the value is destroyed; only root can create one.
 public final class SmallDisk: Sendable {
     private let temporary = TemporaryDirectory()
-    /// Where it is mounted.
+    /// The mount point.
     public let path: String
 
-    /// Whether this process may mount one.
+    /// Whether this process may mount file systems.
     public static let isAllowed: Bool = (try? SmallDisk(bytes: 64 << 10)) != nil
 
-    /// Mounts one in a directory of its own, or at `path`.
+    /// Mounts a file system in a new directory, or at `path`.
     public init(bytes: Int, at path: String? = nil) throws {
         self.path = path ?? temporary.file("disk")
         try Directory.make(self.path)
@@ -19,12 +19,12 @@ public final class SmallDisk: Sendable {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Takes no more changes.
+    /// Makes the file system read-only.
     public func makeReadOnly() throws {
         try remount(UInt(MS_RDONLY), nil)
     }
 
-    /// Has room for more from now on.
+    /// Changes the size of the file system.
     public func resize(to bytes: Int) throws { try remount(0, "size=\(bytes)") }
 
     private func remount(_ flags: UInt, _ options: String?) throws {

@@ -2,11 +2,11 @@ package import BalloonPOSIX
 import COpenSSL
 import Glibc
 
-/// A client that speaks TLS on a blocking socket, as OpenSSL does it; verifies against one certificate.
+/// A TLS client of OpenSSL on a blocking socket, which trusts one certificate.
 package final class TLSClient {
     package enum Failure: Error { case handshake, closed }
 
-    /// What a client keeps of a session, to resume it on another connection.
+    /// The data of a session that a client needs to resume it on another connection.
     package final class Ticket {
         fileprivate let session: OpaquePointer
 
@@ -49,24 +49,24 @@ package final class TLSClient {
     }
 
     deinit {
-        // OpenSSL resumes no session that was not closed in order.
+        // OpenSSL resumes only sessions that were closed with `close_notify`.
         SSL_shutdown(session)
         SSL_free(session)
         SSL_CTX_free(context)
     }
 
-    /// What resumes this session later; in TLS 1.3 it comes with the first bytes that are received.
+    /// The ticket that resumes this session later; in TLS 1.3 it arrives with the first received bytes.
     package func ticket() -> Ticket? { SSL_get1_session(session).map { Ticket($0) } }
 
     /// Whether the session was resumed, so that no certificate was sent.
     package var isResumed: Bool { SSL_session_reused(session) == 1 }
 
-    /// How many certificates the server sent.
+    /// The number of certificates that the server sent.
     package var chainLength: Int { Int(OPENSSL_sk_num(SSL_get_peer_cert_chain(session))) }
 
     package var version: String { String(cString: SSL_get_version(session)) }
 
-    /// The protocol that was agreed on.
+    /// The negotiated protocol.
     package var agreedProtocol: String {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
@@ -81,7 +81,7 @@ package final class TLSClient {
         }
     }
 
-    /// Calls again what was only interrupted: a process that is stopped and goes on is, where there is a timeout
+    /// Repeats an interrupted call: stopping and continuing a process interrupts calls with a timeout
     /// (signal(7)).
     private func uninterrupted(_ call: () -> Int32) -> Int32 {
         while true {

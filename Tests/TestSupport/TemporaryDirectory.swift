@@ -1,11 +1,11 @@
 import Glibc
 
-/// A directory of one test's own, removed with everything in it when the value goes.
+/// A directory of one test, removed with its content when the value is destroyed.
 public final class TemporaryDirectory: Sendable {
-    /// Absolute, without a trailing slash.
+    /// The absolute path, without a trailing slash.
     public let path: String
 
-    /// Makes the directory under `/tmp`.
+    /// Creates the directory under `/tmp`.
     public init() {
         var template = Array("/tmp/balloon-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { fatalError("mkdtemp failed: errno \(errno)") }

@@ -90,7 +90,7 @@ import Testing
         #expect(events.output.contains(#"{"record":2,"#))
     }
 
-    @Test func `dropped, it is in the journal and on no list`() async throws {
+    @Test func `a dropped dead letter stays in the journal and leaves every list`() async throws {
         let directory = try await directory()
         let shell = Shell(directory: directory.path)
         #expect(try await shell.run("balloon deadletters drop --all").output == "2 is dropped\n")
@@ -98,7 +98,7 @@ import Testing
         #expect(try await shell.run("balloon events list --status dropped").output.hasPrefix("2  "))
     }
 
-    @Test func `what is done about dead letters is told as JSON when that is asked for`() async throws {
+    @Test func `the results of dead letter commands are available as JSON`() async throws {
         let directory = try await directory(count: 2)
         let shell = Shell(directory: directory.path)
         let records = try await shell.run("balloon deadletters list").output.split(separator: "\n")
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `retry, replay and drop reach a server that runs, and the directory when none does`(_ runs: Bool)
+    func `retry, replay and drop use a running server, or the directory when none runs`(_ runs: Bool)
         async throws
     {
         let directory = try await directory(count: 3)
@@ -134,14 +134,14 @@ import Testing
         )
         #expect(again.status == 0)
         let replayed = try await shell.run("balloon events replay \(records[2]) --send")
-        #expect(replayed.errors.hasPrefix("handed over again as "), "\(replayed.errors)")
+        #expect(replayed.errors.hasPrefix("delivered again as "), "\(replayed.errors)")
         #expect(try await shell.run("balloon deadletters list").output == "")
         let droppedAgain = try await shell.run("balloon deadletters drop \(records[0])")
         #expect(droppedAgain.output == "\(records[0]) already dropped\n")
         #expect(droppedAgain.status == 0)
         #expect(try await shell.run("balloon deadletters drop \(records[1])").status == 64)
         let status = runs ? "unhandled" : "pending"
-        // What is handed over again ends in the server's own time.
+        // The server delivers replayed messages asynchronously.
         _ = try await shell.run("balloon events list --status \(status)") { $0.lineCount == 2 }
         await server?.stop()
         let events = try await shell.run("balloon events list").output.split(separator: "\n")
@@ -159,7 +159,7 @@ import Testing
         ("--since 2026-11-21T12:00:00Z --until 2026-11-21T13:00:00Z", ["rejected"]),
         ("--business b-1 --status rejected", []), ("", ["failed", "rejected", "handled"]),
     ])
-    func `both lists are narrowed by business, kind, time and status, as text and as JSON`(
+    func `both lists are filtered by business, kind, time and status, as text and as JSON`(
         _ filter: String, _ expected: [String]
     ) async throws {
         let directory = TemporaryDirectory()
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `what waits is found by the kind that the list shows`() async throws {
+    @Test func `a pending message is found by its listed kind`() async throws {
         let directory = TemporaryDirectory()
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a list whose journal was cut off is not taken for a whole one`(_ isInsideLine: Bool) async throws {
+    func `a list from a truncated journal is reported as incomplete`(_ isInsideLine: Bool) async throws {
         let directory = TemporaryDirectory()
         var configuration = StoreConfiguration(directory: directory.file("data"))
         configuration.maximumSegmentAge = .zero
@@ -236,12 +236,12 @@ import Testing
             let result = try await shell.run("balloon \(list)")
             #expect(result.status == 65, "\(list)")
             #expect(result.errors.contains("\(segments[0]) is damaged"), "\(list)")
-            // The others are shown, and nothing is done about them.
+            // Undamaged records are listed, but not changed.
             #expect(result.output.isEmpty == list.contains("drop"), "\(list)")
         }
     }
 
-    /// Takes the last line away, or its end.
+    /// Removes the last line, or its end.
     private func cut(_ path: String, isInsideLine: Bool) throws {
         let bytes = try File(path, for: .reading).readAll()
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
@@ -250,19 +250,19 @@ import Testing
         try AtomicFile.write(Array(bytes[..<kept]), to: path)
     }
 
-    @Test func `a server that runs is asked to replay, and a replay is dry unless it is to be sent`()
+    @Test func `a replay uses a running server, and is a dry run without --send`()
         async throws
     {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
         let server = try await RecordingServer.start(in: directory)
         _ = try await shell.run("balloon simulate text --config server.json --to http://\(server.address)")
-        // The 200 came before the delivery's end.
+        // The 200 precedes the end of the delivery.
         _ = try await shell.run("balloon events list --status unhandled") { $0.lineCount == 1 }
         let dry = try await shell.run("balloon events replay --status unhandled")
-        #expect(dry.errors == "1 would be handed over again; --send does it\n")
+        #expect(dry.errors == "1 would be delivered again; add --send to do it\n")
         let sent = try await shell.run("balloon events replay --status unhandled --send")
-        #expect(sent.errors.hasPrefix("handed over again as "), "\(sent.errors)")
+        #expect(sent.errors.hasPrefix("delivered again as "), "\(sent.errors)")
         let wrong = try await shell.run("balloon events replay 1 --send")
         #expect(wrong.status == 64)
         _ = try await shell.run("balloon events list --status unhandled") { $0.lineCount == 2 }

@@ -12,7 +12,7 @@ import Testing
         greeting.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { String($0.dropFirst(2)) }
     }
 
-    @Test func `the three commands that dev prints do something as they stand`() async throws {
+    @Test func `the three commands that dev prints can be run unchanged`() async throws {
         let directory = TemporaryDirectory()
         let server = try await ServerUnderTest.dev(in: directory)
         let commands = Self.commands(of: server.greeting)
@@ -39,7 +39,7 @@ import Testing
         for line in log.split(separator: 0x0A) { _ = try JSONDocument(Array(line)) }
     }
 
-    @Test func `dev keeps its identity, and nobody else may read its secret`() async throws {
+    @Test func `dev keeps its identity, and only its user may read the secret`() async throws {
         let directory = TemporaryDirectory()
         var servers: [DevelopmentServer] = []
         for _ in 0..<2 {
@@ -66,7 +66,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `messages of every form reach the demo, and refusals are told`() async throws {
+    @Test func `messages of every form reach the demo, and refusals are reported`() async throws {
         let directory = TemporaryDirectory()
         let server = try await ServerUnderTest.dev(in: directory)
         let shell = Shell(directory: directory.path)

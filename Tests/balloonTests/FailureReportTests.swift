@@ -54,21 +54,21 @@ import Testing
         #expect(try #require(FailureReport(error)).code == status)
     }
 
-    @Test func `only a disk without room is said to have none`() throws {
+    @Test func `only an error of a full disk has the hint to free space`() throws {
         for (code, isFull) in [(ENOSPC, true), (EDQUOT, true), (EBADF, false), (ENOENT, false)] {
             let failure = CommandFailure.unwritten(to: "p", SystemError("write", code: code))
-            #expect(try #require(FailureReport(failure)).text.contains("room on the disk") == isFull)
+            #expect(try #require(FailureReport(failure)).text.contains("free space on the disk") == isFull)
         }
     }
 
-    @Test func `a hint stands below what it belongs to`() throws {
+    @Test func `a hint follows its problem`() throws {
         let report = try #require(FailureReport(CommandFailure.noAnswer(url: "http://x")))
         #expect(
             report.text
-                == "error: nothing answers at http://x\n  hint: start the server, or check the address\n")
+                == "error: no server answers at http://x\n  hint: start the server, or check the address\n")
     }
 
-    @Test func `a foreign error is left to the parser`() {
+    @Test func `an error of another library is formatted by the argument parser`() {
         struct Foreign: Error {}
         #expect(FailureReport(Foreign()) == nil)
     }

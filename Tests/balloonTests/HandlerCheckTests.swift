@@ -12,7 +12,7 @@ import Testing
 
 @testable import balloon
 
-/// The conformance kit: samples pass it, and every fault is named with what its author must mend.
+/// The conformance kit: the samples pass, and every fault is reported with its correction.
 struct HandlerCheckTests {
     private func findings(_ command: [String]) async throws -> (
         isSound: Bool, failures: [String: String], passed: [String], log: [String]
@@ -34,13 +34,13 @@ struct HandlerCheckTests {
         check.timings.handshake = .seconds(60)
         check.timings.signOfLife = .seconds(60)
         check.timings.grace = command.last == "stubborn" ? .milliseconds(300) : .seconds(60)
-        // Only those that never answer, and are waited for to the end, have little time.
+        // Only the faults that never answer, and so last until the limit, get a short limit.
         switch command.last {
         case "silent", "unflushed": check.timings.handshake = .milliseconds(500)
         case "late", "long", "deaf": check.deadline = .milliseconds(800)
-        // It answers, but not what it was asked: that must be seen before the time is over.
+        // It gives wrong answers, which must be detected before the limit.
         case "wrongID": check.deadline = .seconds(5)
-        // Half of it and no more is what it takes for one event.
+        // It uses just over half of the time limit for one event.
         case "halfDeadline": check.deadline = .seconds(6)
         default: check.deadline = .seconds(60)
         }
@@ -58,7 +58,7 @@ struct HandlerCheckTests {
     }
 
     @Test(arguments: ["shop.py", "shop.mjs", "shop.sh", "swift"])
-    func `the samples are sound`(_ name: String) async throws {
+    func `the samples pass every check`(_ name: String) async throws {
         let program = name == "swift" ? buildDirectory + "/ShopExample" : Fixture.sampleHandlers + "/" + name
         let found = try await findings([program])
         #expect(found.failures == [:])
@@ -74,20 +74,20 @@ struct HandlerCheckTests {
     private static let faults: [(fault: String, name: String, words: String)] = [
         ("silent", "handshake", "flush standard output"), ("unflushed", "handshake", "flush standard output"),
         ("wrongVersion", "handshake", "protocol version"),
-        ("garbage", "handshake", "no message: starting up, step 0"),
-        ("noise", "noise", "no message: Loading the catalogue ... / write one line of JSON"),
+        ("garbage", "handshake", "not a message: starting up, step 0"),
+        ("noise", "noise", "not a message: Loading the catalogue ... / write one line of JSON"),
         ("malformed", "event text", "\"outcome\""),
         ("late", "event text", "no answer within 800 ms"), ("exit", "event text", "catch the error"),
         ("long", "event text", "no answer"), ("deaf", "event text", "no answer"),
         ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "replies[0]"),
         ("crash", "event text", "the process ended with status 5"), ("wrongID", "event text", "its own id"),
         ("stillborn", "handshake", "the process ended with status 7"),
-        ("pieces", "an event in pieces", "until the line ends"), ("halfDeadline", "slow", "raise"),
+        ("pieces", "an event in pieces", "until the line feed"), ("halfDeadline", "slow", "raise"),
         ("small", "an event of over 1 MiB, in a file", "the process ended"),
     ]
 
     @Test(arguments: faults)
-    func `a fault is named with what its author must mend`(_ fault: String, _ name: String, _ words: String)
+    func `a fault is reported with its correction`(_ fault: String, _ name: String, _ words: String)
         async throws
     {
         let found = try await findings([Fixture.directory + "/handlers/faulty.py", fault])
@@ -95,28 +95,28 @@ struct HandlerCheckTests {
         #expect(found.failures[name]?.contains(words) ?? false, "\(found.failures)")
     }
 
-    @Test func `a program that wants to know what failed is given a failure`() async throws {
+    @Test func `a missing program wants to know what failed is given a failure`() async throws {
         let found = try await findings([Fixture.directory + "/handlers/faulty.py", "failures"])
         #expect(found.failures == [:])
         #expect(found.passed.contains("event replyFailed"))
     }
 
-    @Test func `a program that is not there is a finding`() async throws {
+    @Test func `a program that is reported as a finding`() async throws {
         let found = try await findings(["./missing"])
         #expect(found.failures["handshake"]?.contains("check its path") ?? false)
     }
 
-    /// What a beginner's file can be, and what is said of it.
+    /// Typical mistakes in a beginner's file, and the expected hints.
     private static let files: [(text: String, words: String)] = [
         ("print('hello')\n", "begin it with a line"),
-        ("#!/no/such/python\n", "its first line names a program"),
-        ("#!/usr/bin/env sh\r\necho\r\n", "look also for carriage returns"),
+        ("#!/no/such/python\n", "interpreter named in its first line"),
+        ("#!/usr/bin/env sh\r\necho\r\n", "remove carriage returns"),
         ("#!/usr/bin/env sh\necho oh no >&2\nexit 3\n", "the process ended with status 3"),
-        ("#!/usr/bin/env sh\necho hello; read line\n", "no message: hello"),
+        ("#!/usr/bin/env sh\necho hello; read line\n", "not a message: hello"),
     ]
 
     @Test(arguments: files)
-    func `a file that is no handler yet is told what it lacks`(_ text: String, _ words: String) async throws {
+    func `a file that is not a handler yet gets a hint`(_ text: String, _ words: String) async throws {
         let directory = TemporaryDirectory()
         try AtomicFile.write(Array(text.utf8), to: directory.file("bot"))
         #expect(
@@ -126,7 +126,7 @@ struct HandlerCheckTests {
         #expect(found.failures["handshake"]?.contains(words) ?? false, "\(found.failures)")
     }
 
-    @Test func `what a program logs comes with what was found`() async throws {
+    @Test func `a finding includes the program's log lines`() async throws {
         let found = try await findings(["sh", "-c", "echo oh no >&2; exit 3"])
         #expect(found.log == ["oh no"])
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import balloon
 
 @Suite struct HandlersTests {
-    /// A configuration with one business, whose handler is that of `balloon init`.
+    /// A configuration with one business, whose handler is the sample of `balloon init`.
     private func configuration() async throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let written = try await Shell(directory: directory.path).run("balloon init --handler python")
@@ -20,7 +20,7 @@ import Testing
         String(decoding: try File(path, for: .reading).readAll(), as: UTF8.self)
     }
 
-    @Test func `init writes the samples that the tests run, over nothing, and they are sound`() async throws {
+    @Test func `init writes the tested samples without overwriting files, and they are valid`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
         #expect(try text(directory.file("shop.py")) == text(Fixture.sampleHandlers + "/shop.py"))
@@ -29,16 +29,16 @@ import Testing
         #expect(checked.output.contains("ok    event form: handled, 1 reply"))
         let again = try await shell.run("balloon init --handler python")
         #expect(again.status == 64)
-        #expect(again.errors.contains("server.json is there already"))
+        #expect(again.errors.contains("server.json exists already"))
         let sound = try await shell.run(
             "BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ= balloon config check --config server.json")
-        #expect(sound.output == "server.json is sound; businesses: shop\n", "\(sound.errors)")
+        #expect(sound.output == "server.json is valid; businesses: shop\n", "\(sound.errors)")
         let broken = try await shell.run("balloon handlers check -- sh -c 'echo hello; exit 3'")
         #expect(broken.status == 1)
         #expect(broken.output.hasPrefix("FAIL  handshake: "))
     }
 
-    @Test func `init writes everything or nothing, and says where it could not`() async throws {
+    @Test func `init writes all files or none, and names the file that failed`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
         try Directory.make(directory.file("bot"))
@@ -46,7 +46,7 @@ import Testing
         let stopped = try await shell.run("balloon init bot --handler python")
         #expect(stopped.status == 69)
         #expect(stopped.errors.contains("error: bot/businesses/shop.json: mkdir: Not a directory"))
-        #expect(!stopped.errors.contains("room on the disk"))
+        #expect(!stopped.errors.contains("free space on the disk"))
         #expect(stopped.output == "")
         #expect(try Directory.names(in: directory.file("bot")) == ["businesses"])
         try AtomicFile.write([], to: directory.file("file"))
@@ -54,7 +54,7 @@ import Testing
         #expect(below.status == 69)
         #expect(
             below.errors.contains("error: file/bot/server.json: mkdir: Not a directory"), "\(below.errors)")
-        // What runs out after some of it was written leaves nothing; no file may be longer than a block of 512 bytes.
+        // A failure after some files leaves none; here no file may exceed a block of 512 bytes.
         let full = try await shell.run("trap '' XFSZ; ulimit -f 1; balloon init full/bot --handler python")
         #expect(full.status == 69)
         #expect(full.errors.contains("error: full/bot/shop.py: write: File too large"), "\(full.errors)")
@@ -64,7 +64,7 @@ import Testing
         #expect(empty.errors.contains("name is empty"))
     }
 
-    @Test func `a program that is not there is told before a server starts`() async throws {
+    @Test func `a missing program is reported before a server starts`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
         try Directory.remove(directory.file("shop.py"))
@@ -74,7 +74,7 @@ import Testing
         #expect(
             checked.errors.contains("businesses/shop.json: names the program ../shop.py, which cannot be"),
             "\(checked.errors)")
-        // Also beside what else is wrong, in the same file and in the other.
+        // Also together with other problems, in the same file and in the other.
         let business = try text(directory.file("businesses/shop.json"))
         try AtomicFile.write(
             Array(business.replacing(#""name": "Shop""#, with: #""name": "", "deadlineSeconds": 0"#).utf8),
@@ -88,15 +88,16 @@ import Testing
         let started = try await shell.run("balloon dev --handler ./shop.py --listen 127.0.0.1:0")
         #expect(started.status == 69)
         #expect(started.errors.contains("./shop.py: access: No such file or directory"))
-        #expect(started.errors.contains("hint: check its path, which counts from"))
+        #expect(started.errors.contains("hint: check its path, which is relative to"))
     }
 
-    @Test func `init writes a package in Swift that is the example's, word for word`() async throws {
+    @Test func `init writes a Swift package that equals the example`() async throws {
         let directory = TemporaryDirectory()
         let written = try await Shell(directory: directory.path).run(
             "balloon init bot --handler swift --package ../../..")
         #expect(written.status == 0, "\(written.errors)")
-        #expect(written.output.contains("The server's package is not in bot/../../..: correct its path"))
+        #expect(
+            written.output.contains("The server's package was not found in bot/../../..: correct its path"))
         let root = Fixture.directory.dropLast("/Tests/TestSupport/Fixtures".count)
         let found = try await Shell(directory: directory.path).run(
             "balloon init found --handler swift --package \(quoted(String(root)))")
@@ -125,7 +126,9 @@ import Testing
         if !isThere { Issue.record("no \"\(words)\" in \(try text(directory.file("log")))") }
     }
 
-    @Test func `handlers of a server that runs are listed, restarted and read, and reloaded with its files`()
+    @Test
+    func
+        `handlers of a running server are listed, restarted, shown with their logs, and reloaded with the configuration`()
         async throws
     {
         let directory = try await configuration()
@@ -137,7 +140,7 @@ import Testing
         #expect(
             try await shell.run("balloon handlers list --json").output.hasPrefix(
                 #"{"business":"shop","health":"#))
-        #expect(try await shell.run("balloon handlers restart shop").output == "shop begins anew\n")
+        #expect(try await shell.run("balloon handlers restart shop").output == "shop restarted\n")
         try await log("handler is ready", in: directory, count: 2)
         #expect(try await shell.run("balloon handlers logs shop").output == "")
         #expect(
@@ -148,10 +151,10 @@ import Testing
         #expect(unknown.status == 64)
         #expect(
             unknown.errors
-                == "error: \"nobody\" is no business with a handler\n  hint: balloon handlers list shows them\n"
+                == "error: \"nobody\" is not a business with a handler\n  hint: run balloon handlers list to see the businesses\n"
         )
 
-        // A file that comes is noticed; one that is wrong changes nothing; SIGHUP reads again too.
+        // A new file is loaded, an invalid one changes nothing, and SIGHUP reloads too.
         let quiet = #"{"businessID":"b-2","name":"Quiet","handler":{"builtin":"none"}}"#
         try AtomicFile.write(Array(quiet.utf8), to: directory.file("businesses/quiet.json"))
         try await log("configuration reloaded", in: directory)
@@ -170,7 +173,7 @@ import Testing
         #expect(gone.status == 69)
     }
 
-    /// Whether the process runs; one that has ended and that nobody has reaped yet does not.
+    /// Whether the process runs; a zombie counts as ended.
     private func isRunning(_ process: Int) -> Bool {
         guard let stat = try? text("/proc/\(process)/stat") else { return false }
         return stat.split(separator: ")").last?.split(separator: " ").first != "Z"
@@ -201,7 +204,7 @@ import Testing
         #expect(await eventually { !processes.contains(where: isRunning) })
     }
 
-    @Test func `a server of one's own says what is wrong with its configuration, and does not trap`()
+    @Test func `an embedded server reports a wrong configuration, and does not trap`()
         async throws
     {
         let directory = try await configuration()
@@ -213,7 +216,8 @@ import Testing
                 "/secret/env: names an environment variable that is not set\n  hint: set it"))
         #expect(
             wrong.errors.contains(
-                "is bound by \"exec\", which this program cannot\n  hint: it has {\"builtin\": \"shop\"}"))
+                "is bound by \"exec\", which this program cannot run\n  hint: use one of: {\"builtin\": \"shop\"}"
+            ))
         let business = #"{"businessID":"b-1","name":"Shop","handler":{"builtin":"shop"}}"#
         try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/shop.json"))
         let taken = try await shell.run(
@@ -225,7 +229,8 @@ import Testing
         #expect(hasty.status == 64)
     }
 
-    @Test func `noise is listed, and a handler inside the server is said to be that`() async throws {
+    @Test func `noise is listed, and commands for a handler inside the server name the reason`() async throws
+    {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
         let files = [
@@ -244,12 +249,12 @@ import Testing
         for command in ["restart", "logs"] {
             let inside = try await shell.run("balloon handlers \(command) inside")
             #expect(inside.status == 64)
-            #expect(inside.errors.hasPrefix("error: the handler of inside is part of the server\n  hint: "))
+            #expect(inside.errors.hasPrefix("error: the handler of inside runs inside the server\n  hint: "))
         }
         await server.stop()
     }
 
-    @Test func `what outlives a server that is killed is ended by the next`() async throws {
+    @Test func `a process that survives a killed server is ended by the next server`() async throws {
         let directory = try await configuration()
         // It reads nothing after the first call, and so does not notice.
         let introduction =
@@ -267,14 +272,14 @@ import Testing
         let second = try await serve(in: directory)
         #expect(await eventually { !isRunning(process) })
         try await log("of an earlier server", in: directory)
-        // The second's is left too, and nobody comes after it.
+        // The second server leaves a process too, and no third server follows.
         try await log("handler is ready", in: directory, count: 2)
         await second.kill()
         let rest = try #require(named())
         #expect(rest != process && Glibc.kill(pid_t(rest), SIGKILL) == 0)
     }
 
-    @Test func `what a program left running ends with the next server, though the program itself has ended`()
+    @Test func `the next server ends the children of a handler that has ended itself`()
         async throws
     {
         let directory = try await configuration()
@@ -299,7 +304,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGHUP])
-    func `a check that is ended takes its program with it`(_ number: Int32) async throws {
+    func `a check that is terminated ends its program`(_ number: Int32) async throws {
         let directory = TemporaryDirectory()
         let running = try Shell(directory: directory.path).start(
             "exec balloon handlers check -- sh -c 'trap \"\" TERM HUP; echo $$ >deaf; exec sleep 1000'")
@@ -313,7 +318,7 @@ import Testing
         _ = Glibc.kill(pid_t(process), SIGKILL)
     }
 
-    @Test func `dev lets a program answer for its business`() async throws {
+    @Test func `dev runs a given handler program`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
         let server = try await ServerUnderTest.dev(

@@ -5,7 +5,7 @@ import Testing
 @testable import balloon
 
 @Suite struct LogHandlerTests {
-    @Test func `a line for people has no control characters but its end`() {
+    @Test func `a text log line has no control characters except its line feed`() {
         let at = Timestamp(milliseconds: 1_795_255_200_123)
         let line = TextLogHandler.line(at: at, .warning, "refused", ["b": "\u{1b}[2J", "a": "x\ny"])
         #expect(line == "10:00:00.123 warning refused a=x\\ny b=\\u{1b}[2J\n")

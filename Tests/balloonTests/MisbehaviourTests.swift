@@ -3,9 +3,9 @@ import BalloonPOSIX
 import TestSupport
 import Testing
 
-/// What `balloon dev` and `balloon simulate` do wrong when they are told to, and that it does no harm.
+/// The misbehaviour options of `balloon dev` and `balloon simulate`, which the server must survive.
 @Suite struct MisbehaviourTests {
-    @Test func `a gateway that fails, duplicates, another order and files cost no message`() async throws {
+    @Test func `gateway failures, duplicates, reordering and files lose no message`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
         let server = try await ServerUnderTest.dev(
@@ -25,7 +25,7 @@ import Testing
             #expect(folder.status == 69)
             #expect(folder.errors.contains("/tmp: open: Is a directory"), "\(folder.errors)")
         }
-        // The same message three times is one; each of the two was answered.
+        // Three copies count as one message; each of the two messages was answered.
         let shown = try await shell.run("balloon conversations show bob") { $0.lineCount >= 4 }
         #expect(shown.lineCount == 4, "\(shown.output)")
         let list = try await shell.run("balloon attachments list --json")

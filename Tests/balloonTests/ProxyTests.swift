@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct ProxyTests {
-    @Test func `what goes to Apple goes through the proxy of the environment`() async throws {
+    @Test func `requests to Apple use the environment's proxy`() async throws {
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("businesses"))
         let files = [
@@ -19,17 +19,17 @@ import Testing
         ]
         for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
         let proxy = OneRequestProxy()
-        // On a machine that is too busy a second is over before anything was sent.
+        // On a busy machine a second may pass before the request is sent.
         let sent = try await Shell(directory: directory.path).run(
             "HTTPS_PROXY=http://127.0.0.1:\(proxy.port) balloon send --config server.json --to c --text x --wait 1"
         ) { _ in !proxy.requests.isEmpty }
-        // It refused, so that the message waits.
+        // The proxy refused, so the message stays queued.
         #expect(sent.status == 75, "\(sent.errors)")
         #expect(proxy.requests.first == "CONNECT gateway.example:443 HTTP/1.1")
     }
 }
 
-/// A proxy that refuses every tunnel, and tells which was asked for.
+/// A proxy that refuses every tunnel, and records the requests.
 private final class OneRequestProxy: Sendable {
     let port: UInt16
     private let seen: Mutex<[String]>

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct RepliesTests {
-    /// A data directory with a reply that was refused, one that is queued behind it, and one of another customer.
+    /// A data directory with a refused reply, a reply queued after it, and a reply of another customer.
     private func directory() async throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let store = try Store.open(
@@ -119,7 +119,7 @@ import Testing
         #expect(try await shell.run("balloon deadletters list").output == "")
     }
 
-    @Test func `a conversation shows its queued replies behind its lines`() async throws {
+    @Test func `a conversation shows its queued replies after its lines`() async throws {
         let directory = try await directory()
         let shell = Shell(directory: directory.path)
         let shown = try await shell.run("balloon conversations show c")
@@ -129,7 +129,7 @@ import Testing
         #expect(json.output.contains(#""outcome":"queued""#))
     }
 
-    @Test func `replies are dropped through a server that runs`() async throws {
+    @Test func `replies are dropped through a running server`() async throws {
         let directory = try await directory()
         let shell = Shell(directory: directory.path)
         let dead = try #require(names(try await shell.run("balloon deadletters list").output).first)

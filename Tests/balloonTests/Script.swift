@@ -1,6 +1,6 @@
 import TestSupport
 
-/// A text of commands and of what each must do.
+/// A script of commands with their expected results.
 ///
 /// `$` begins a command, and the lines after it are its standard output, where `…` stands for any text within a line.
 /// `!` begins a line of which standard error must have the rest, in this order; without any it must be empty. `?` begins
@@ -33,7 +33,7 @@ struct Script {
 }
 
 extension Script.Step {
-    /// What is different from what the step says; empty when nothing is.
+    /// The differences between the result and the expectation.
     func differences(from result: Shell.Result) -> [String] {
         var differences: [String] = []
         if result.status != status { differences.append("status \(result.status), not \(status)") }

@@ -10,9 +10,10 @@ import Testing
 
 @testable import balloon
 
-/// What a person does with `balloon send` and `balloon attachments` beside `balloon dev`.
+/// Uses of `balloon send` and `balloon attachments` with a running `balloon dev`.
 @Suite struct SendTests {
-    @Test func `a text, a link, a file and any message are sent and stand in the conversation`() async throws
+    @Test func `a text, a link, a file and a custom message are sent and recorded in the conversation`()
+        async throws
     {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
@@ -52,13 +53,13 @@ import Testing
         #expect(waiting.output.hasPrefix("queued  "))
     }
 
-    @Test func `what is no file is refused by its path, and not waited for`() async throws {
+    @Test func `a path other than a regular file is refused at once, without reading it`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
         let server = try await ServerUnderTest.dev(in: directory)
         #expect(try await shell.run("mkfifo pipe").status == 0)
         for command in ["send --to carol --text a", "simulate text"] {
-            for (path, reason) in [("pipe", "no regular file"), ("data", "Is a directory")] {
+            for (path, reason) in [("pipe", "not a regular file"), ("data", "Is a directory")] {
                 let result = try await shell.run("timeout 20 balloon \(command) --attach \(path)")
                 #expect(result.status == 69, "\(command) \(path)")
                 #expect(result.errors.contains("\(path): "), "\(result.errors)")
@@ -68,7 +69,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a customer's file is listed and got, by its hash`() async throws {
+    @Test func `a customer's file is listed and extracted by its hash`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
         let server = try await ServerUnderTest.dev(in: directory)
@@ -104,7 +105,7 @@ import Testing
         let lost = try await shell.run("balloon attachments get \(hash) >/dev/full")
         #expect(lost.status == 69)
         #expect(lost.errors.contains("error: standard output: write: No space left on device (28)"))
-        // The limit on files' sizes stands for a disk that is full; what the command says is lost by it, too.
+        // The file size limit simulates a full disk; it also cuts off the command's messages.
         let part = try await shell.run(
             "trap '' XFSZ; ulimit -f 0; balloon attachments get \(hash) --output part")
         #expect(part.status == 69)

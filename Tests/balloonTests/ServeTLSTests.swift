@@ -2,9 +2,9 @@ import BalloonPOSIX
 import TestSupport
 import Testing
 
-/// `balloon serve` as its own end of TLS.
+/// `balloon serve` that terminates TLS itself.
 @Suite struct ServeTLSTests {
-    @Test func `a webhook comes over https, and a new certificate is served after SIGHUP`() async throws {
+    @Test func `a webhook is received over https, and a new certificate is used after SIGHUP`() async throws {
         let directory = TemporaryDirectory()
         try configure(directory)
         let shell = Shell(directory: directory.path)
@@ -38,7 +38,7 @@ import Testing
     }
 
     private func configure(_ directory: TemporaryDirectory) throws {
-        // The certificate lies apart: the configuration's folder is watched, and only the signal is to count here.
+        // The certificate is in another folder: the configuration's folder is watched, and the signal is under test.
         try Directory.make(directory.file("config/businesses"))
         try Directory.make(directory.file("tls"))
         let server = """
@@ -81,7 +81,7 @@ private func webhook(token: Substring) -> String {
         """
 }
 
-/// Whether the server answers who trusts this certificate alone.
+/// Whether the server answers a client that trusts only this certificate.
 private func isServed(_ address: SocketAddress, _ certificate: String) async throws -> Bool {
     try await onThread {
         do {

@@ -14,7 +14,7 @@ import Testing
         for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
     }
 
-    @Test func `serve says where it listens, takes messages, and ends in order`() async throws {
+    @Test func `serve prints its address, receives messages, and stops in order`() async throws {
         let directory = TemporaryDirectory()
         try Self.configure(directory)
         let shell = Shell(directory: directory.path)
@@ -24,7 +24,7 @@ import Testing
 
         let health = try await shell.run("balloon healthcheck --listen \(address)")
         #expect(health.status == 0, "\(health.errors)")
-        // Where it listens is neither the default nor what the environment says: the control socket tells.
+        // The listener has another address than the default and the environment, so the control socket is used.
         let told = try await shell.run("BALLOON_LISTEN=127.0.0.1:1 balloon healthcheck --data kept")
         #expect(told.status == 0, "\(told.errors)")
         let sent = try await shell.run("balloon simulate text --config server.json --to http://\(address)")

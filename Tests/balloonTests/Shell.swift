@@ -4,20 +4,20 @@ import TestSupport
 
 /// A shell that runs commands in a directory, with the executable that was built beside these tests on its search path.
 struct Shell: Sendable {
-    /// What became of a command.
+    /// The result of a command.
     struct Result: Sendable {
         let status: Int32
         let output: String
         let errors: String
 
-        /// How many lines standard output has.
+        /// The number of lines on standard output.
         var lineCount: Int { output.split(separator: "\n").count }
     }
 
-    /// Where commands run.
+    /// The working directory of commands.
     let directory: String
 
-    /// The folder of the executable: tests are built beside it.
+    /// The folder of the executable, which is also that of the tests.
     static func programs() throws -> String { Directory.parent(of: try ProcessPaths.executable()) }
 
     /// The search path without the executable.
@@ -35,7 +35,7 @@ struct Shell: Sendable {
         return Result(status: status, output: try text("out"), errors: try text("err"))
     }
 
-    /// Runs `command` again and again until what came of it is `wanted`, for at most a minute; the last result.
+    /// Repeats `command` until its result is `wanted`, at most a minute; returns the last result.
     func run(_ command: String, until wanted: (Result) -> Bool) async throws -> Result {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
@@ -60,7 +60,7 @@ func quoted(_ text: String) -> String {
 struct RunningCommand: Sendable {
     private let process: ChildProcess
 
-    /// Starts `command` with an environment of its own: nothing of the tests' reaches it.
+    /// Starts `command` with its own environment, independent of the tests'.
     init(_ command: String) throws {
         process = try ChildProcess(
             "/bin/sh", ["-c", command], environment: ["HOME": "/", "LC_ALL": "C"], hasErrors: false)

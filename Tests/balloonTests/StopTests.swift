@@ -3,11 +3,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// SIGTERM ends the real program within its limit, whatever it waits for.
+/// SIGTERM ends the real program within its limit in every state.
 @Suite struct StopTests {
     private static let introduction =
         #"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\",\"events\":\"*\"}}"#
-    /// A child that takes an event, says so in the file `got`, and never answers, reads or ends by itself.
+    /// A child that reads one event, creates the file `got`, and then never answers, reads or ends by itself.
     private static let hungChild =
         #"{"exec":["sh","-c","read a; echo '\#(introduction)'; read b; echo >../got; trap '' TERM; while :; do sleep 1000; done"]}"#
 
@@ -48,7 +48,7 @@ import Testing
     }
 
     private var log: String {
-        // A log that is not there yet is empty.
+        // A log that does not exist yet is empty.
         String(decoding: (try? File(directory.file("log"), for: .reading).readAll()) ?? [], as: UTF8.self)
     }
 
@@ -59,7 +59,7 @@ import Testing
         #expect(await server.wait() == 0, "\(log)")
         #expect(.now - start < .seconds(30))
         #expect(
-            log.contains(#""event":"deliveries that are not finished go on after a restart","count":"1""#))
+            log.contains(#""event":"unfinished deliveries resume after a restart","count":"1""#))
         let pending = try await shell.run("balloon events list --status pending")
         #expect(pending.lineCount == 1, "\(pending.output) \(pending.errors)")
     }
@@ -78,11 +78,11 @@ import Testing
         #expect(.now - start < .seconds(30))
     }
 
-    /// Standard error is a pipe that is full and that nobody reads.
+    /// Makes standard error a full pipe without a reader.
     private static let fullPipe =
         "mkfifo full; exec 3<>full; head -c 65536 /dev/zero >&3; exec 2>&3 3>&-;"
 
-    @Test func `a full standard error pipe does not hold up a stop`() async throws {
+    @Test func `a full standard error pipe does not delay a stop`() async throws {
         try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)
         let server = try await ServerUnderTest(
             "serve --config server.json", in: directory, setup: Self.fullPipe, log: "")
@@ -92,7 +92,7 @@ import Testing
         #expect(.now - start < .seconds(25))
     }
 
-    @Test func `a second signal ends the process at once, also while standard error is a full pipe`()
+    @Test func `a second signal ends the process at once, even when standard error is a full pipe`()
         async throws
     {
         let server = try await startWithHungChild(setup: Self.fullPipe, log: "", shutdownSeconds: 3600)
@@ -106,7 +106,7 @@ import Testing
         #expect(.now - start < .seconds(10))
     }
 
-    @Test func `healthcheck --verbose lists every check, and the public listener none`() async throws {
+    @Test func `healthcheck --verbose lists every check, and the public listener lists none`() async throws {
         try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)
         let server = try await ServerUnderTest("serve --config server.json", in: directory)
         let address = server.address

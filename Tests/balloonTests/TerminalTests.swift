@@ -9,7 +9,7 @@ import Testing
         ("a\nb\tc", "a\\nb\\u{9}c"),
         ("\u{202e}evil", "\\u{202e}evil"), ("\u{9b}2J", "\\u{9b}2J"),
     ])
-    func `control characters are spelled out`(text: String, shown: String) {
+    func `control characters are escaped`(text: String, shown: String) {
         #expect(terminalText(text) == shown)
     }
 
@@ -18,7 +18,7 @@ import Testing
         ("it's", #"'it'\''s'"#),
         ("$x;y", "'$x;y'"),
     ])
-    func `a word is quoted when the shell would read more into it`(text: String, word: String) {
+    func `a word is quoted when the shell would interpret it`(text: String, word: String) {
         #expect(shellWord(text) == word)
     }
 
@@ -31,7 +31,7 @@ import Testing
         ("/home/me2/balloon", "/home/me", "", "/home/me2/balloon"),
         ("/opt/balloon", "/", "", "opt/balloon"),
     ])
-    func `the program is called by the shortest name that finds it`(
+    func `the program is named by the shortest path that finds it`(
         program: String, directory: String, searchPath: String, name: String
     ) {
         let shortest = ProgramName.shortest(program, directory, searchPath: searchPath) { path in
@@ -44,7 +44,7 @@ import Testing
         ("127.0.0.1:80", "http://127.0.0.1:80"), ("0.0.0.0:8080", "http://127.0.0.1:8080"),
         ("[::]:1", "http://[::1]:1"), ("10.0.0.5:1", "http://10.0.0.5:1"), ("unix:/x", nil),
     ])
-    func `every listener but a unix socket has a URL on this machine`(text: String, url: String?) {
+    func `every listener except a unix socket has a URL on this machine`(text: String, url: String?) {
         #expect(SocketAddress(text)?.localURL == url)
     }
 }

@@ -11,17 +11,17 @@ import Testing
         (#"{"aud":"msp","iat":940}"#, nil), (#"{"aud":"msp","iat":1060}"#, nil),
         (#"{"aud":"msp","iat":1000,"exp":1001}"#, nil),
         (#"{"aud":"msp","iat":1000,"exp":1000}"#, "the token has expired"),
-        (#"{"aud":"msp","iat":939}"#, "iat is 61 seconds ago: is the clock right?"),
-        (#"{"aud":"msp","iat":1061}"#, "iat is 61 seconds ahead: is the clock right?"),
+        (#"{"aud":"msp","iat":939}"#, "iat is 61 seconds ago; check the clock"),
+        (#"{"aud":"msp","iat":1061}"#, "iat is 61 seconds ahead; check the clock"),
         (#"{"aud":"other","iat":1000}"#, "aud is another MSP's ID"),
         (#"{"aud":[],"iat":1000}"#, "aud is another MSP's ID"),
         (#"{"aud":"msp"}"#, "the token has no iat"), (#"{"iat":1000}"#, "the token has no aud"),
-        (#"{"iss":"msp","iat":1000}"#, "the token has iss instead of aud: it is meant for the gateway"),
+        (#"{"iss":"msp","iat":1000}"#, "the token has iss instead of aud: it is a token for the gateway"),
         ("[]", "the token has no aud"),
     ]
 
     @Test(arguments: claims)
-    func `the first claim that is wrong is named`(claims: String, reason: String?) throws {
+    func `the first wrong claim is named`(claims: String, reason: String?) throws {
         let check = TokenCheck(mspID: "msp", tokenAge: .seconds(60))
         #expect(check.refusal(of: try JSONDocument(Array(claims.utf8)).root, now: 1000) == reason)
     }

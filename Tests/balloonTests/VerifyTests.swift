@@ -26,7 +26,7 @@ import Testing
         return directory.file("data/conversations/b-1/2e/\(hash).jsonl")
     }
 
-    @Test func `verify says what is wrong, and rebuild mends it, without a server`() async throws {
+    @Test func `verify reports problems, and rebuild repairs them, without a server`() async throws {
         let directory = TemporaryDirectory()
         let file = try await fill(directory)
         let shell = Shell(directory: directory.path)
@@ -40,7 +40,7 @@ import Testing
         try AtomicFile.write(Array("\(lines[0])\n".utf8), to: file)
         let missing = try await shell.run("balloon conversations verify")
         #expect(missing.status == 65)
-        #expect(missing.output.contains("a line is missing that the journal says is there (record "))
+        #expect(missing.output.contains("a line of the journal is missing (record "))
         let json = try await shell.run("balloon conversations verify --json")
         #expect(json.status == 65)
         #expect(json.output.hasPrefix(#"{"problem":"missing","file":"data/conversations/"#))
@@ -51,7 +51,7 @@ import Testing
         #expect(try await shell.run("balloon conversations verify").status == 0)
     }
 
-    @Test func `what cannot be mended is said, and with what`() async throws {
+    @Test func `an irreparable problem is reported with a hint`() async throws {
         let directory = TemporaryDirectory()
         let file = try await fill(directory)
         let shell = Shell(directory: directory.path)
@@ -61,8 +61,8 @@ import Testing
         try AtomicFile.write(Array((text + strange + "\n").utf8), to: file)
         let rebuilt = try await shell.run("balloon conversations rebuild")
         #expect(rebuilt.status == 65)
-        #expect(rebuilt.errors.contains("the journal never had its record"))
-        #expect(rebuilt.errors.contains("balloon conversations rebuild writes what the journal has"))
+        #expect(rebuilt.errors.contains("the line's record is not in the journal"))
+        #expect(rebuilt.errors.contains("run balloon conversations rebuild to restore lines"))
         let journal = directory.file("data/journal")
         let name = try #require(try Directory.names(in: journal).first)
         var bytes = try File(journal + "/" + name, for: .reading).readAll()
@@ -73,7 +73,7 @@ import Testing
         #expect(damaged.errors.contains("hint: restore the journal's files from a backup"))
     }
 
-    @Test func `a damaged journal is not taken for a whole one until it is repaired`() async throws {
+    @Test func `a damaged journal is reported until it is repaired`() async throws {
         let directory = TemporaryDirectory()
         _ = try await fill(directory)
         let shell = Shell(directory: directory.path)
@@ -89,11 +89,11 @@ import Testing
             #expect(result.errors.contains("data/journal/\(name) is damaged at line"), "\(command)")
         }
         let shown = try await shell.run("balloon journal repair")
-        #expect(shown.output.hasPrefix("would give up the records 2 in \(name)"), "\(shown.errors)")
+        #expect(shown.output.hasPrefix("would remove the records 2 in \(name)"), "\(shown.errors)")
         #expect(try await shell.run("balloon events list").status == 65)
         let repaired = try await shell.run("balloon journal repair --yes")
-        #expect(repaired.output.hasPrefix("gave up the records 2;"), "\(repaired.errors)")
-        #expect(try await shell.run("balloon journal repair").output == "the journal is whole\n")
+        #expect(repaired.output.hasPrefix("removed the records 2;"), "\(repaired.errors)")
+        #expect(try await shell.run("balloon journal repair").output == "the journal is intact\n")
         #expect(try await shell.run("balloon events list").status == 0)
         #expect(try Directory.names(in: directory.file("data/damaged/journal")).contains(name))
     }
@@ -120,12 +120,12 @@ import Testing
         let directory = TemporaryDirectory()
         let file = try await fill(directory)
         let text = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self)
-        // Twice in the file: nothing but the rebuild itself finds that.
+        // The line is duplicated, which only the rebuild detects.
         try AtomicFile.write(Array((text + text.split(separator: "\n")[1] + "\n").utf8), to: file)
         let rebuilt = try await Shell(directory: directory.path).run("balloon conversations rebuild")
         #expect(rebuilt.status == 0, "\(rebuilt.errors)")
         let lines = rebuilt.errors.split(separator: "\n")
-        #expect(lines.contains { $0.contains("a conversation is damaged and is written anew") }, "\(lines)")
+        #expect(lines.contains { $0.contains("conversation is damaged; rewriting it") }, "\(lines)")
         for line in lines { _ = try JSONDocument(Array(line.utf8)) }
     }
 
@@ -134,12 +134,12 @@ import Testing
         "events list", "events replay 2 --send", "deadletters list", "deadletters retry --all",
         "attachments list",
     ])
-    func `a directory that no server has made is not taken for an empty one`(command: String) async throws {
+    func `a directory without VERSION is refused, not shown as empty`(command: String) async throws {
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("data"))
         let result = try await Shell(directory: directory.path).run("balloon \(command)")
         #expect(result.status == 69, "\(result.errors)")
-        #expect(result.errors.contains("data is no data directory"))
+        #expect(result.errors.contains("data is not a data directory"))
         #expect(try Directory.names(in: directory.file("data")).isEmpty)
     }
 
@@ -150,7 +150,7 @@ import Testing
         "send --to c --text hello --config server.json",
         "serve --config server.json --listen 127.0.0.1:0 --data data",
     ])
-    func `a directory of a version that is not known is refused, and left as it is`(command: String)
+    func `a directory of an unknown version is refused and not changed`(command: String)
         async throws
     {
         let directory = TemporaryDirectory()
@@ -167,7 +167,7 @@ import Testing
         #expect(try File(journal + "/" + name, for: .reading).readAll() == before)
     }
 
-    @Test func `a server that runs is asked to rebuild what it has set aside`() async throws {
+    @Test func `a running server rebuilds a damaged conversation on request`() async throws {
         let directory = TemporaryDirectory()
         let file = try await fill(directory)
         try AtomicFile.write(
@@ -177,7 +177,7 @@ import Testing
         #expect(try await shell.run("balloon conversations show c").status == 65)
         let json = try await shell.run("balloon conversations rebuild --json")
         #expect(json.status == 0, "\(json.errors)")
-        // The server meets the damage while it replays the journal.
+        // The server detects the damage while it replays the journal.
         #expect(json.output == #"{"restoredLines":0,"repairedConversations":1,"lostLines":1}"# + "\n")
         #expect(try await shell.run("balloon conversations verify").status == 0)
         #expect(try await shell.run("balloon conversations list").status == 0)

@@ -1,31 +1,32 @@
-/// What is done with the files that customers send, and with those that go to them.
+/// The settings for files in both directions.
 ///
 /// ```json
 /// { "maximumBytes": 104857600, "deadlineSeconds": 120, "retentionDays": 365, "concurrency": 8 }
 /// ```
 package struct AttachmentSettings: Sendable, Equatable {
-    /// Bytes of one file in either direction; Apple takes 100 MB, and 0 fetches none.
+    /// The size limit of one file in either direction; Apple accepts 100 MB, and 0 disables downloads.
     package var maximumBytes = 100 << 20
-    /// How long all files of one message may take, until it is delivered without those that are missing; JSON:
-    /// `deadlineSeconds`.
+    /// The time limit for all files of one message, after which it is delivered without the missing ones;
+    /// JSON: `deadlineSeconds`.
     package var deadline = Duration.seconds(120)
-    /// How long a file is kept after a message last brought it; nil, and 0 in JSON, for ever.
+    /// How long a file is kept after the last message that brought it; nil, or 0 in JSON, means forever.
     ///
     /// JSON: `retentionDays`.
     package var retention: Duration? = .seconds(365 * 86_400)
 
-    /// How many files are fetched at once, of all businesses together; while several want one, each has at most a quarter.
+    /// The limit of concurrent downloads of all businesses; while several businesses wait, each gets at most
+    /// a quarter.
     package var concurrency = 8
 
     /// The defaults.
     package init() {}
 
-    /// How many of the files that are fetched at once each of so many businesses may have in any case.
+    /// The number of concurrent downloads that each of this many businesses may always have.
     func share(among businesses: Int) -> Int { fairShare(of: concurrency, among: businesses) }
 
     static let keys = ["maximumBytes", "deadlineSeconds", "retentionDays", "concurrency"]
 
-    /// Reads what is given over the defaults.
+    /// Reads the given settings; the others keep their defaults.
     static func read(_ reader: inout ObjectReader) -> AttachmentSettings? {
         var settings = AttachmentSettings()
         if let bytes = reader.integer("maximumBytes", in: 0...100 << 20) { settings.maximumBytes = bytes }
@@ -40,5 +41,5 @@ package struct AttachmentSettings: Sendable, Equatable {
     }
 }
 
-/// The slots that one business may have whatever the others do: a quarter, or all when there is no other.
+/// The slots that one business may always use: a quarter, or all when it is the only one.
 func fairShare(of slots: Int, among businesses: Int) -> Int { businesses <= 1 ? slots : max(1, slots / 4) }

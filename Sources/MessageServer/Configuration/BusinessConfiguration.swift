@@ -1,38 +1,39 @@
 package import BusinessMessages
 package import Logging
 
-/// One business and who answers for it.
+/// One business with its handler.
 ///
 /// ```json
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// All three must be there; `fallback`, `concurrency`, `deadlineSeconds`, `logLevel` and `quota` may be. The slug is the file's name.
+/// These three members are required; `fallback`, `concurrency`, `deadlineSeconds`, `logLevel` and `quota` are
+/// optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
-    /// The identifier from Apple Business Register, as it stands in `destination-id`.
+    /// The identifier from Apple Business Register, as in `destination-id`.
     package var businessID: BusinessID
-    /// What people call the business.
+    /// The business's name for people.
     package var name: String
-    /// Who answers its customers.
+    /// The handler of its events.
     package var handler: HandlerBinding
-    /// Who answers while the handler is down; nobody when nil, and its events wait.
+    /// The answers while the handler is down; when nil, its events wait.
     package var fallback: FallbackConfiguration?
-    /// From which level on its handler logs; the server's when nil.
+    /// The log level of its handler; the server's level when nil.
     package var logLevel: Logger.Level?
     /// The folder of the business's file, to which paths in it are relative.
     package var directory = "."
-    /// How many of its deliveries may be with the handler at once; the server's limit when nil.
+    /// The maximum number of concurrent deliveries to the handler; the server's limit when nil.
     package var concurrency: Int?
-    /// How long its handler may take for one delivery, JSON: `deadlineSeconds`; the server's limit when nil.
+    /// The time limit of the handler for one delivery, JSON: `deadlineSeconds`; the server's limit when nil.
     package var deadline: Duration?
 
-    /// How many of its messages may wait to be finished, JSON: `quota.pendingMessages`; a quarter of
+    /// The maximum number of its unfinished messages, JSON: `quota.pendingMessages`; a quarter of
     /// ``StoreSettings/maximumPendingDeliveries`` when nil.
     package var maximumPendingMessages: Int?
 
-    /// Takes values that were checked.
+    /// Creates a configuration from checked values.
     package init(slug: String, businessID: BusinessID, name: String, handler: HandlerBinding) {
         self.slug = slug
         self.businessID = businessID

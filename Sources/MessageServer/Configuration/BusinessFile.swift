@@ -10,13 +10,13 @@ enum BusinessFile {
         "businessID", "name", "handler", "fallback", "concurrency", "deadlineSeconds", "logLevel", "quota",
     ]
     private static let fallbackKeys = ["text", "handler", "afterSeconds"]
-    /// The ways of binding a handler that is not compiled in, and what may stand beside them.
+    /// The bindings of handlers outside the program, each with its allowed keys.
     private static let bindings = ["exec", "http"]
     private static let handlerKeys = ["builtin", "config", "environment"] + bindings
 
-    /// Reads a business; nil after problems were noted.
+    /// Reads a business; nil after reporting problems.
     ///
-    /// `handlers` are those that were compiled in; nil leaves the binding unchecked.
+    /// `handlers` are the handlers of the program; nil leaves the binding unchecked.
     static func read(
         _ root: JSONValue, file: String, slug: String, handlers: [any HandlerFactory]?,
         noting problems: inout [ConfigurationProblem]
@@ -81,7 +81,7 @@ enum BusinessFile {
         let after = reader.integer("afterSeconds", in: 0...86400)
         guard reader.has("text") != reader.has("handler") else {
             reader.problem(
-                "names not exactly one answer", hint: "write {\"text\": \"…\"} or {\"handler\": {…}}")
+                "does not name exactly one answer", hint: "write {\"text\": \"…\"} or {\"handler\": {…}}")
             return nil
         }
         guard
@@ -110,7 +110,7 @@ enum BusinessFile {
             return .bound(by: key, request.binding)
         }
         guard reader.has("builtin") else {
-            reader.problem("does not say which handler", hint: handlerHint)
+            reader.problem("names no handler", hint: handlerHint)
             return nil
         }
         guard let name = reader.text("builtin") else { return nil }
@@ -120,7 +120,7 @@ enum BusinessFile {
         return .builtin(name: name.text, configuration: configuration)
     }
 
-    /// Makes the handler once, because only its maker knows what it can be told.
+    /// Creates the handler once, because only its factory can check its configuration.
     private static func check(
         _ name: Setting, _ configuration: JSONValue?, among handlers: [any HandlerFactory],
         _ reader: inout ObjectReader
@@ -143,8 +143,8 @@ enum BusinessFile {
         guard let binder = handlers.binder(key) else {
             let known = handlers.builtinNames.map { "{\"builtin\": \"\($0)\"}" }.joined(separator: ", ")
             return reader.problem(
-                "is bound by \"\(key)\", which this program cannot",
-                hint: known.isEmpty ? handlerHint : "it has \(known)")
+                "is bound by \"\(key)\", which this program cannot run",
+                hint: known.isEmpty ? handlerHint : "use one of: \(known)")
         }
         do {
             try (try binder.make(request) as? any LifecycleHandler)?.validate()
@@ -158,17 +158,17 @@ enum BusinessFile {
 }
 
 extension [any HandlerFactory] {
-    /// The handler that `{"builtin": name}` means.
+    /// The handler named by `{"builtin": name}`.
     func builtin(_ name: String) -> (any HandlerFactory)? {
         first { $0.name == name && !($0 is any HandlerBinder) }
     }
 
-    /// What `builtin` can name.
+    /// The names that `builtin` accepts.
     var builtinNames: [String] {
         filter { !($0 is any HandlerBinder) }.map(\.name) + [HandlerBinding.none]
     }
 
-    /// What makes handlers of `{key: …}`.
+    /// The binder for `{key: …}`.
     func binder(_ key: String) -> (any HandlerBinder)? {
         compactMap { $0 as? any HandlerBinder }.first { $0.name == key }
     }

@@ -5,9 +5,9 @@ import HandlerKit
 
 /// The folder that holds one file for each business.
 enum BusinessFolder {
-    private static let hint = "put a file SLUG.json for each business there"
+    private static let hint = "create a file SLUG.json for each business in it"
 
-    /// Reads every business, sorted by slug; what is wrong with any of them is noted.
+    /// Reads all businesses, sorted by slug, and reports all problems.
     static func read(
         _ folder: String, handlers: [any HandlerFactory]?, noting problems: inout [ConfigurationProblem]
     ) -> [BusinessConfiguration] {
@@ -22,8 +22,10 @@ enum BusinessFolder {
                     document.root, file: path, slug: slug ?? "", handlers: handlers, noting: &problems)
             else { continue }
             if let other = slugs.updateValue(name, forKey: business.businessID) {
-                let reason = "is the identifier in \(other) too"
-                problems.append(ConfigurationProblem(at: place, reason, hint: "give each business its own"))
+                let reason = "is also the identifier in \(other)"
+                problems.append(
+                    ConfigurationProblem(
+                        at: place, reason, hint: "use a different identifier for each business"))
             }
             businesses.append(business)
         }
@@ -32,10 +34,11 @@ enum BusinessFolder {
 
     private static func files(in folder: String, noting problems: inout [ConfigurationProblem]) -> [String] {
         do {
-            // Editors and Kubernetes leave hidden entries there.
+            // Editors and Kubernetes create hidden entries.
             let files = try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
             if files.isEmpty {
-                problems.append(ConfigurationProblem(at: .file(folder), "holds no business", hint: hint))
+                problems.append(
+                    ConfigurationProblem(at: .file(folder), "contains no business file", hint: hint))
             }
             return files
         } catch {

@@ -1,9 +1,9 @@
-/// The reason why a configuration was not loaded; always the operator's to correct.
+/// The reason why a configuration was not loaded, for the operator to correct.
 package enum ConfigurationError: Error, Sendable, Equatable {
-    /// All that is wrong, in the order of the files: correct every one of them, then start again.
+    /// All problems, in the order of the files: correct all of them, then start again.
     case problems([ConfigurationProblem])
 
-    /// What is wrong, at least one thing.
+    /// The problems, at least one.
     package var problems: [ConfigurationProblem] {
         switch self {
         case .problems(let problems): problems
@@ -12,7 +12,7 @@ package enum ConfigurationError: Error, Sendable, Equatable {
 }
 
 extension ConfigurationError {
-    /// Two lines for each problem, for a person: where and what, and what to do about it.
+    /// Two lines of text for each problem: place and reason, then the hint.
     package var report: String {
         problems.map { "\($0.place): \($0.reason)\n  hint: \($0.hint)\n" }.joined()
     }

@@ -1,18 +1,18 @@
 import BalloonJSON
 import BalloonPOSIX
 
-/// The files of a configuration as they lie on the disk.
+/// Reads the files of a configuration.
 enum ConfigurationFile {
-    /// The longest file that is read: a configuration is written by hand.
+    /// The size limit of a file: configurations are written by hand.
     private static let maximumBytes = 1 << 20
 
-    /// The folder that holds `path`, empty or with a slash at its end.
+    /// The folder of `path`, empty or with a trailing slash.
     static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return String(path[...slash])
     }
 
-    /// The JSON in the file; nil after a problem was noted.
+    /// The JSON in the file; nil after reporting a problem.
     static func document(_ path: String, noting problems: inout [ConfigurationProblem]) -> JSONDocument? {
         let bytes: [UInt8]
         do {
@@ -35,7 +35,7 @@ enum ConfigurationFile {
         }
     }
 
-    /// The file's text without the line end at its end.
+    /// The file's text without its final line feed.
     static func text(_ path: String) throws(InvalidSetting) -> String {
         var bytes: [UInt8]
         do {

@@ -3,10 +3,11 @@ package import HandlerKit
 
 /// Loads a configuration from the server's file, the files of the businesses beside it, and the environment.
 package enum ConfigurationLoader {
-    /// Reads everything, or throws everything that is wrong with it.
+    /// Reads all parts, or throws all problems.
     ///
-    /// The businesses are `businesses/SLUG.json` beside `file`. The environment wins over the file. `handlers` are
-    /// those that were compiled in, and each is made once to check its own part; nil leaves the bindings unchecked.
+    /// The businesses are `businesses/SLUG.json` next to `file`. The environment overrides the file.
+    /// `handlers` are the handlers of the program, each of which is created once to check its own
+    /// configuration; nil leaves the bindings unchecked.
     package static func load(
         file: String, environment: [String: String], handlers: [any HandlerFactory]? = nil
     ) throws(ConfigurationError) -> ServerConfiguration {
@@ -31,7 +32,8 @@ package enum ConfigurationLoader {
         let settings = EnvironmentSettings(
             environment, named: serverFile.secret?.variableName, noting: &problems,
             reading: ConfigurationFile.text)
-        // A reference is followed only when it counts: where the environment gives the secret, its file may be absent.
+        // A reference is resolved only when it is used: when the environment gives the secret, its file may
+        // be absent.
         let secret =
             settings.given.contains(.secret)
             ? nil

@@ -1,6 +1,6 @@
-/// Where a setting stands.
+/// The place of a setting.
 package enum ConfigurationPlace: Sendable, Equatable {
-    /// A value inside a file: line and column count from 1, the pointer is that of RFC 6901.
+    /// A value inside a file: line and column count from 1, the pointer is a JSON pointer (RFC 6901).
     case value(file: String, line: Int, column: Int, pointer: String)
     /// A file as a whole.
     case file(String)

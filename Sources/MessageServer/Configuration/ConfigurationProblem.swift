@@ -1,15 +1,15 @@
-/// One thing that is wrong with the configuration.
+/// One problem in the configuration.
 ///
-/// It never holds a setting's value: what was put in the wrong place may be a secret.
+/// It never contains the value of a setting, because a misplaced value may be a secret.
 package struct ConfigurationProblem: Sendable, Equatable {
-    /// Where to look.
+    /// The place of the problem.
     package let place: ConfigurationPlace
-    /// What is wrong.
+    /// The problem.
     package let reason: String
-    /// What to do about it.
+    /// The correction.
     package let hint: String
 
-    /// Takes the three parts.
+    /// Creates a problem.
     package init(at place: ConfigurationPlace, _ reason: String, hint: String) {
         self.place = place
         self.reason = reason

@@ -3,13 +3,13 @@ import Dispatch
 package import HandlerKit
 import Logging
 
-/// Where a server's configuration is read from, when it starts and again.
+/// The source of a server's configuration, at the start and for reloads.
 package struct ConfigurationSource: Sendable {
     private let file: String
     private let handlers: [any HandlerFactory]
     private let adjust: @Sendable (inout ServerConfiguration) -> Void
 
-    /// Names the server's file; `adjust` changes what was read, as a command's options do.
+    /// Uses the server's file; `adjust` changes the loaded configuration, for command options.
     package init(
         file: String, handlers: [any HandlerFactory],
         adjust: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in }
@@ -19,7 +19,7 @@ package struct ConfigurationSource: Sendable {
         self.adjust = adjust
     }
 
-    /// Reads everything, or throws everything that is wrong with it.
+    /// Reads all parts, or throws all problems.
     package func load() throws(ConfigurationError) -> ServerConfiguration {
         var configuration = try ConfigurationLoader.load(
             file: file, environment: ProcessEnvironment.variables(), handlers: handlers)
@@ -27,18 +27,19 @@ package struct ConfigurationSource: Sendable {
         return configuration
     }
 
-    /// Watches the `.json` files beside the server's and those of the businesses; nil, and a warning, when it cannot.
+    /// Watches the `.json` files of the server and the businesses; nil, after a warning, when that is not
+    /// possible.
     func watch(_ logger: Logger, changed: @escaping @Sendable () -> Void) -> DirectoryWatch? {
         let folder = ConfigurationFile.folder(of: file)
         let queue = DispatchQueue(label: "balloon.configuration")
         do throws(SystemError) {
             return try DirectoryWatch(
                 [folder.isEmpty ? "." : folder, folder + "businesses"], queue: queue,
-                // A volume of Kubernetes changes by renaming `..data`, to which all of its names lead.
+                // A Kubernetes volume changes by renaming `..data`, the link target of all its names.
                 wanted: { $0.hasSuffix(".json") || $0.hasPrefix("..") }, changed: changed)
         } catch {
             logger.warning(
-                "changes of the configuration are not noticed; SIGHUP reads it again",
+                "configuration files cannot be watched; send SIGHUP to reload them",
                 metadata: ["error": "\(error)"])
             return nil
         }

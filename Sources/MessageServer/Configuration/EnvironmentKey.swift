@@ -1,6 +1,6 @@
-/// The settings that the environment may give, by the names of their variables.
+/// The settings that the environment may override, with their variables.
 ///
-/// `NAME_FILE` names a file that holds the value, for each of them.
+/// For each of them, `NAME_FILE` names a file that contains the value.
 enum EnvironmentKey: String, CaseIterable {
     case mspID = "BALLOON_MSP_ID"
     case secret = "BALLOON_SECRET"
@@ -9,7 +9,7 @@ enum EnvironmentKey: String, CaseIterable {
     case dataDirectory = "BALLOON_DATA_DIRECTORY"
     case gatewayURL = "BALLOON_GATEWAY_URL"
 
-    /// The key of the server's file, when it holds a text at the top.
+    /// The corresponding key in the server's file, for a text at the top level.
     var fileKey: String? {
         switch self {
         case .mspID: "mspID"
@@ -20,6 +20,6 @@ enum EnvironmentKey: String, CaseIterable {
         }
     }
 
-    /// The variable that names the value's file.
+    /// The variable with the path of the value's file.
     var fileVariable: String { rawValue + "_FILE" }
 }

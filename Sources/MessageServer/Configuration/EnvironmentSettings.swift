@@ -1,16 +1,16 @@
-/// What the environment sets.
+/// The settings from the environment.
 struct EnvironmentSettings {
     private var settings: [EnvironmentKey: Setting] = [:]
-    /// The keys that the environment gives, those with a problem included.
+    /// The keys set in the environment, including invalid ones.
     private(set) var given: Set<EnvironmentKey> = []
 
-    /// The setting, unless it is not there or had a problem.
+    /// The setting; nil when it is absent or invalid.
     subscript(_ key: EnvironmentKey) -> Setting? { settings[key] }
 
-    /// Variables that belong to the program but are no settings of the server.
+    /// Variables of the program that are not settings of the server.
     private static let others = ["BALLOON_LOG_LEVEL"]
 
-    /// Takes the settings out of `environment`; `named` is a variable that the server's file names itself.
+    /// Reads the settings from `environment`; `named` is a variable that the server's file references.
     init(
         _ environment: [String: String], named: String?, noting problems: inout [ConfigurationProblem],
         reading read: (String) throws(InvalidSetting) -> String
@@ -51,7 +51,7 @@ struct EnvironmentSettings {
     }
 }
 
-/// Whether Kubernetes set the variable for a service named "balloon" in the same namespace, as it does unasked.
+/// Whether Kubernetes set the variable automatically for a service named "balloon" in the same namespace.
 private func isServiceLink(_ name: String) -> Bool {
     name == "BALLOON_PORT" || name.hasPrefix("BALLOON_PORT_") || name.hasPrefix("BALLOON_SERVICE_HOST")
         || name.hasPrefix("BALLOON_SERVICE_PORT")

@@ -1,24 +1,24 @@
-/// Who answers while a business's handler is down.
+/// The answer while a business's handler is down.
 ///
 /// `{"text": "An agent will reply soon.", "afterSeconds": 120}` or `{"handler": {"builtin": "…"}, "afterSeconds": 120}`.
 package struct FallbackConfiguration: Sendable {
-    /// One of the two.
+    /// The kind of answer.
     package enum Answer: Sendable {
-        /// A text, said once until something else was said.
+        /// A text, sent once until another message is sent.
         case text(String)
         /// A second handler.
         case handler(HandlerBinding)
     }
 
-    /// Who or what answers.
+    /// The answer.
     package var answer: Answer
-    /// For how long the handler must have been down; JSON: `afterSeconds`.
+    /// The minimum downtime of the handler before the fallback is used; JSON: `afterSeconds`.
     package var after = Duration.seconds(120)
 
-    /// Takes an answer.
+    /// Creates a fallback with this answer.
     package init(_ answer: Answer) { self.answer = answer }
 
-    /// The second handler, if it is one.
+    /// The second handler, if the answer is one.
     var binding: HandlerBinding? {
         if case .handler(let binding) = answer { binding } else { nil }
     }

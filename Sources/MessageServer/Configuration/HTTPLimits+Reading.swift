@@ -10,9 +10,9 @@ extension HTTPLimits {
         "answerSeconds", "writeSeconds", "lingerSeconds",
     ]
 
-    /// Reads the limits that are given over the defaults.
+    /// Reads the given limits; the others keep their defaults.
     ///
-    /// The ranges leave room for what somebody may need, and none for what would switch a limit off.
+    /// The ranges allow every reasonable value, and none that would effectively disable a limit.
     static func read(_ reader: inout ObjectReader) -> HTTPLimits? {
         var limits = HTTPLimits()
         reader.set(&limits.maximumRequestLineBytes, "maximumRequestLineBytes", in: 64...1 << 20)
@@ -21,7 +21,7 @@ extension HTTPLimits {
         reader.set(&limits.maximumHeaderBytes, "maximumHeaderBytes", in: 2048...1 << 20)
         reader.set(&limits.maximumRequestsPerConnection, "maximumRequestsPerConnection", in: 1...1 << 31)
         reader.set(&limits.maximumConnections, "maximumConnections", in: 1...1 << 20)
-        // 0 means any number.
+        // 0 means no limit.
         if let number = reader.integer("maximumConnectionsPerPeer", in: 0...1 << 20) {
             limits.maximumConnectionsPerPeer = number == 0 ? nil : number
         }
@@ -43,7 +43,7 @@ extension HTTPLimits {
         reader.set(&limits.lingerTimeout, "lingerSeconds", in: 1...60)
         if limits.maximumFieldLineBytes > limits.maximumHeaderBytes {
             reader.problem(
-                "lets one field line be longer than all of them together",
+                "allows one field line to exceed the limit of all field lines",
                 hint: "raise maximumHeaderBytes, or lower maximumFieldLineBytes")
         }
         return limits

@@ -1,12 +1,12 @@
 package import BalloonJSON
 
-/// How a business's handler is reached; in JSON an object with exactly one of these names.
+/// The connection to a business's handler; in JSON an object with exactly one of these names.
 package enum HandlerBinding: Sendable {
-    /// `{"builtin": "demo", "config": {…}}`: a handler that was compiled in, and what it is told.
+    /// `{"builtin": "demo", "config": {…}}`: a handler of the program, with its configuration.
     ///
-    /// `config` may be absent. `none` is always there: it records and answers nothing.
+    /// `config` may be absent. `none` always exists: it records events and answers nothing.
     case builtin(name: String, configuration: JSONValue?)
-    /// `{"exec": …}`, `{"http": …}`: a handler outside the process, made by the binder of that name from the object.
+    /// `{"exec": …}`, `{"http": …}`: a handler outside the process, created by the binder with that name.
     case bound(by: String, JSONValue)
 
     /// The name of the handler that only records.

@@ -1,13 +1,13 @@
 import BalloonJSON
 
-/// Reads the members of one JSON object of a file and notes everything that is wrong with them.
+/// Reads the members of one JSON object of a file and collects all problems.
 struct ObjectReader {
-    /// What was noted so far, here and in the objects below.
+    /// The problems found so far, in this object and those inside it.
     private(set) var problems: [ConfigurationProblem] = []
     private let value: JSONValue
     private let file: String
 
-    /// Begins with an object that may have `keys` and no others, each of them once.
+    /// Starts with an object in which only `keys` are allowed, each of them once.
     init(_ value: JSONValue, file: String, keys: [String]) {
         self.value = value
         self.file = file
@@ -71,7 +71,7 @@ struct ObjectReader {
         return result
     }
 
-    /// The member `key` as it is, which must be an object.
+    /// The member `key` as a JSON value, which must be an object.
     mutating func anyObject(_ key: String) -> JSONValue? {
         guard let member = value[key] else { return nil }
         guard member.kind == .object else {
@@ -81,7 +81,7 @@ struct ObjectReader {
         return member
     }
 
-    /// Whether the member `key` is there, of whatever kind.
+    /// Whether the member `key` exists, of any kind.
     func has(_ key: String) -> Bool { value[key] != nil }
 
     private mutating func text(_ member: JSONValue) -> Setting? {
@@ -104,6 +104,6 @@ struct ObjectReader {
 
 private func hint(for key: String, among keys: [String]) -> String {
     let known = keys.joined(separator: ", ")
-    guard let nearest = nearestSpelling(to: key, among: keys) else { return "the keys here are \(known)" }
-    return "did you mean \(nearest)? The keys here are \(known)"
+    guard let nearest = nearestSpelling(to: key, among: keys) else { return "use one of the keys \(known)" }
+    return "did you mean \(nearest)? The known keys are \(known)"
 }

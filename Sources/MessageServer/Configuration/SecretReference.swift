@@ -1,24 +1,25 @@
-/// Where the server's file says that the secret is; the secret itself never stands there.
+/// The reference to the secret in the server's file, which never contains the secret itself.
 ///
-/// `{"env": "NAME"}` or `{"file": "PATH"}`, the path relative to the folder of the file that says so.
+/// `{"env": "NAME"}` or `{"file": "PATH"}`; the path is relative to the folder of the file with the
+/// reference.
 enum SecretReference: Equatable {
     case variable(Setting)
     case file(Setting)
 
     static let keys = ["env", "file"]
 
-    /// Reads exactly one of the two.
+    /// Reads exactly one of both forms.
     static func read(_ reader: inout ObjectReader) -> SecretReference? {
         let (variable, file) = (reader.text("env"), reader.text("file"))
         guard reader.has("env") != reader.has("file") else {
             reader.problem(
-                "names not exactly one source", hint: "write {\"env\": \"NAME\"} or {\"file\": \"PATH\"}")
+                "does not name exactly one source", hint: "write {\"env\": \"NAME\"} or {\"file\": \"PATH\"}")
             return nil
         }
         return variable.map { .variable($0) } ?? file.map { .file($0) }
     }
 
-    /// The variable's name, when it is one.
+    /// The name of the variable, for a reference to one.
     var variableName: String? {
         switch self {
         case .variable(let name): name.text
@@ -26,7 +27,7 @@ enum SecretReference: Equatable {
         }
     }
 
-    /// Finds the secret's text; nil after a problem was noted.
+    /// Returns the secret's text; nil after reporting a problem.
     func resolved(
         in environment: [String: String], folder: String, noting problems: inout [ConfigurationProblem],
         reading read: (String) throws(InvalidSetting) -> String

@@ -2,7 +2,7 @@ package import BalloonHTTP
 package import BalloonPOSIX
 package import BalloonWire
 
-/// Everything that one server is told before it starts, parsed into the form in which it is used.
+/// The complete configuration of one server, parsed into usable types.
 ///
 /// ```json
 /// {
@@ -22,41 +22,41 @@ package import BalloonWire
 /// }
 /// ```
 ///
-/// Only `mspID` and `secret` must be there.
+/// Only `mspID` and `secret` are required.
 package struct ServerConfiguration: Sendable {
-    /// The MSP's identity: the audience of tokens that come in, the issuer of those that go out.
+    /// The MSP's identity: the audience of inbound tokens, the issuer of outbound ones.
     package var mspID: String
     /// The MSP's secret, which signs tokens in both directions.
     package var secret: Secret
-    /// This server's address as Apple and browsers see it, without a slash at its end.
+    /// This server's public URL, without a trailing slash.
     package var publicURL: String?
-    /// Where messages and health checks are taken.
+    /// The address for messages and health checks.
     package var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
-    /// With what `listen` speaks TLS; nil for plain HTTP, as behind a proxy.
+    /// The TLS files of `listen`; nil for plain HTTP, as behind a proxy.
     package var tls: TLSFiles?
-    /// Where the journal and the conversations are kept; relative to the working directory.
+    /// The directory of the journal and the conversations; relative to the working directory.
     package var dataDirectory = "data"
-    /// Apple's side.
+    /// The address of Apple's gateway.
     package var gateway = GatewayAddress()
-    /// Files that come and go with messages.
+    /// The settings of files in both directions.
     package var attachments = AttachmentSettings()
-    /// What the store keeps in memory, and for how long it knows a message again.
+    /// The settings of the store.
     package var store = StoreSettings()
-    /// The bounds on sizes, counts and waits.
+    /// The limits of sizes, counts and waits.
     package var limits = ServerLimits()
-    /// What `listen` takes from its clients.
+    /// The HTTP limits of `listen`.
     package var http = HTTPLimits()
-    /// When a delivery that failed is tried again; no key of the file.
+    /// The retry schedule of failed deliveries; not configurable in the file.
     var retrySchedule = RetrySchedule()
-    /// How long the server may take to stop.
+    /// The time limit for stopping the server.
     package var shutdownTime = Duration.seconds(25)
-    /// How old the latest message of a removed business is when its unfinished messages become dead letters; JSON:
-    /// `removedBusinessDays`.
+    /// After this time without a message, the unfinished messages of a removed business become dead letters;
+    /// JSON: `removedBusinessDays`.
     package var removedBusinessAge = Duration.seconds(7 * 86_400)
-    /// The businesses, sorted by slug; their slugs and identifiers are all different.
+    /// The businesses, sorted by slug, with unique slugs and identifiers.
     package var businesses: [BusinessConfiguration]
 
-    /// The keys whose values differ in `other`, and which are read only when the server starts.
+    /// The keys that differ in `other` and need a restart.
     func settingsThatNeedRestart(comparedTo other: ServerConfiguration) -> [String] {
         let handled = limits.withHandlers(of: other.limits)
         let same: [(String, Bool)] = [
@@ -75,7 +75,7 @@ package struct ServerConfiguration: Sendable {
         return same.filter { !$0.1 }.map(\.0)
     }
 
-    /// Takes what has no default; the rest is set afterwards.
+    /// Creates a configuration with the required values; others are set afterwards.
     package init(mspID: String, secret: Secret, businesses: [BusinessConfiguration]) {
         self.mspID = mspID
         self.secret = secret

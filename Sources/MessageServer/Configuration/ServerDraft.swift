@@ -1,16 +1,16 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// The server's settings while they are put together: the file's, and over them the environment's.
+/// The server's settings during loading: those of the file, overridden by the environment.
 struct ServerDraft {
     let file: ServerFile
     let environment: EnvironmentSettings
-    /// The secret that the file refers to; not looked at when the environment gives one.
+    /// The secret that the file references; ignored when the environment gives one.
     let referencedSecret: Setting?
-    /// With what TLS is spoken; nil also after a problem was noted.
+    /// The TLS files; nil when there are none or after a problem.
     let tls: TLSFiles?
 
-    /// The finished configuration; nil when something that has no default cannot be had.
+    /// The complete configuration; nil when a required value is missing or invalid.
     func configuration(
         businesses: [BusinessConfiguration], noting problems: inout [ConfigurationProblem]
     ) -> ServerConfiguration? {
@@ -38,7 +38,7 @@ struct ServerDraft {
         return result
     }
 
-    /// The environment's value, else the file's; both are checked, so that what stands in the file is sound too.
+    /// The environment's value, or the file's; both are checked, so that the file's value is valid too.
     private func value<Value>(
         _ key: EnvironmentKey, _ parse: (String) throws(InvalidSetting) -> Value,
         noting problems: inout [ConfigurationProblem]

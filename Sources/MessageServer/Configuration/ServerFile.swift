@@ -1,9 +1,9 @@
 import BalloonHTTP
 import BalloonJSON
 
-/// The server's file as it was written, before the environment has its say.
+/// The server's file before the environment overrides it.
 struct ServerFile {
-    /// The file itself.
+    /// The file's place in problem reports.
     let place: ConfigurationPlace
     private(set) var texts: [EnvironmentKey: Setting] = [:]
     private(set) var secret: SecretReference?
@@ -16,7 +16,7 @@ struct ServerFile {
     private(set) var http = HTTPLimits()
     private(set) var shutdownTime = Duration.seconds(25)
     private(set) var removedBusinessAge = Duration.seconds(7 * 86_400)
-    /// Keys that must be somewhere and are not here.
+    /// Required keys that the file does not contain.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
 
     private static let keys =
@@ -27,10 +27,10 @@ struct ServerFile {
         ]
     private static let gatewayKeys = ["url", "downloadHosts", "giveUpAfterHours"]
 
-    /// A file that could not be read, of which nothing more is to be said.
+    /// Represents an unreadable file, so that no further problems are reported for it.
     init(unreadable path: String) { place = .file(path) }
 
-    /// Reads what is right and notes what is not.
+    /// Reads valid settings and reports invalid ones.
     init(_ root: JSONValue, file path: String, noting problems: inout [ConfigurationProblem]) {
         place = .file(path)
         var reader = ObjectReader(root, file: path, keys: Self.keys)
@@ -62,12 +62,12 @@ struct ServerFile {
         }
         if http.maximumBufferedBytes < limits.maximumBodyBytes {
             reader.problem(
-                "lets all requests together hold less than the body of one",
+                "allows all requests together less memory than the body of one message",
                 hint: "raise maximumBufferedBytes in \"http\", or lower maximumBodyBytes in \"limits\"")
         }
         if let perPeer = http.maximumBufferedBytesPerPeer, perPeer < limits.maximumBodyBytes {
             reader.problem(
-                "lets one peer hold less than the body of one message",
+                "allows one peer less memory than the body of one message",
                 hint:
                     "raise maximumBufferedBytesPerPeer in \"http\" or set it to 0, or lower maximumBodyBytes")
         }

@@ -4,14 +4,14 @@ extension ServerLimits {
         "handlerDeadlineSeconds", "handlerConcurrency", "referenceConcurrency", "shards",
     ]
 
-    /// Reads the limits that are given over the defaults.
+    /// Reads the given limits; the others keep their defaults.
     static func read(_ reader: inout ObjectReader) -> ServerLimits? {
         var limits = ServerLimits()
-        // The JSON index takes 64 MiB.
+        // The JSON index supports 64 MiB.
         let bytes = 1024...64 << 20
         reader.set(&limits.maximumBodyBytes, "maximumBodyBytes", in: bytes)
         reader.set(&limits.maximumInflatedBytes, "maximumInflatedBytes", in: bytes)
-        // Deflate cannot do better than 1032, so a larger bound is none.
+        // Deflate's maximum ratio is 1032, so a larger limit would have no effect.
         reader.set(&limits.maximumInflationRatio, "maximumInflationRatio", in: 2...1032)
         reader.set(&limits.tokenAge, "tokenAgeSeconds", in: 1...86_400)
         reader.set(&limits.handlerDeadline, "handlerDeadlineSeconds", in: 1...3600)
@@ -23,12 +23,12 @@ extension ServerLimits {
 }
 
 extension ObjectReader {
-    /// Puts the member `key` into `limit`, when it is there.
+    /// Sets `limit` to the member `key`, if it exists.
     mutating func set(_ limit: inout Int, _ key: String, in range: ClosedRange<Int>) {
         if let number = integer(key, in: range) { limit = number }
     }
 
-    /// Puts the member `key`, in seconds, into `limit`, when it is there.
+    /// Sets `limit` to the member `key`, in seconds, if it exists.
     mutating func set(_ limit: inout Duration, _ key: String, in seconds: ClosedRange<Int>) {
         if let number = integer(key, in: seconds) { limit = .seconds(number) }
     }

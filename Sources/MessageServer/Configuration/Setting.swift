@@ -1,9 +1,9 @@
-/// A text that sets something, and where it stands.
+/// The text of a setting, with its place.
 struct Setting: Sendable, Equatable {
     let text: String
     let place: ConfigurationPlace
 
-    /// The text in its usable form; nil after a problem was noted.
+    /// The parsed setting; nil after reporting a problem.
     func parsed<Value>(
         _ parse: (String) throws(InvalidSetting) -> Value, noting problems: inout [ConfigurationProblem]
     ) -> Value? {
@@ -16,7 +16,7 @@ struct Setting: Sendable, Equatable {
     }
 }
 
-/// Why a setting's text cannot be used.
+/// The reason why a setting's text is invalid.
 struct InvalidSetting: Error, Equatable {
     let reason: String
     let hint: String

@@ -2,9 +2,9 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 
-/// What the texts of settings must look like; each function returns the usable form.
+/// The formats of settings; each function returns the parsed value.
 enum SettingFormat {
-    /// An identifier as Apple hands them out: 1 to 512 bytes of visible ASCII.
+    /// An Apple identifier: 1 to 512 bytes of visible ASCII.
     static func identifier(_ text: String) throws(InvalidSetting) -> String {
         guard (1...512).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw InvalidSetting(
@@ -13,15 +13,16 @@ enum SettingFormat {
         return text
     }
 
-    /// A business's identifier as it stands in messages.
+    /// A business's identifier as in messages.
     static func businessID(_ text: String) throws(InvalidSetting) -> BusinessID {
         guard !text.lowercased().hasPrefix("urn:biz:") else {
-            throw InvalidSetting("begins with urn:biz:", hint: "messages carry only what follows it")
+            throw InvalidSetting(
+                "begins with urn:biz:", hint: "remove this prefix, which messages do not contain")
         }
         return BusinessID(try identifier(text))
     }
 
-    /// What people call something: 1 to 200 bytes.
+    /// A name for people: 1 to 200 bytes.
     static func name(_ text: String) throws(InvalidSetting) -> String {
         guard (1...200).contains(text.utf8.count) else {
             throw InvalidSetting("is empty or longer than 200 bytes", hint: "write a short name")
@@ -39,12 +40,12 @@ enum SettingFormat {
         return address
     }
 
-    /// Our own address as others see it.
+    /// Our own public URL.
     static func publicURL(_ text: String) throws(InvalidSetting) -> String {
         try webAddress(text).text
     }
 
-    /// The gateway's address: tokens go there, so plain `http` never leaves the machine.
+    /// The gateway's URL: tokens are sent there, so plain `http` must not leave the machine.
     static func gatewayURL(_ text: String) throws(InvalidSetting) -> String {
         let address = try webAddress(text)
         guard address.isSecure || address.isLoopback else {
@@ -61,7 +62,7 @@ enum SettingFormat {
         return address
     }
 
-    /// A host suffix with a dot in it, or a loopback address with its port; in lower case.
+    /// A host suffix with a dot, or a loopback address with a port; in lower case.
     static func downloadHost(_ text: String) throws(InvalidSetting) -> String {
         if let address = SocketAddress(text), (address.port ?? 0) > 0,
             text.first?.isNumber == true || text.first == "["
@@ -81,7 +82,7 @@ enum SettingFormat {
         return host
     }
 
-    /// A path that a file or directory can have.
+    /// A possible path of a file or directory.
     static func path(_ text: String) throws(InvalidSetting) -> String {
         guard !text.isEmpty, !text.utf8.contains(0) else {
             throw InvalidSetting("is not a path", hint: "write the path of a file or directory")
@@ -89,12 +90,12 @@ enum SettingFormat {
         return text
     }
 
-    /// The MSP's secret in standard Base64; shorter than 16 bytes is none that Apple hands out.
+    /// The MSP's secret in standard Base64; Apple's secrets have at least 16 bytes.
     static func secret(_ text: String) throws(InvalidSetting) -> Secret {
         guard let secret = try? Secret(base64: text), secret.bytes.count >= 16 else {
             throw InvalidSetting(
                 "is not the Base64 of at least 16 bytes",
-                hint: "copy the secret from Apple Business Register as it is")
+                hint: "copy the secret unchanged from Apple Business Register")
         }
         return secret
     }
@@ -103,7 +104,8 @@ enum SettingFormat {
     static func slug(_ text: String) throws(InvalidSetting) -> String {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(isSlugByte) else {
             throw InvalidSetting(
-                "has a name that is no slug", hint: "name the file with 1 to 64 of a-z, 0-9 and -, then .json"
+                "has a name that is not a slug",
+                hint: "name the file with 1 to 64 of a-z, 0-9 and -, then .json"
             )
         }
         return text

@@ -1,9 +1,9 @@
-/// The candidate that `text` most likely was meant to be; nil when none is near.
+/// The candidate that is most similar to `text`; nil when none is similar.
 ///
-/// Near means that at most a third of the letters, and at least one, may be wrong; case does not count.
+/// Similar means that at most a third of the letters, but at least one, may differ; case is ignored.
 func nearestSpelling(to text: String, among candidates: [String]) -> String? {
     let wanted = Array(text.lowercased().utf8)
-    // A key that long is no slip of the finger, and the comparison is quadratic.
+    // So long a key is not a typing error, and the comparison is quadratic.
     guard wanted.count <= 100 else { return nil }
     let ranked = candidates.map { ($0, editDistance(wanted, Array($0.lowercased().utf8))) }
     guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= max(1, best.0.utf8.count / 3) else {
@@ -12,7 +12,7 @@ func nearestSpelling(to text: String, among candidates: [String]) -> String? {
     return best.0
 }
 
-/// How many bytes must be put in, taken out or replaced to turn one text into the other (Levenshtein's distance).
+/// The number of insertions, deletions and replacements between two texts (Levenshtein distance).
 private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
     var row = Array(0...right.count)
     for (i, byte) in left.enumerated() {

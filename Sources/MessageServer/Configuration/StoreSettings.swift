@@ -1,19 +1,19 @@
 package import MessageStore
 
-/// What the store keeps in memory, and for how long it knows a message again.
+/// The store's limits in memory, and its deduplication window.
 ///
 /// ```json
 /// { "deduplicationHours": 72, "maximumRememberedMessages": 4000000, "maximumPendingDeliveries": 1000000 }
 /// ```
 package struct StoreSettings: Sendable, Equatable {
-    /// How long a message is remembered at least, so that a repetition of it is known; JSON: `deduplicationHours`.
+    /// The minimum time in which a repeated message is detected; JSON: `deduplicationHours`.
     package var deduplicationWindow: Duration
-    /// How many messages are remembered at most; beyond that the window is shorter.
+    /// The maximum number of remembered messages; when it is reached, the window is shorter.
     package var maximumRememberedMessages: Int
-    /// How many messages may wait to be finished; over it 503.
+    /// The maximum number of unfinished messages; at the limit, new ones get 503.
     package var maximumPendingDeliveries: Int
 
-    /// The defaults, which are the store's own.
+    /// Creates the defaults of the store.
     package init() {
         let defaults = StoreConfiguration(directory: "")
         deduplicationWindow = defaults.deduplicationWindow
@@ -23,7 +23,7 @@ package struct StoreSettings: Sendable, Equatable {
 
     static let keys = ["deduplicationHours", "maximumRememberedMessages", "maximumPendingDeliveries"]
 
-    /// Reads what is given over the defaults.
+    /// Reads the given settings; the others keep their defaults.
     static func read(_ reader: inout ObjectReader) -> StoreSettings? {
         var settings = StoreSettings()
         if let hours = reader.integer("deduplicationHours", in: 1...8760) {

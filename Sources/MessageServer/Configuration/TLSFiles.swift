@@ -1,19 +1,19 @@
 import BalloonTLS
 
-/// The PEM files with which a listener speaks TLS.
+/// The PEM files of a TLS listener.
 package struct TLSFiles: Sendable, Equatable {
-    /// The path of the certificate, with the chain that leads to it behind it.
+    /// The path of the certificate, followed by its chain.
     package var certificateFile: String
     /// The path of its private key, without a password.
     package var keyFile: String
 
-    /// Takes both paths.
+    /// Creates a pair of paths.
     package init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
     }
 
-    /// Reads both; throws ``ConfigurationError`` when they are no pair.
+    /// Reads both files; throws ``ConfigurationError`` when they do not match.
     func credentials() throws(ConfigurationError) -> TLSCredentials {
         do {
             return try TLSCredentials(certificateFile: certificateFile, keyFile: keyFile)
@@ -24,7 +24,7 @@ package struct TLSFiles: Sendable, Equatable {
 
     static func problem(_ error: TLSError, at place: ConfigurationPlace) -> ConfigurationProblem {
         ConfigurationProblem(
-            at: place, "is no certificate for the key beside it: \(error)",
+            at: place, "is not a certificate for the configured key: \(error)",
             hint:
                 "name a PEM file with the certificate and its chain, and one with its key, without a password"
         )

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BalloonTLS
 
-/// Where the server's file says that the certificate and its key are, relative to the folder of that file.
+/// The paths of the certificate and its key in the server's file, relative to the folder of that file.
 ///
 /// `{"certificateFile": "PATH", "keyFile": "PATH"}`.
 struct TLSReference {
@@ -10,7 +10,7 @@ struct TLSReference {
 
     static let keys = ["certificateFile", "keyFile"]
 
-    /// Reads both, which belong together.
+    /// Reads both paths, which require each other.
     static func read(_ reader: inout ObjectReader) -> TLSReference? {
         for key in keys where !reader.has(key) {
             reader.problem("has no \"\(key)\"", hint: "name the certificate's file and the key's")
@@ -21,7 +21,7 @@ struct TLSReference {
         return TLSReference(certificate: certificate, key: key)
     }
 
-    /// The paths, when they can be read and are a pair; nil after a problem was noted.
+    /// The paths, when the files are readable and match; nil after reporting a problem.
     func resolved(folder: String, noting problems: inout [ConfigurationProblem]) -> TLSFiles? {
         let read = { (text: String) throws(InvalidSetting) -> String in
             let path = try SettingFormat.path(text)
@@ -40,7 +40,7 @@ struct TLSReference {
     }
 }
 
-/// OpenSSL does not say which file it could not read.
+/// Checked separately, because OpenSSL does not name the file that it could not read.
 private func readable(_ path: String) throws(InvalidSetting) -> String {
     do {
         _ = try Descriptor.open(reading: path)

@@ -1,20 +1,20 @@
 import BalloonPOSIX
 
-/// A base address on the web: scheme, host, perhaps a port and a path; nothing else.
+/// A base URL: scheme, host, an optional port and path; nothing else.
 struct WebAddress: Sendable, Equatable {
-    /// The address without a slash at its end.
+    /// The URL without a trailing slash.
     let text: String
     /// Whether the scheme is `https`.
     let isSecure: Bool
-    /// Whether the host is this machine, by address or by name.
+    /// Whether the host is this machine, by IP address or by name.
     let isLoopback: Bool
 
-    /// Reads `https://HOST[:PORT][/PATH]`, or `http://…`; nil for anything else (RFC 3986 §3).
+    /// Parses `https://HOST[:PORT][/PATH]`, or `http://…`; nil for anything else (RFC 3986 §3).
     init?(_ text: String) {
         guard let scheme = ["https://", "http://"].first(where: { text.lowercased().hasPrefix($0) }) else {
             return nil
         }
-        // A user, a query or a fragment has no place in a base address; neither has what RFC 3986 does not allow.
+        // A base URL must not have a user, a query or a fragment, nor characters that RFC 3986 forbids.
         let isClean = text.utf8.allSatisfy { byte in
             (0x21...0x7E).contains(byte) && !"\"<>\\^`{}|@?#".utf8.contains(byte)
         }
@@ -22,13 +22,13 @@ struct WebAddress: Sendable, Equatable {
         let authority = rest.prefix { $0 != "/" }
         guard isClean, let host = Self.host(of: authority) else { return nil }
         isSecure = scheme == "https://"
-        // Read as a literal: 127.example.com is a name.
+        // Parsed as a literal, because 127.example.com is a name.
         let literal = SocketAddress("\(SocketAddress.tcp(host: host, port: 0))")
         isLoopback = host == "localhost" || literal?.isLoopback ?? false
         self.text = String(text.reversed().drop { $0 == "/" }.reversed())
     }
 
-    /// The host without brackets; nil when the authority has none or its port is not one.
+    /// The host without brackets; nil when the authority has none, or has an invalid port.
     private static func host(of authority: Substring) -> String? {
         if authority.hasPrefix("[") {
             guard let bracket = authority.firstIndex(of: "]") else { return nil }

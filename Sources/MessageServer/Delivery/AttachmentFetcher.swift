@@ -5,22 +5,22 @@ import HandlerKit
 import Logging
 import MessageStore
 
-/// Fetches the files that come with messages, before they are recorded.
+/// Downloads the files of messages before they are delivered.
 ///
-/// A file that cannot be had holds nothing up: the message goes on, and its line says why.
+/// An unavailable file does not delay the message; its line contains the reason.
 struct AttachmentFetcher: Sendable {
     let gateway: GatewayClient
     let files: AttachmentFiles
     let logger: Logger
-    /// How long all files of one message may take.
+    /// The time limit for all files of one message.
     var deadline = AttachmentSettings().deadline
-    /// Bounds how many files are fetched at once, of all businesses together and of each.
+    /// Limits the concurrent downloads of all businesses together and of each.
     let slots: FairSlots
 
-    /// What became of each attachment of a message, in their order.
+    /// Returns the result of each attachment of a message, in order.
     ///
-    /// Throws `CancellationError` when the server is on its way out, and ``StoreError/unavailable(path:_:)`` when the disk
-    /// has no room, so that nothing is recorded as failed for it.
+    /// Throws `CancellationError` when the server is stopping, and ``StoreError/unavailable(path:_:)`` when
+    /// the disk is full, so that the file is not recorded as failed.
     func fetch(_ attachments: [Attachment], for business: BusinessID) async throws -> [RecordedFile] {
         let end = ContinuousClock.now + deadline
         return try await withThrowingTaskGroup { group in
@@ -39,7 +39,7 @@ struct AttachmentFetcher: Sendable {
         do throws(GatewayError) {
             let reference = try StoredReference(attachment)
             let file = try await keepAsking(until: end) { _ async throws(GatewayError) in
-                // Not while it waits for another attempt.
+                // No slot is held during the wait for another attempt.
                 guard await slots.acquire(for: business) else { throw .cancelled }
                 defer { slots.release(business) }
                 return try await gateway.download(
@@ -47,7 +47,7 @@ struct AttachmentFetcher: Sendable {
             }
             if !file.hasExpectedChecksum {
                 logger.warning(
-                    "an attachment has another checksum than its message says",
+                    "an attachment's checksum differs from its message",
                     metadata: ["business": "\(business.rawValue)", "bytes": "\(file.sizeBytes)"])
             }
             return .stored(sha256: file.sha256, sizeBytes: file.sizeBytes)
@@ -62,13 +62,13 @@ struct AttachmentFetcher: Sendable {
 }
 
 extension AttachmentFiles {
-    /// The files as a handler finds them.
+    /// The files in the form for handlers.
     func handlersView(of files: [RecordedFile]) -> [AttachmentFile] {
         files.map { file in
             switch file {
             case .stored(let sha256, let sizeBytes):
                 existing(sha256).map { .stored(path: $0, sizeBytes: sizeBytes, sha256: sha256) }
-                    ?? .missing(reason: "it is no longer kept")
+                    ?? .missing(reason: "the file is no longer kept")
             case .failed(let reason): .missing(reason: reason)
             }
         }

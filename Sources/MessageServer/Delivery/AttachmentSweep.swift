@@ -2,19 +2,19 @@ import BalloonPOSIX
 import GatewayClient
 import Logging
 
-/// Removes files whose retention has ended: at the start, and once an hour.
+/// Removes files after their retention: at the start, and once an hour.
 struct AttachmentSweep: Sendable {
     let files: AttachmentFiles
-    /// Nil keeps everything.
+    /// The retention; nil keeps files forever.
     let retention: Duration?
     let logger: Logger
 
-    /// Removes what an earlier life did not fetch to its end; before anything is fetched in this one.
+    /// Removes incomplete downloads of an earlier process; called before the first download.
     func removeUnfinished() {
         do { try files.removeUnfinished() } catch { report(error) }
     }
 
-    /// Sweeps until the task is cancelled, on a queue of its own: there may be many files.
+    /// Sweeps until the task is cancelled, on its own queue, since there may be many files.
     func begin() -> Task<Void, Never> {
         Task(executorPreference: BlockingTaskExecutor()) { await run() }
     }
@@ -24,7 +24,7 @@ struct AttachmentSweep: Sendable {
         let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
         repeat {
             do {
-                // Who sets the clock forward makes no file old.
+                // A clock that is set forward must not age files.
                 let passed = Int(start.at.duration(to: .now).components.seconds)
                 let now = min(SystemClock.secondsSince1970(), start.clock + passed)
                 let count = try files.sweep(before: now - Int(retention.components.seconds))
@@ -36,6 +36,6 @@ struct AttachmentSweep: Sendable {
     }
 
     private func report(_ error: SystemError) {
-        logger.warning("attachments cannot be swept", metadata: ["error": "\(error)"])
+        logger.warning("sweep of expired attachments failed", metadata: ["error": "\(error)"])
     }
 }

@@ -3,9 +3,9 @@ import HandlerKit
 import Logging
 import Synchronization
 
-/// What answers for one business as its configuration is now, and how many of its events may be worked on at once.
+/// One business's handlers under its current configuration, with their concurrency limits.
 final class BusinessHandler: Sendable {
-    /// Who is asked about one event.
+    /// The handler that is asked about one event.
     struct Responder: Sendable {
         /// Nil when the business only records.
         let handler: (any Handler)?
@@ -13,20 +13,20 @@ final class BusinessHandler: Sendable {
         let isFallback: Bool
     }
 
-    /// Who answers while the handler is down.
+    /// The handler that answers while the main one is down.
     struct Fallback: Sendable {
         let life: HandlerLifecycle
         let slots: HandlerSlots
-        /// For how long the handler must have been down.
+        /// The minimum downtime of the main handler.
         let after: Duration
     }
 
     private struct State {
-        /// Events that were begun here and not ended.
+        /// The number of events that were started and have not ended.
         var inFlight = 0
-        /// No event begins here any more.
+        /// Whether no further events may start.
         var isRetired = false
-        /// Kinds that came and that nobody handles, warned about once each.
+        /// Kinds of received events without a handler, each of which is warned about once.
         var unhandled: Set<Kind> = []
         var isFallbackTold = false
         var idle: CheckedContinuation<Void, Never>?
@@ -35,15 +35,15 @@ final class BusinessHandler: Sendable {
     let business: BusinessID
     /// The name of the business's configuration file.
     let slug: String
-    /// What the configuration said, so that a reload can tell what changed.
+    /// A digest of the configuration, by which a reload detects changes.
     let fingerprint: [UInt8]
-    /// Nil when the business only records.
+    /// The lifecycle; nil when the business only records.
     let life: HandlerLifecycle?
     let fallback: Fallback?
     let slots: HandlerSlots
-    /// How long the handler may take for one delivery.
+    /// The time limit of the handler for one delivery.
     let deadline: Duration
-    /// A logger at the business's own level.
+    /// A logger with the business's own level.
     let logger: Logger
     private let state = Mutex(State())
 
@@ -68,13 +68,13 @@ final class BusinessHandler: Sendable {
     /// How many events the handler and its fallback hold, including calls that overran their deadline.
     var inFlightCount: Int { slots.heldCount + (fallback?.slots.heldCount ?? 0) }
 
-    /// How many events were begun here and wait, for a handler that is ready or for a slot.
+    /// The number of started events that wait for a ready handler or for a slot.
     var waitingCount: Int {
         let stuck = slots.stuckCount + (fallback?.slots.stuckCount ?? 0)
         return max(0, state.withLock { $0.inFlight } - (inFlightCount - stuck))
     }
 
-    /// Counts an event that begins here; false when none may any more.
+    /// Counts the start of an event; false when no more may start.
     func enter() -> Bool {
         state.withLock { state in
             guard !state.isRetired else { return false }
@@ -97,7 +97,7 @@ final class BusinessHandler: Sendable {
     /// Whether the handler wants to be told of replies that failed; also while that is not known yet.
     var wantsReplyFailures: Bool { life.map { isSubscribed($0.handler, to: .replyFailed) } ?? false }
 
-    /// Waits for somebody who takes such an event; nil when nobody here ever will again, or the task is cancelled.
+    /// Waits for a handler with this subscription; nil when there will be none, or when the task is cancelled.
     func responder(for subscription: Subscription) async -> Responder? {
         guard let life else { return Responder(handler: nil, slots: slots, isFallback: false) }
         if let downSince = life.downSince, let fallback, isSubscribed(fallback.life.handler, to: subscription)
@@ -116,7 +116,7 @@ final class BusinessHandler: Sendable {
         return Responder(handler: life.handler, slots: slots, isFallback: false)
     }
 
-    /// Who answers such an event that the handler failed at, when that is because it has been down for long.
+    /// The fallback for an event at which the handler failed, provided that the handler has been down long enough.
     func fallbackResponder(for subscription: Subscription) async -> Responder? {
         guard isFallbackDue, let fallback, isSubscribed(fallback.life.handler, to: subscription) else {
             return nil
@@ -148,13 +148,13 @@ final class BusinessHandler: Sendable {
         }
     }
 
-    /// Starts the handlers, if they are any that must be.
+    /// Starts the handlers.
     func start() {
         life?.start()
         fallback?.life.start()
     }
 
-    /// Lets nobody wait any more.
+    /// Ends all waits for the handlers.
     func stopWaiting() {
         life?.stopWaiting()
         fallback?.life.stopWaiting()
@@ -179,13 +179,13 @@ final class BusinessHandler: Sendable {
         await shutdown()
     }
 
-    /// Ends what ``start()`` began, each handler within `time`.
+    /// Shuts down the handlers that ``start()`` started, each within `time`.
     func shutdown(within time: Duration = HandlerLifecycle.maximumShutdown) async {
         async let fallback: Void? = fallback?.life.shutdown(within: time)
         await life?.shutdown(within: time)
         await fallback
     }
 
-    /// Whether this is the first event of a kind that nobody handles.
+    /// Whether this is the first event of a kind without a handler.
     func isFirstUnhandled(_ kind: Kind) -> Bool { state.withLock { $0.unhandled.insert(kind).inserted } }
 }

@@ -47,14 +47,14 @@ final class BusinessWorker: Sendable {
         }
     }
 
-    /// Lets `new` answer from now on; returns when the old one has ended and the new one is started.
+    /// Replaces the handler with `new`; returns when the old one has ended and the new one is started.
     func replace(with new: BusinessHandler) async {
         let old = held.withLock { held in
             defer { held = new }
             return held
         }
         retiring.withLock { $0.append(old) }
-        // One after the other: a program may hold a port or a lock. Events wait meanwhile.
+        // In sequence: a program may hold a port or a lock. Events wait meanwhile.
         await old.retire()
         retiring.withLock { $0.removeAll { $0 === old } }
         new.start()

@@ -15,13 +15,13 @@ final class CallDeadlines: Sendable {
         /// Calls that ended before their deadline was added.
         var ended: Set<UInt64> = []
         var nextTicket: UInt64 = 0
-        /// When the timer goes off next; a later one that is on its way already finds nothing to do.
+        /// The time of the next timer event; a later event that is already scheduled does nothing.
         var armedFor = UInt64.max
     }
 
     private let state = Mutex(State())
 
-    /// A name for a call that is about to begin.
+    /// A ticket for a call that is about to start.
     func nextTicket() -> UInt64 {
         state.withLock { state in
             state.nextTicket += 1
@@ -29,7 +29,7 @@ final class CallDeadlines: Sendable {
         }
     }
 
-    /// Calls `expire` when `time` has passed, unless the call's ticket was or is removed first.
+    /// Calls `expire` after `time`, unless the ticket was or is removed first.
     func add(_ ticket: UInt64, after time: Duration, _ expire: @escaping @Sendable () -> Void) {
         let due = SystemClock.nanoseconds() + UInt64(max(0, time.wholeNanoseconds))
         let mustArm = state.withLock { state in
@@ -42,7 +42,7 @@ final class CallDeadlines: Sendable {
         if mustArm { arm(for: due) }
     }
 
-    /// Forgets a call that has ended.
+    /// Removes the deadline of an ended call.
     func remove(_ ticket: UInt64) {
         state.withLock { state in
             if state.pending.removeValue(forKey: ticket) == nil { state.ended.insert(ticket) }
@@ -53,7 +53,7 @@ final class CallDeadlines: Sendable {
         DispatchQueue.global().asyncAfter(deadline: DispatchTime(uptimeNanoseconds: due)) { self.fire() }
     }
 
-    /// Expires what is due at `now`, in the order in which it is.
+    /// Expires the deadlines that are due at `now`, in their order.
     func fire(at now: UInt64 = SystemClock.nanoseconds()) {
         let (expired, next) = state.withLock { state in
             let expired = state.pending.filter { $0.value.due <= now }.sorted { $0.value.due < $1.value.due }

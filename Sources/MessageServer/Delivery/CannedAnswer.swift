@@ -1,11 +1,11 @@
 import BusinessMessages
 import HandlerKit
 
-/// A text that answers whatever a customer says while the business's handler is down.
+/// A fixed text as the answer to every message while the business's handler is down.
 struct CannedAnswer: EventHandler {
     let text: String
 
-    /// What deserves an answer: who types or closes said nothing.
+    /// The kinds that need an answer: typing and closing do not.
     var subscriptions: Set<Subscription> {
         Subscription.everyKind.subtracting([.kind(.typingStart), .kind(.typingEnd), .kind(.close)])
     }
@@ -17,7 +17,7 @@ struct CannedAnswer: EventHandler {
     func stopWaiting() {}
     func restart() {}
 
-    /// Says it once, until something else was said to the customer.
+    /// Sends the text once, until another message was sent to the customer.
     func handle(_ context: Context) throws -> Outcome {
         let last = try context.conversation.read().last { $0.direction == .outbound }
         return last?.message["body"]?.string == text ? .handled : .reply(text)

@@ -5,7 +5,7 @@ import HandlerKit
 import MessageStore
 
 extension Conversation.Entry {
-    /// What the store has of a message, as handlers see it.
+    /// Converts the store's line to the form for handlers.
     init(_ line: ConversationLine) {
         self.init(
             seq: line.sequence, at: line.at.rfc3339,

@@ -6,10 +6,10 @@ import HandlerKit
 import Logging
 import MessageStore
 
-/// The way of a recorded message to its handler: stages `fetch`, `route`, `handle` and `finish`.
+/// Delivers a recorded message to its handler: stages `fetch`, `route`, `handle` and `finish`.
 ///
-/// One delivery of a conversation at a time, in order; a restart resumes after the last step that was journalled. A delivery
-/// ends when its outcome is decided and durable: its replies are sent by ``ReplySender``.
+/// A conversation has one delivery at a time, in order; a restart resumes after the last journalled step. A
+/// delivery ends when its outcome is decided and durable; ``ReplySender`` sends its replies.
 struct DeliveryPipeline: Sendable {
     let store: Store
     let attachments: AttachmentFetcher
@@ -19,7 +19,7 @@ struct DeliveryPipeline: Sendable {
     var retrySchedule = RetrySchedule()
     /// How many deliveries of one business may be in flight.
     var maximumInFlight = 256
-    /// How many of a conversation's latest lines a handler is given, and how many bytes of them.
+    /// The maximum number of lines of a conversation for a handler, and their maximum size.
     var conversationLength = 50
     var maximumConversationBytes = 32 << 10
     /// How often a delivery is released after a transient error, half a minute in all, before an attempt counts.
@@ -43,7 +43,7 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
-    /// Brings one delivery to an end, or releases it to be tried again.
+    /// Finishes one delivery, or releases it for a retry.
     ///
     /// Its message is recorded: ``RecordPipeline`` is done with it.
     func deliver(_ delivery: Delivery, on worker: BusinessWorker) async {
@@ -61,7 +61,7 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
-    /// The event as it was decoded when it was recorded, or decoded once more when that is not in memory.
+    /// The event as decoded for recording, or decoded again when it is no longer in memory.
     private func event(of delivery: Delivery, _ stages: inout DeliveryStages) throws(JSONError)
         -> InboundEvent
     {
@@ -75,8 +75,8 @@ struct DeliveryPipeline: Sendable {
         return event
     }
 
-    /// The delivery, with what became of the files that came with its message; fetched once and journalled, so that no
-    /// later attempt fetches them again.
+    /// The delivery with the results of its message's attachments, which are downloaded once and journalled,
+    /// so that no later attempt downloads them again.
     private func fetch(
         _ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages
     ) async throws -> Delivery {
@@ -97,8 +97,8 @@ struct DeliveryPipeline: Sendable {
         return fetched
     }
 
-    /// What the line of a message that is handed over again says of its files, if all of them are still here: Apple may
-    /// have forgotten them long ago.
+    /// The recorded files of a replayed message, if all of them are still stored: Apple may have deleted them
+    /// long ago.
     private func knownFiles(of delivery: Delivery) throws -> [RecordedFile]? {
         let lines = try store.recentLines(of: delivery.business, delivery.customer, maximum: 1000)
         guard let line = lines.last(where: { $0.id == delivery.id && $0.direction == .inbound }),
@@ -110,10 +110,10 @@ struct DeliveryPipeline: Sendable {
         return areHere ? line.files : nil
     }
 
-    /// The outcome: what an earlier attempt decided, or what somebody says now; nil when the delivery was ended or is
-    /// to come again.
+    /// The outcome of an earlier attempt, or of a handler call now; nil when the delivery was ended or will
+    /// be retried.
     ///
-    /// Decision 4: once it is decided nobody is asked again.
+    /// Decision 4: after the outcome is decided, the handler is not called again.
     private func outcome(
         of delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker, _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
@@ -131,12 +131,12 @@ struct DeliveryPipeline: Sendable {
             do {
                 return try await handle(delivery, event, handler, worker, business, responder, &stages)
             } catch is HandlerSlots.Closed {
-                // It waited for a slot of a handler that was replaced: no attempt was made.
+                // It waited for a slot of a replaced handler: no attempt was made.
             }
         }
     }
 
-    /// What a handler must be subscribed to for the event.
+    /// The subscription that a handler needs for the event.
     private func subscription(of delivery: Delivery, _ event: InboundEvent) -> Subscription {
         delivery.isReplyFailure ? .replyFailed : .kind(event.kind)
     }
@@ -153,13 +153,13 @@ struct DeliveryPipeline: Sendable {
             business.isFirstUnhandled(event.kind)
         {
             logger.warning(
-                "no handler for this kind; such events are only recorded",
+                "no handler for this kind; events are recorded only",
                 metadata: ["business": "\(business.slug)", "kind": "\(event.kind.rawValue)"])
         }
         return handler
     }
 
-    /// What the handler says now; nil when it is to be asked again.
+    /// The outcome of a handler call; nil when the handler must be called again.
     ///
     /// The outcome, the final bytes of every reply and the state are durable before the first reply is sent.
     private func handle(
@@ -169,7 +169,7 @@ struct DeliveryPipeline: Sendable {
         stages.begin(.handle)
         if delivery.crashes >= Self.maximumCrashes {
             try await finish(
-                delivery, .failed(reason: "the process crashed three times while this delivery ran alone"),
+                delivery, .failed(reason: "the process crashed three times during this delivery alone"),
                 &stages)
             return nil
         }
@@ -190,7 +190,7 @@ struct DeliveryPipeline: Sendable {
         case .success(.handoff(let reason)):
             return try await decide(delivery, .handedOff(reason: reason), [], context, &stages)
         case .success(.retry(let after)):
-            try await tryAgain(delivery, "the handler asked for it", asked: after, &stages)
+            try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
         case .failure(.notAsked(let error)): throw StoreError.unavailable(path: "handlers", error)
         case .failure(let failure):
             try await tryAgain(delivery, failure.reason, asked: nil, &stages)
@@ -213,7 +213,7 @@ struct DeliveryPipeline: Sendable {
             isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline, logger: business.logger)
     }
 
-    /// The conversation's last lines, and its queued replies behind them.
+    /// The last lines of the conversation, followed by its queued replies.
     private func conversation(of delivery: Delivery) -> Conversation {
         Conversation { [store, conversationLength, maximumConversationBytes] in
             // First: a reply that ends meanwhile has its line before it leaves the queue.
@@ -235,7 +235,7 @@ struct DeliveryPipeline: Sendable {
         let answer = try await slots.run(within: deadline, on: worker.threads) {
             () async -> Result<Outcome, HandlerFailure> in
             do {
-                // From here on, however long it has waited for its slot.
+                // The deadline starts here, regardless of the wait for a slot.
                 let context = context.beginning(deadline: .now + deadline)
                 let outcome = try await dispatch(context, to: handler) ?? .handled
                 let stateBytes = context.state.change?.count ?? 0
@@ -259,7 +259,7 @@ struct DeliveryPipeline: Sendable {
             var message = reply.encode(id: id, from: delivery.business, to: delivery.customer)
             if reply.hasFiles {
                 do { message = try await replyFiles.keep(message) } catch let error as SystemError {
-                    // The disk's trouble, not the handler's.
+                    // A disk error, not the handler's.
                     if error.isDiskWide || error.mayPass {
                         throw StoreError.unavailable(path: "attachments", error)
                     }
@@ -270,7 +270,7 @@ struct DeliveryPipeline: Sendable {
             final.append(DecidedReply(id: id, kind: reply.kind, message: message))
         }
         let decided = DecidedOutcome(verdict, replies: final, state: context.state.change)
-        // With nothing to send and nothing to keep, the end of the delivery says all that was decided.
+        // Without replies and state, the end of the delivery contains the whole decision.
         if !final.isEmpty || decided.state != nil { try await store.decide(delivery, decided) }
         stages.end(.done)
         return decided
@@ -286,7 +286,7 @@ struct DeliveryPipeline: Sendable {
         }
         stages.end(.ended("dropped"))
         logger.warning(
-            "the handler did not accept that a reply failed; dropped",
+            "handler did not accept the event of a failed reply; the event is dropped",
             metadata: [
                 "business": "\(delivery.business.rawValue)", "delivery": "\(delivery.record)",
                 "reason": "\(reason)",
@@ -310,22 +310,23 @@ struct DeliveryPipeline: Sendable {
         stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
     }
 
-    /// No attempt counts: it is leased again in its place, after a pause that the store chooses.
+    /// Counts no attempt: the delivery is leased again in its place, after a pause chosen by the store.
     private func release(_ delivery: Delivery, _ reason: String, _ stages: inout DeliveryStages) {
         _ = store.release(delivery)
         stages.end(.released(reason: reason))
     }
 
-    /// The store failed, the message cannot be read, or the server is stopping.
+    /// Handles an error: the store failed, the message is unreadable, or the server is stopping.
     func fail(_ delivery: Delivery, _ error: any Error, _ stages: inout DeliveryStages) async {
         let isStopping = Task.isCancelled
         do {
             switch error {
             case let error as JSONError:
-                // It will not read better another time: a dead letter. Its line is in the conversation.
-                return try await finish(delivery, .failed(reason: "it cannot be read: \(error)"), &stages)
+                // A retry cannot succeed, so it becomes a dead letter. Its line is in the conversation.
+                return try await finish(
+                    delivery, .failed(reason: "the message is unreadable: \(error)"), &stages)
             case is CancellationError where !isStopping:
-                return release(delivery, "no handler accepts events any more", &stages)
+                return release(delivery, "no handler accepts events", &stages)
             case let error as StoreError:
                 switch (error.disposition, isStopping) {
                 case (.retryLater, _): return release(delivery, "\(error)", &stages)
@@ -337,17 +338,17 @@ struct DeliveryPipeline: Sendable {
                     }
                     return stages.end(.postponed(milliseconds: pause.wholeMilliseconds, reason: reason))
                 case (.restart(let reason), false):
-                    return stages.end(.failed(reason: "\(reason); it is resumed after a restart"))
+                    return stages.end(.failed(reason: "\(reason); resuming after a restart"))
                 case (.stop, _), (_, true): break
                 }
             default:
                 if !isStopping { return try await tryAgain(delivery, "\(error)", asked: nil, &stages) }
             }
         } catch let error as StoreError where error != .closed {
-            // Not as if it were interrupted: it would stay leased until a restart.
+            // Without an ending, the delivery would stay leased until a restart.
             return await fail(delivery, error, &stages)
         } catch {
-            // The store closes meanwhile: as below.
+            // The store closed meanwhile: handled below.
         }
         // Nothing is decided, the journal keeps the delivery; the stop says how many there are.
         stages.end(.released(reason: "interrupted; it is resumed after a restart"))
@@ -355,7 +356,7 @@ struct DeliveryPipeline: Sendable {
 }
 
 extension Context {
-    /// The same, for a call that begins now; it shares the state that the handler changes.
+    /// The same context for a call that starts now; it shares the handler's state.
     fileprivate func beginning(deadline: ContinuousClock.Instant) -> Context {
         Context(
             event: event, replyFailure: replyFailure, conversation: conversation, state: state, files: files,

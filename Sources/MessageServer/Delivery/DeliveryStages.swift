@@ -1,7 +1,7 @@
 import BusinessMessages
 import MessageStore
 
-/// Tells the observer about the stages of one message after the 200.
+/// Reports the stages of one message after the 200 to the observer.
 struct DeliveryStages: Sendable {
     private let record: UInt64
     private let business: BusinessID
@@ -28,7 +28,7 @@ struct DeliveryStages: Sendable {
         self.observer = observer
     }
 
-    /// The stages of a reply that is sent.
+    /// The stages of sending a reply.
     init(_ entry: OutboxEntry, _ observer: any StageObserver) {
         record = entry.id.record
         business = entry.business

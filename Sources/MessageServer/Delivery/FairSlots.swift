@@ -15,7 +15,7 @@ final class FairSlots: Sendable {
         var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var nextTicket: UInt64 = 0
 
-        /// Takes out the tasks whose turn it is.
+        /// Removes the tasks whose turn has come.
         mutating func ready() -> [CheckedContinuation<Bool, Never>] {
             var ready: [CheckedContinuation<Bool, Never>] = []
             while let ticket = queue.next() {
@@ -29,10 +29,10 @@ final class FairSlots: Sendable {
 
     init(_ count: Int, share: Int) { state = Mutex(State(queue: FairQueue(slots: count, share: share))) }
 
-    /// How many slots are held, and how many tasks wait for one.
+    /// The number of held slots, and of tasks that wait for one.
     var counts: (held: Int, waiting: Int) { state.withLock { ($0.queue.held, $0.queue.waitingCount) } }
 
-    /// Changes the number of slots; those that are held stay held.
+    /// Changes the number of slots; held slots stay held.
     func resize(to count: Int, share: Int) {
         let ready = state.withLock { state in
             state.queue.resize(slots: count, share: share)
@@ -50,7 +50,7 @@ final class FairSlots: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let ready = state.withLock { state -> [CheckedContinuation<Bool, Never>]? in
-                    // Cancellation is visible before its handler runs, so that one of the two sees the other.
+                    // A cancellation is visible before its handler runs, so one of the two sees the other.
                     if Task.isCancelled { return nil }
                     state.queue.add(ticket, of: business)
                     state.waiting[ticket] = continuation

@@ -4,13 +4,13 @@ import BusinessMessages
 import HandlerKit
 import Logging
 
-/// Makes what answers for businesses: all that cannot be made is reported together, and nothing is started.
+/// Creates the handlers of businesses: reports all failures together, and starts nothing.
 struct HandlerBuilder: Sendable {
     let factories: [any HandlerFactory]
     let unasked: ProactiveMessages
     let logger: Logger
 
-    /// Makes the handlers of those businesses whose fingerprint is not `known`.
+    /// Creates the handlers of those businesses whose fingerprint is not `known`.
     func make(
         _ configuration: ServerConfiguration, unless known: (BusinessID) -> [UInt8]? = { _ in nil }
     ) throws(ConfigurationError) -> [BusinessHandler] {
@@ -48,7 +48,7 @@ struct HandlerBuilder: Sendable {
                 HandlerLifecycle(CannedAnswer(text: text), host: host), business.fallback?.after ?? .zero
             )
         case .handler(let binding):
-            // `none` as a fallback is none.
+            // The handler `none` as a fallback means no fallback.
             fallback = try handler(binding, business, configuration, scratch: "-fallback")
                 .map { (HandlerLifecycle($0, host: host), business.fallback?.after ?? .zero) }
         }
@@ -73,7 +73,7 @@ struct HandlerBuilder: Sendable {
         return logger
     }
 
-    /// Everything that a handler is made from: two that are equal are the same handler.
+    /// All inputs of a handler: equal fingerprints mean equal handlers.
     private func fingerprint(
         of business: BusinessConfiguration, _ configuration: ServerConfiguration
     ) -> [UInt8] {
@@ -136,23 +136,23 @@ struct HandlerBuilder: Sendable {
         return handler
     }
 
-    /// A child has a working directory of its own.
+    /// A child has its own working directory.
     private func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/"), let directory = try? ProcessPaths.workingDirectory() else { return path }
         return directory + "/" + path
     }
 }
 
-/// Why a business has no handler.
+/// The reason why a business has no handler.
 enum HandlerProblem: Error, Sendable {
-    /// No handler of that name was compiled in.
+    /// The program has no handler with that name.
     case unknown(name: String, known: [String])
-    /// The handler does not take the business's configuration.
+    /// The handler refuses the business's configuration.
     case refused(name: String, reason: String)
 }
 
 extension HandlerBinding {
-    /// What was written, as far as it matters.
+    /// The binding as text, for comparison.
     fileprivate var text: [UInt8] {
         switch self {
         case .builtin(let name, let settings):

@@ -1,17 +1,18 @@
 import BalloonPOSIX
 import HandlerKit
 
-/// Why a handler gave no outcome.
+/// The reason why a handler returned no outcome.
 enum HandlerFailure: Error, Sendable, Equatable {
-    /// It did not return before its deadline; its task was cancelled, and what it says later is dropped.
+    /// The handler exceeded its deadline; its task was cancelled, and a late answer is dropped.
     case overran
-    /// It threw an error of this type; the error's text may be a customer's, so it is not kept.
+    /// The handler threw an error of this type; the error's text may quote a customer, so it is omitted.
     case threw(type: String)
-    /// It threw an error that says what happened without a customer's words.
+    /// The handler threw an error whose reason contains no customer text.
     case failed(reason: String)
-    /// The system refused what it takes to ask it, as the file of a long message: the disk's trouble, not the handler's.
+    /// A system error prevented the call, for example of the file of a long message; the handler is not at
+    /// fault.
     case notAsked(SystemError)
-    /// What it wants to remember of the conversation has more than `ConversationState.maximumBytes`.
+    /// Its state of the conversation exceeds `ConversationState.maximumBytes`.
     case stateTooLarge
 
     init(_ error: any Error) {

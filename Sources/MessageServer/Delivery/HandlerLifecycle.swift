@@ -8,7 +8,7 @@ final class HandlerLifecycle: Sendable {
     private struct State {
         var provisioning: Task<Void, Never>?
         var isProvisioned = false
-        /// The shutdown has begun; it is not started any more.
+        /// Whether the shutdown has begun; the handler is not started any more.
         var isEnding = false
         let made = ContinuousClock.now
     }
@@ -18,7 +18,7 @@ final class HandlerLifecycle: Sendable {
     private let gate = ReadinessGate()
     private let state = Mutex(State())
 
-    /// How long a handler may take to leave nothing behind; more than a child process is given before it is killed.
+    /// The time limit of a shutdown; longer than the grace period of a child process before it is killed.
     static let maximumShutdown = Duration.seconds(15)
     private static let provisionBackoff = Backoff(from: .seconds(1), to: .seconds(30))
 
@@ -27,13 +27,13 @@ final class HandlerLifecycle: Sendable {
         self.host = host
     }
 
-    /// Since when it takes no events; nil while it does.
+    /// The time since when it accepts no events; nil while it does.
     var downSince: ContinuousClock.Instant? {
         if let made = state.withLock({ $0.isProvisioned ? nil : $0.made }) { return made }
         return (handler as? any EventHandler)?.downSince
     }
 
-    /// How it is.
+    /// The status of the handler.
     var report: HandlerReport {
         get async {
             if let handler = handler as? any EventHandler { return await handler.report }
@@ -41,31 +41,31 @@ final class HandlerLifecycle: Sendable {
         }
     }
 
-    /// Begins to provision it; its events wait meanwhile.
+    /// Begins to provision the handler; its events wait meanwhile.
     func start() {
         guard let handler = handler as? any LifecycleHandler else { return ready() }
-        // It may block, and then holds up nobody else.
+        // Provisioning may block, on a thread that affects no other business.
         let executor = BlockingTaskExecutor()
         state.withLock { state in
-            // A reload may start it while the server stops.
+            // A reload may start it while the server is stopping.
             guard !state.isEnding else { return }
             state.provisioning = Task(executorPreference: executor) { await self.provision(handler) }
         }
     }
 
-    /// Waits until it takes events; false when it never will again, or the task is cancelled.
+    /// Waits until it accepts events; false when it never will again, or when the task is cancelled.
     func waitUntilReady() async -> Bool {
         guard await gate.wait() else { return false }
         guard let handler = handler as? any EventHandler else { return true }
         return await handler.waitUntilReady()
     }
 
-    /// The same, at most for `time`; nil when that is over.
+    /// Waits at most `time`; nil at the timeout.
     func waitUntilReady(within time: Duration) async -> Bool? {
         await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await self.waitUntilReady() }
             group.addTask {
-                // Cut short when the handler is ready first.
+                // Cancelled early when the handler is ready first.
                 _ = try? await Task.sleep(for: time)
                 return Task.isCancelled ? false : nil
             }
@@ -74,13 +74,13 @@ final class HandlerLifecycle: Sendable {
         }
     }
 
-    /// Lets nobody wait any more.
+    /// Ends all waits for the handler.
     func stopWaiting() {
         gate.closeForGood()
         (handler as? any EventHandler)?.stopWaiting()
     }
 
-    /// Ends what ``start()`` began, once; cancels that when it takes longer than `time`.
+    /// Ends the work of ``start()``, once; cancels it after `time`.
     func shutdown(within time: Duration = maximumShutdown) async {
         stopWaiting()
         let (isEnding, task) = state.withLock { state in
@@ -109,10 +109,10 @@ final class HandlerLifecycle: Sendable {
                 return ready()
             } catch {
                 if Task.isCancelled { return }
-                // Its text may hold a secret; its type does not.
+                // The error's text may contain a secret; its type cannot.
                 let reason = (error as? any LoggableError)?.reason ?? "\(type(of: error))"
                 host.logger.error(
-                    "handler cannot be provisioned; its events wait", metadata: ["error": "\(reason)"])
+                    "handler provisioning failed; its events wait", metadata: ["error": "\(reason)"])
             }
             // Cut short by the shutdown.
             _ = try? await Task.sleep(for: backoff.fail())

@@ -3,9 +3,9 @@ import HandlerKit
 import Logging
 import Synchronization
 
-/// Which handler answers for which business, now and after the next reload.
+/// The handler of each business, now and after reloads.
 final class HandlerRegistry: Sendable {
-    /// What a reload did: slugs.
+    /// The result of a reload: slugs.
     struct Change: Sendable {
         var added: [String] = []
         var replaced: [String] = []
@@ -17,7 +17,7 @@ final class HandlerRegistry: Sendable {
         var workers: [BusinessID: BusinessWorker] = [:]
         /// Businesses that messages are taken for; of others only what is in the journal is known.
         var served: Set<BusinessID> = []
-        /// The server stops: no handler is added or replaced any more.
+        /// Whether the server is stopping: no handler is added or replaced any more.
         var isStopping = false
     }
 
@@ -34,24 +34,24 @@ final class HandlerRegistry: Sendable {
     /// Every business that ever was served in this life, in the order in which they came; ends with ``close()``.
     var workers: AsyncStream<BusinessWorker> { newWorkers }
 
-    /// What answers for each business, sorted by slug.
+    /// The handlers of all businesses, sorted by slug.
     var all: [BusinessHandler] {
         state.withLock { state in state.served.compactMap { state.workers[$0]?.current } }
             .sorted { $0.slug < $1.slug }
     }
 
-    /// Whether messages for the business are taken.
+    /// Whether messages for the business are accepted.
     func contains(_ business: BusinessID) -> Bool { state.withLock { $0.served.contains(business) } }
 
-    /// What answers for the business, as long as it is served.
+    /// The handler of the business, as long as it is served.
     subscript(business: BusinessID) -> BusinessHandler? {
         state.withLock { $0.served.contains(business) ? $0.workers[business]?.current : nil }
     }
 
-    /// Lets these and no others answer from now on, those with the same fingerprint as they are.
+    /// Serves exactly these businesses from now on, keeping handlers with an unchanged fingerprint.
     ///
-    /// Returns when the old ones have ended and the new ones are started; a business that is slow to end holds up
-    /// nobody else. Events of a business that is gone wait in the journal for its return.
+    /// Returns when the old handlers have ended and the new ones are started; a slow business does not delay
+    /// the others. Events of a removed business wait in the journal until it is added again.
     func change(to wanted: Set<BusinessID>, replacing new: [BusinessHandler]) async -> Change {
         var change = Change()
         if state.withLock({ $0.isStopping }) { return change }
@@ -86,14 +86,14 @@ final class HandlerRegistry: Sendable {
     /// How many events handlers have, also those that they no longer are waited for.
     var callCount: Int { everyHandler.reduce(0) { $0 + $1.inFlightCount } }
 
-    /// Lets nobody wait any more, and adds and replaces no more handlers.
+    /// Ends all waits, and adds and replaces no more handlers.
     func stopWaiting() {
         state.withLock { $0.isStopping = true }
         addWorker.finish()
         for handler in everyHandler { handler.stopWaiting() }
     }
 
-    /// Ends every handler, each within `time`.
+    /// Shuts down every handler, each within `time`.
     func shutdown(within time: Duration) async {
         await withDiscardingTaskGroup { group in
             for handler in everyHandler { group.addTask { await handler.shutdown(within: time) } }
@@ -113,7 +113,7 @@ final class HandlerRegistry: Sendable {
 }
 
 extension BusinessHandler {
-    /// Who takes no event of a business that is no longer configured, so that they wait.
+    /// A handler for a business that is no longer configured; it accepts no events, so that they wait.
     fileprivate static func absent(_ old: BusinessHandler) -> BusinessHandler {
         let host = HandlerHost(business: old.business, slug: old.slug, logger: old.logger) { _, _, _ in
             throw HandlerHostError.notStored
@@ -124,7 +124,7 @@ extension BusinessHandler {
     }
 }
 
-/// A handler that is provisioned only by being replaced.
+/// A handler that never becomes ready, until it is replaced.
 private struct NeverReady: LifecycleHandler {
     func provision(_ host: HandlerHost) async throws {
         // Ends with the shutdown.

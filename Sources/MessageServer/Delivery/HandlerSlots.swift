@@ -10,17 +10,17 @@ import Synchronization
 /// Made of the other kinds: an ``AsyncSemaphore`` for the slots, ``CallDeadlines`` for the deadlines, and a
 /// `BlockingTaskExecutor` on the business's threads, with some threads more for the child tasks of handlers.
 final class HandlerSlots: Sendable {
-    /// The slots are closed: another handler answers from now on.
+    /// The slots are closed: another handler takes over.
     struct Closed: Error {}
 
     private let maximumCount: Int
     private let permits: AsyncSemaphore
-    /// Made for the first call, on the threads that it is to share.
+    /// Created for the first call, on the shared threads.
     private let executor = Mutex<BlockingTaskExecutor?>(nil)
     private let stuck = Atomic(0)
     private let deadlines = CallDeadlines()
 
-    /// How many threads the calls' child tasks may block besides those of the calls.
+    /// The number of threads that child tasks may block in addition to those of the calls.
     private static let maximumChildThreads = 64
 
     init(maximumCount: Int) {
@@ -28,7 +28,7 @@ final class HandlerSlots: Sendable {
         permits = AsyncSemaphore(maximumCount)
     }
 
-    /// Lowers the number of slots to `count`, or raises it again, never above what it was at first.
+    /// Limits the number of slots to `count`, never above the initial number.
     func limit(to count: Int) { permits.resize(to: min(count, maximumCount)) }
 
     /// Refuses every further call; those in flight continue.
@@ -40,10 +40,13 @@ final class HandlerSlots: Sendable {
     /// How many slots are held by a handler that has overrun its deadline.
     var stuckCount: Int { stuck.load(ordering: .relaxed) }
 
-    /// Runs `call` in a slot, waiting for one if need be, and returns its result, or nil when it has not returned
-    /// within `time`; all calls are made with the same `threads`.
+    /// Runs `call` in a slot, waiting for one if necessary, and returns its result, or nil when it exceeds
+    /// `time`.
     ///
-    /// Throws `CancellationError` when the task is cancelled before there is a slot, and ``Closed`` when there will be none.
+    /// All calls must use the same `threads`.
+    ///
+    /// Throws `CancellationError` when the task is cancelled before it gets a slot, and ``Closed`` when the
+    /// slots are closed.
     func run<Value: Sendable>(
         within time: Duration, on threads: SharedThreads = SharedThreads(),
         _ call: @escaping @Sendable () async -> Value

@@ -1,10 +1,10 @@
 import BalloonPOSIX
 import GatewayClient
 
-/// Asks the gateway again and again while that may help, with pauses that grow, until `end`.
+/// Repeats a gateway call while a retry may help, with growing pauses, until `end`.
 ///
-/// `call` gets the time that is left. For what is lost when it is given up: the client's own attempts are over within
-/// seconds. Throws what the last one threw, and ``GatewayError/cancelled``.
+/// `call` receives the remaining time. For calls whose loss cannot be repaired later: the client's own
+/// attempts end within seconds. Throws the last error, and ``GatewayError/cancelled``.
 func keepAsking<Value: Sendable>(
     until end: ContinuousClock.Instant, _ call: (Duration) async throws(GatewayError) -> Value
 ) async throws(GatewayError) -> Value {
@@ -14,7 +14,7 @@ func keepAsking<Value: Sendable>(
         do throws(GatewayError) {
             return try await call(end - .now)
         } catch {
-            // Damage on the way passes; a length that the sender made up does not.
+            // Damage in transit is transient; a wrong length in the message is not.
             if case .lengthMismatch = error { mismatches += 1 }
             let wait = max(backoff.fail(), error.retryAfter ?? .zero)
             guard error.isRetryable, error != .cancelled, mismatches < 2, .now + wait < end else {

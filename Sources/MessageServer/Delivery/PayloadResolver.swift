@@ -8,17 +8,18 @@ import Synchronization
 
 /// Fetches the payloads behind references: stage `resolve`, outside the conversations' order.
 ///
-/// References expire within seconds, so each is fetched as soon as it is durable, whatever its conversation waits for.
+/// References expire within seconds, so each is downloaded as soon as it is durable, even when its
+/// conversation waits.
 struct PayloadResolver: Sendable {
     let store: Store
     let gateway: GatewayClient
     let observer: any StageObserver
     let logger: Logger
-    /// How many references had expired before they were fetched.
+    /// The number of references that expired before their download.
     let expired = Counter()
-    /// How long one payload may take, with all its attempts.
+    /// The time limit of one payload, including all attempts.
     var deadline = Duration.seconds(20)
-    /// How many are fetched at once, of all businesses together; the store sees to it that they share.
+    /// The limit of concurrent downloads of all businesses; the store divides it among them.
     var concurrency = ServerLimits().referenceConcurrency
 
     /// Resolves until the store closes or the task is cancelled.
@@ -39,7 +40,7 @@ struct PayloadResolver: Sendable {
         var clock = StageClock()
         clock.begin(.resolve)
         let resolution = await resolution(of: pending)
-        // On the way out the reference stays open: the next start tries it again.
+        // When the server is stopping the reference stays pending: the next start retries it.
         guard let resolution, !Task.isCancelled else { return }
         var event = StageEvent(
             stage: .resolve, result: .done, nanoseconds: 0, business: pending.business, message: pending.id,
@@ -69,11 +70,12 @@ struct PayloadResolver: Sendable {
             return .resolved(message: resolved)
         } catch {
             if Task.isCancelled { return nil }
-            // What could be tried again was, for longer than a reference lives.
+            // All possible retries are done, for longer than a reference lives.
             guard error.isAboutExpiry || error.isRetryable else { return .failed(reason: "\(error)") }
-            // What the customer chose is lost, and so is the next one's choice if we are too slow in general.
+            // The customer's choice is lost. When the server is too slow in general, later choices will be
+            // lost too.
             logger.error(
-                "a payload reference had expired before it was fetched",
+                "payload reference expired before its download; message content lost",
                 metadata: [
                     "business": "\(pending.business.rawValue)", "message": "\(pending.id.rawValue)",
                     "age_ms": "\(Timestamp.now().milliseconds - pending.receivedAt.milliseconds)",
@@ -84,11 +86,11 @@ struct PayloadResolver: Sendable {
     }
 }
 
-/// A number that only grows, from any thread.
+/// A counter that only grows, from any thread.
 final class Counter: Sendable {
     private let value = Atomic(0)
 
-    /// Counts one more; returns how many there are now.
+    /// Increments the counter; returns its new value.
     func increment() -> Int { value.add(1, ordering: .relaxed).newValue }
 }
 
@@ -97,8 +99,8 @@ let diskBackoff = Backoff(from: .milliseconds(100), to: .seconds(10))
 
 /// Does `work` until the store takes it: a disk that is full has space again some day.
 ///
-/// Throws what cannot succeed later, and what the store refused last when it stops or the task is cancelled: after a restart
-/// it goes on from the journal.
+/// Throws errors that a retry cannot repair, and the store's last error when it stops or the task is
+/// cancelled; a restart then resumes from the journal.
 func keepTrying(_ store: Store, _ work: @Sendable () async throws -> Void) async throws {
     var backoff = diskBackoff
     while true {
@@ -111,6 +113,6 @@ func keepTrying(_ store: Store, _ work: @Sendable () async throws -> Void) async
 }
 
 extension JSONLimits {
-    /// For what has been validated, and may have grown by a resolved payload.
+    /// The limits of validated messages, which may have grown by a resolved payload.
     static let stored = JSONLimits(maximumDepth: 256, maximumBytes: 128 << 20, maximumNodes: 8 << 20)
 }

@@ -4,7 +4,7 @@ import GatewayClient
 import Logging
 import MessageStore
 
-/// The pipelines behind the 200, and the client of Apple's gateway that they share: `record`, `deliver` and `send`.
+/// The pipelines after the 200, and their common client of Apple's gateway: `record`, `deliver` and `send`.
 struct Pipelines: Sendable {
     let gateway: GatewayClient
     let resolver: PayloadResolver
@@ -12,7 +12,7 @@ struct Pipelines: Sendable {
     let deliveries: DeliveryPipeline
     let sender: ReplySender
 
-    /// Puts together what handles the messages of `store`.
+    /// Composes the pipelines for the messages of `store`.
     ///
     /// `reportsFailures` says of a business whether its handler is told of replies that fail.
     /// Throws a ``TransportError`` for lack of descriptors.

@@ -4,15 +4,16 @@ import HandlerKit
 import MessageStore
 import Synchronization
 
-/// Takes the messages of handlers that answer no event: `HandlerHost.send`, and `reply` of a child process.
+/// Accepts messages of handlers that answer no event: `HandlerHost.send`, and `reply` of a child process.
 final class ProactiveMessages: Sendable {
-    /// Nil until there is one: handlers are made before, so that a mistake in them costs no recovery.
+    /// Nil until the store is open: handlers are created first, so that an error in them is reported before
+    /// the recovery.
     private let store = Mutex<Store?>(nil)
 
-    /// Takes messages from now on.
+    /// Accepts messages from now on.
     func open(_ store: Store) { self.store.withLock { $0 = store } }
 
-    /// Writes a message down, to be sent in its conversation's order; the same key is the same message.
+    /// Makes a message durable, to be sent in its conversation's order; the same key means the same message.
     func send(
         _ message: Reply, from business: BusinessID, to customer: CustomerID, key: String
     ) async throws(HandlerHostError) -> MessageID {
@@ -36,8 +37,8 @@ final class ProactiveMessages: Sendable {
         }
     }
 
-    /// The same for the same key, so that the store's own deduplication drops the second: a version 8 UUID (RFC 9562
-    /// §5.8) of the first bytes of the key's SHA-256.
+    /// A version 8 UUID (RFC 9562 §5.8) from the first bytes of the key's SHA-256: equal for equal keys, so
+    /// that the store's deduplication drops the second message.
     static func id(_ business: BusinessID, _ customer: CustomerID, _ key: String) -> MessageID {
         let parts = [business.rawValue, customer.rawValue, key].map { "\($0.utf8.count):\($0)" }
         var bytes = SHA256.hash(parts.joined().utf8).prefix(16)

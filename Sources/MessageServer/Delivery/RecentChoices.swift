@@ -1,21 +1,21 @@
 import BalloonPOSIX
 import Synchronization
 
-/// What customers chose moments ago, by fingerprint alone, so that hardly any choice needs a look into its conversation.
+/// Fingerprints of customers' recent choices, so that hardly any choice requires reading its conversation.
 ///
-/// A fingerprint takes some 16 bytes, for at least twice the window; when there are more than the bound, older ones are
-/// forgotten and conversations are looked into instead.
+/// A fingerprint takes about 16 bytes and is kept for at least twice the window. Above the maximum count
+/// older ones are dropped, and conversations are read instead.
 final class RecentChoices: Sendable {
     private struct Generation {
         var fingerprints: Set<Int> = []
-        /// The latest of them came in at this time.
+        /// The arrival time of the latest one.
         var latest: Int64
     }
 
     private struct State {
         var young: Generation
         var old: Generation
-        /// Everything that came in later, and was noted, is in one of the two.
+        /// Every choice recorded after this time is in one of the two generations.
         var completeAfter: Int64
     }
 
@@ -23,8 +23,10 @@ final class RecentChoices: Sendable {
     private let maximumCount: Int
     private let state: Mutex<State>
 
-    /// Knows nothing of what came in until `begin`, the time of the latest message that somebody else may have noted;
-    /// each of two generations has at most `maximumCount`.
+    /// Starts without choices; those until `begin`, the time of the latest message recorded by an earlier
+    /// process, are unknown.
+    ///
+    /// Each of two generations has at most `maximumCount`.
     init(windowMilliseconds: Int64, after begin: Timestamp?, maximumCount: Int = 1 << 18) {
         self.windowMilliseconds = windowMilliseconds
         self.maximumCount = maximumCount
@@ -33,8 +35,8 @@ final class RecentChoices: Sendable {
         state = Mutex(State(young: none, old: none, completeAfter: begin))
     }
 
-    /// Notes a choice that came in at `receivedAt`; whether it is sure that none like it, among those that were noted
-    /// before, came in during the window before it.
+    /// Records a choice that arrived at `receivedAt`; true when no equal choice was recorded in the window
+    /// before it for certain.
     func isFirst(_ fingerprint: Int, receivedAt: Timestamp) -> Bool {
         let receivedAt = receivedAt.milliseconds
         return state.withLock { state in

@@ -2,16 +2,16 @@ import BalloonJSON
 import BusinessMessages
 import MessageStore
 
-/// The way of a durable message into its conversation: stages `decode` and `record`, after `resolve` where it has a reference.
+/// Records a durable message in its conversation: stages `decode` and `record`, after `resolve` for a reference.
 ///
-/// Runs on the executor of the conversation's partition, one message of a conversation after the other, whatever handlers,
-/// attachments and the gateway do.
+/// Runs on the executor of the conversation's partition, in the order of each conversation, independent of
+/// handlers, attachments and the gateway.
 struct RecordPipeline: Sendable {
     let store: Store
     let observer: any StageObserver
     let recentChoices: RecentChoices
 
-    /// Writes the message's line; throws when the disk refuses, and is called again then.
+    /// Writes the message's line; after a disk error, which it throws, it is called again.
     func record(_ message: UnrecordedMessage) throws -> RecordedLine {
         var stages = DeliveryStages(message, observer)
         guard let event = decode(message, &stages) else {
@@ -22,14 +22,14 @@ struct RecordPipeline: Sendable {
         return try write(message, as: event.kind, &stages, repeating: original, event)
     }
 
-    /// Nil for a payload that was resolved and breaks a limit; the journal holds nothing but validated JSON.
+    /// Nil for a resolved payload that exceeds a limit; all other JSON in the journal is valid.
     private func decode(_ message: UnrecordedMessage, _ stages: inout DeliveryStages) -> InboundEvent? {
         stages.begin(.decode)
         let event: InboundEvent
         do throws(JSONError) {
             event = try InboundEvent(message)
         } catch {
-            stages.end(.failed(reason: "it cannot be read: \(error)"))
+            stages.end(.failed(reason: "the message is unreadable: \(error)"))
             return nil
         }
         stages.kind = event.kind
@@ -37,9 +37,9 @@ struct RecordPipeline: Sendable {
         return event
     }
 
-    /// The message of moments before that the event repeats; such events are recorded and no handler is asked.
+    /// The recent message that the event repeats; repetitions are recorded, and no handler is called.
     ///
-    /// Not looked for when a handler decided about it in an earlier life: then it was none.
+    /// Not searched when a handler already decided about the event in an earlier process.
     private func original(of event: InboundEvent, _ message: UnrecordedMessage) throws -> MessageID? {
         guard !message.isDecided,
             let fingerprint = Repetition.fingerprint(of: event, in: message.business, message.customer),
@@ -62,7 +62,7 @@ struct RecordPipeline: Sendable {
 }
 
 extension InboundEvent {
-    /// Decodes a message that is about to be recorded.
+    /// Decodes a message for recording.
     fileprivate init(_ message: UnrecordedMessage) throws(JSONError) {
         self = InboundEvent.decode(
             message: try JSONDocument(message.message, limits: .stored), id: message.id,

@@ -3,15 +3,15 @@ import MessageStore
 
 /// Ends the messages of businesses that were removed from the configuration: at the start, and once an hour.
 ///
-/// Without an end each of them keeps its segment of the journal and all later ones.
+/// Each unfinished message would otherwise keep its journal segment and all later ones.
 struct RemovedBusinesses: Sendable {
     let store: Store
     let registry: HandlerRegistry
-    /// How old the latest message of such a business must be.
+    /// The minimum age of such a business's latest message.
     let age: Duration
     let logger: Logger
 
-    /// Looks until the store leases no more.
+    /// Runs until the store leases no more.
     func run() async {
         repeat {
             do {
@@ -22,7 +22,7 @@ struct RemovedBusinesses: Sendable {
                     "messages of removed businesses became dead letters", metadata: ["count": "\(count)"])
             } catch {
                 logger.warning(
-                    "messages of removed businesses cannot be ended", metadata: ["error": "\(error)"])
+                    "ending messages of removed businesses failed", metadata: ["error": "\(error)"])
             }
         } while await store.pause(for: .seconds(3600))
     }

@@ -3,14 +3,15 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// The second kind of duplicate: the same choice of the same customer, under another message id within seconds.
+/// The second kind of duplicate: the same choice by the same customer, with another message id within
+/// seconds.
 enum Repetition {
-    /// How far the two may be apart.
+    /// The maximum time between both.
     static let windowMilliseconds: Int64 = 10_000
-    /// How many of the conversation's last lines are looked at.
+    /// The number of lines at the end of the conversation that are checked.
     static let maximumLines = 20
 
-    /// What an event has in common with those that may say the same, and hardly any other has; nil when it can be no
+    /// A fingerprint that equal events share, and different ones very rarely; nil when the event cannot be a
     /// repetition.
     static func fingerprint(of event: InboundEvent, in business: BusinessID, _ customer: CustomerID) -> Int? {
         guard let interaction = Choice(event)?.interaction else { return nil }
@@ -23,10 +24,10 @@ enum Repetition {
         return hasher.finalize()
     }
 
-    /// The message that the event says once more; nil when it is not one.
+    /// The message that the event repeats; nil when it repeats none.
     ///
-    /// `lines` are the conversation's last. What repeats another is not repeated itself, so that somebody who
-    /// chooses the same every few seconds is heard.
+    /// `lines` are the conversation's last. A repetition itself cannot be repeated, so that a customer who
+    /// makes the same choice every few seconds is still served.
     static func original(of event: InboundEvent, _ message: UnrecordedMessage, in lines: [ConversationLine])
         -> MessageID?
     {
@@ -35,7 +36,7 @@ enum Repetition {
             let age = message.receivedAt.milliseconds - line.at.milliseconds
             guard line.direction == .inbound, line.record < message.record, line.kind == event.kind,
                 line.id != message.id, line.repeats == nil, (0...windowMilliseconds).contains(age),
-                // It was valid when it was written.
+                // It was validated before it was written.
                 let earlier = try? JSONDocument(Array(line.message.text), limits: .stored)
             else { return false }
             return Choice(InboundEvent.decode(message: earlier)) == choice
@@ -43,7 +44,7 @@ enum Repetition {
     }
 }
 
-/// What was chosen, and from which message of the business.
+/// The chosen values, and the business's message that offered them.
 private struct Choice: Equatable {
     private enum Selection: Equatable {
         case quickReply(identifier: String?, index: Int?)
@@ -59,8 +60,8 @@ private struct Choice: Equatable {
         one.interaction == other.interaction && one.selection == other.selection
     }
 
-    /// Nil when the event is no choice, or does not say from what; and for private forms, whose answers are not
-    /// kept to be compared.
+    /// Nil when the event is not a choice, or lacks the offering message; also for private forms, whose
+    /// answers are not stored for comparison.
     init?(_ event: InboundEvent) {
         let interaction: Interaction
         switch event.content {

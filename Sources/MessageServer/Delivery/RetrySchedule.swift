@@ -8,17 +8,17 @@ struct RetrySchedule: Sendable {
         jitter: 0.8...1.2)
     /// After so many attempts a delivery holds up its conversation no longer.
     var maximumHoldingAttempts = 3
-    /// Nor during a pause that is longer.
+    /// A longer pause does not block the conversation either.
     var maximumHoldingDelay = Duration.seconds(60)
     /// The shortest and the longest pause that a handler may ask for.
     var askedDelays = Duration.seconds(1)...Duration.seconds(300)
 
-    /// Whether the others of the conversation go on without the delivery during the pause after `attempt`.
+    /// Whether the conversation continues without the delivery during the pause after `attempt`.
     func parks(after attempt: Int, for delay: Duration) -> Bool {
         attempt > maximumHoldingAttempts || delay > maximumHoldingDelay
     }
 
-    /// The pause before the next attempt, or nil when `attempt` (from 1) was the last.
+    /// The pause before the next attempt; nil when `attempt` (from 1) was the last.
     ///
     /// `asked` is what the handler or its service wants. It lengthens a pause and never shortens one: a handler that asks
     /// for no pause at all would use up its attempts within milliseconds. `random` is between 0 and 1.

@@ -2,30 +2,31 @@ import BalloonPOSIX
 import MessageStore
 
 extension StoreError {
-    /// What is done about a delivery, or a reply, that the store failed.
+    /// The reaction to an error of the store about a delivery or a reply.
     enum Disposition: Equatable {
-        /// Every other one fails as well until the disk is well again: retry without counting an attempt.
+        /// All others fail as well until the disk is repaired: retry without counting an attempt.
         case retryLater
-        /// The error may be gone in a moment: retry a few times without counting an attempt, then count one.
+        /// The error may be transient: retry a few times without counting an attempt, then count one.
         case retryBriefly(reason: String)
-        /// The error is about this one: count an attempt, so that it does not hold up its conversation for ever.
+        /// The error concerns this one only: count an attempt, so that it does not block its conversation
+        /// forever.
         case countAttempt(reason: String)
-        /// A mistake in this program: leave it to a restart, and say so.
+        /// An error in this program: log it, and leave the rest to a restart.
         case restart(reason: String)
         /// The store is closed.
         case stop
     }
 
-    /// What is done about it.
+    /// The reaction to this error.
     var disposition: Disposition {
         switch self {
         case .notDurable, .overloaded, .tooManyPending, .quotaReached: .retryLater
         case .unavailable(_, let error) where error.isDiskWide: .retryLater
         case .unavailable(_, let error) where error.mayPass: .retryBriefly(reason: "\(self)")
         case .unavailable: .countAttempt(reason: "\(self)")
-        // The file of a handler's state, which is not rebuilt: its reason names it.
+        // The file of a handler's state, which cannot be rebuilt: the reason names it.
         case .damaged: .countAttempt(reason: "\(self)")
-        case .quarantined, .quarantinedConversation: .countAttempt(reason: "its conversation is damaged")
+        case .quarantined, .quarantinedConversation: .countAttempt(reason: "the conversation is damaged")
         case .inUse, .unknownVersion, .noData, .notLeased, .alreadyDecided, .unknownReply, .beingSent,
             .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .notPending, .changed:
             .restart(reason: "\(self)")
@@ -33,6 +34,6 @@ extension StoreError {
         }
     }
 
-    /// Whether the same call may succeed later, and every other one fails as well until then.
+    /// Whether the same call may succeed later, while all others fail as well until then.
     var isTransient: Bool { disposition == .retryLater }
 }

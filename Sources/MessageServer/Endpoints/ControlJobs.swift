@@ -4,12 +4,12 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The changes that commands asked for, each with the identifier that its command chose.
+/// The changes requested by commands, each with an identifier chosen by its command.
 ///
-/// A job runs to its end whatever becomes of the connection that began it. A request for a job that still runs is answered
-/// with 202 before the listener's time for answers is over, and the command asks again with `GET /jobs/ID`: so no command
-/// reports a failure while its change may still be made. A second request with the same identifier waits for the same job.
-/// The answers of the last jobs are kept for that.
+/// A job runs to its end even when its connection closes. A request for a running job is answered with 202
+/// before the answer timeout, and the command then calls `GET /jobs/ID`. A command therefore never reports a
+/// failure of a change that may still succeed. A second request with the same identifier waits for the same
+/// job; for this, the answers of the latest jobs are kept.
 final class ControlJobs: Sendable {
     /// A request that waits for the end of a job.
     private struct Waiter {
@@ -18,32 +18,32 @@ final class ControlJobs: Sendable {
     }
 
     private struct Job {
-        /// Nil while it runs.
+        /// Nil while the job runs.
         var answer: HTTPResponse?
         var waiters: [Waiter] = []
     }
 
     private struct State {
         var jobs: [String: Job] = [:]
-        /// The jobs that ended, oldest first.
+        /// The ended jobs, oldest first.
         var ended: [String] = []
         var lastWaiter = 0
     }
 
-    /// How many answers are kept.
+    /// The number of kept answers.
     private static let keptAnswers = 64
-    /// How many may run.
+    /// The maximum number of running jobs.
     private static let maximumRunning = 64
-    /// How long a request waits; shorter than ``HTTPLimits/answerTimeout``.
+    /// The maximum wait of a request; shorter than ``HTTPLimits/answerTimeout``.
     private let patience: Duration
     private let state = Mutex(State())
     private let timers = DispatchQueue(label: "balloon.jobs")
 
     init(patience: Duration = .seconds(20)) { self.patience = patience }
 
-    /// Begins a job unless one with this identifier is known, and answers when it ends, or 202.
+    /// Starts a job unless one with this identifier is known, and answers when it ends, or with 202.
     ///
-    /// The answer is 503 while too many run.
+    /// The answer is 503 while too many jobs run.
     func run(_ id: String, _ responder: HTTPResponder, _ work: @escaping @Sendable () async -> HTTPResponse) {
         let begins = state.withLock { state -> Bool? in
             if state.jobs[id] != nil { return false }
@@ -53,14 +53,14 @@ final class ControlJobs: Sendable {
         }
         guard let begins else {
             return responder.respond(
-                HTTPResponse(.serviceUnavailable, text: "too many changes are being made\n"))
+                HTTPResponse(.serviceUnavailable, text: "too many running jobs\n"))
         }
         wait(for: id, responder)
-        // No shard waits for the journal.
+        // A shard must not wait for the journal.
         if begins { Task { @concurrent in end(id, with: await work()) } }
     }
 
-    /// Answers when a job ends, or 202; 404 when no job has this identifier.
+    /// Answers when a job ends, or with 202; 404 when no job has this identifier.
     func wait(for id: String, _ responder: HTTPResponder) {
         let (waiter, answer) = state.withLock { state -> (Int, HTTPResponse?) in
             guard let job = state.jobs[id] else {
@@ -99,19 +99,19 @@ final class ControlJobs: Sendable {
         for waiter in waiters { waiter.responder.respond(answer) }
     }
 
-    /// The identifier in a request's body, or a new one; nil when it is not one.
+    /// The identifier in a request's body, or a new one; nil when it is invalid.
     static func id(in json: [UInt8]) -> String? {
-        // A body that is no JSON has no identifier.
+        // A body that is not JSON has no identifier.
         guard let id = (try? JSONDocument(json))?.root["job"] else { return newID() }
         return id.string.flatMap { isID($0) ? $0 : nil }
     }
 
-    /// Whether a text may name a job: 1 to 64 digits and lower-case letters.
+    /// Whether a text is a valid identifier: 1 to 64 digits and lower-case letters.
     static func isID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7a).contains($0) }
     }
 
-    /// An identifier that no other job has.
+    /// A unique identifier.
     static func newID() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
 }

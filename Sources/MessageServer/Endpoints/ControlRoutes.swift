@@ -4,7 +4,7 @@ import BalloonPOSIX
 import Logging
 package import MessageStore
 
-/// `POST /replay`, `/drop` and `/rebuild` on `DATA/control.sock`: what changes a data directory that a server owns.
+/// The routes on `DATA/control.sock` that change the data directory of a running server.
 ///
 /// Each is a job: the body's `job` is the identifier that the command chose, and the answer is 202 with `{"job":"…"}` while
 /// the job runs; `GET /jobs/ID` waits for its end. `/replay` takes
@@ -21,12 +21,14 @@ package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
     package static let socketName = "control.sock"
 
-    /// None when the path is too long for a socket; then only a stopped server's directory can be changed.
+    /// Empty when the path is too long for a socket; then only the directory of a stopped server can be
+    /// changed.
     static func listeners(
         _ directory: String, _ store: Store, others: [HTTPRoute], _ logger: Logger
     ) -> [HTTPListener] {
         guard let address = SocketAddress("unix:" + directory + "/" + socketName) else {
-            logger.warning("the data directory's path is too long for a control socket")
+            logger.warning(
+                "data directory path too long for a control socket; commands cannot reach this server")
             return []
         }
         return [HTTPListener(address, routes: make(store: store, logger) + others)]
@@ -53,7 +55,7 @@ package enum ControlRoutes {
             },
             route("/rebuild", jobs, read: { _ in () }) { _ in
                 do { return try await store.rebuild().json } catch {
-                    logger.error("conversations cannot be rebuilt", metadata: ["error": "\(error)"])
+                    logger.error("rebuild of conversations failed", metadata: ["error": "\(error)"])
                     throw error
                 }
             },
@@ -90,25 +92,25 @@ package enum ControlRoutes {
         JSONWriter.object { $0.field("error", "\(error)") }
     }
 
-    /// What was rebuilt, as an answer says it; nil when it is none.
+    /// Parses the answer of a rebuild; nil when it is not one.
     package static func rebuilt(in json: [UInt8]) -> Store.Rebuilt? { .init(json) }
 
     /// An identifier for a new job.
     package static func newJob() -> String { ControlJobs.newID() }
 
-    /// Whether a text may be the identifier of a job.
+    /// Whether a text is a valid job identifier.
     package static func isJob(_ text: String) -> Bool { ControlJobs.isID(text) }
 }
 
 /// The body of `POST /replay`, without the job.
 package struct ReplayRequest: Sendable {
-    /// The messages, each in the state in which the operator saw it.
+    /// The messages, each with the state that the operator saw.
     package let messages: [NamedState]
 
-    /// Asks for these.
+    /// Creates a request for these messages.
     package init(messages: [NamedState]) { self.messages = messages }
 
-    /// Reads a body; nil when it is none.
+    /// Parses a body; nil when it is invalid.
     init?(_ json: [UInt8]) {
         guard let values = (try? JSONDocument(json))?.root["messages"]?.elements else { return nil }
         let messages = values.compactMap(NamedState.init)
@@ -146,12 +148,12 @@ extension NamedState {
 
 /// The answer of `POST /replay`.
 package struct ReplayAnswer: Sendable {
-    /// What became of each message.
+    /// The result for each message.
     package let results: [ReplayResult]
 
     init(_ results: [ReplayResult]) { self.results = results }
 
-    /// Reads an answer; nil when it is none.
+    /// Parses an answer; nil when it is invalid.
     package init?(_ json: [UInt8]) {
         guard let values = (try? JSONDocument(json))?.root["replays"]?.elements else { return nil }
         let results = values.compactMap { value -> ReplayResult? in
@@ -186,10 +188,10 @@ package struct DropRequest: Sendable {
     /// The messages' records.
     package let records: [UInt64]
 
-    /// Names these.
+    /// Creates a request for these records.
     package init(records: [UInt64]) { self.records = records }
 
-    /// Reads a body; nil when it is none.
+    /// Parses a body; nil when it is invalid.
     package init?(_ json: [UInt8]) {
         guard let values = (try? JSONDocument(json))?.root["records"]?.elements else { return nil }
         let records = values.compactMap { $0.int.flatMap(UInt64.init(exactly:)) }

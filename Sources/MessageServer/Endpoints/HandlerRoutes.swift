@@ -2,17 +2,20 @@ import BalloonHTTP
 import BalloonJSON
 import HandlerKit
 
-/// `GET /handlers`, `POST /handlers/restart` and `POST /handlers/logs` on `DATA/control.sock`: how handlers are.
+/// `GET /handlers`, `POST /handlers/restart` and `POST /handlers/logs` on `DATA/control.sock`: the status of
+/// handlers.
 ///
-/// The first answers `{"handlers":[{"business":"demo","health":"ready","restarts":0,"process":4711,"inFlight":0,
-/// "waiting":0,"stuck":0,"noiseLines":0}]}`, where `health` is `none` for a business that only records, `waiting` counts
-/// events that are not in flight yet, and `downSeconds` is there while a handler is down. The others take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest that was
-/// logged, 404 where no such business has a handler, or 409 where its handler is part of the server.
+/// The first answers
+/// `{"handlers":[{"business":"demo","health":"ready","restarts":0,"process":4711,"inFlight":0,
+/// "waiting":0,"stuck":0,"noiseLines":0}]}`. `health` is `none` for a business that only records, `waiting`
+/// counts events that are not in flight yet, and `downSeconds` is present while a handler is down. The others
+/// take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest log lines. They answer 404 when the
+/// business has no handler, and 409 when the handler runs inside the server.
 enum HandlerRoutes {
     static func make(_ registry: HandlerRegistry) -> [HTTPRoute] {
         [
             HTTPRoute(.get, "/handlers") { _, responder in
-                // Ends when every handler has said how it is.
+                // Ends when every handler has reported its status.
                 Task { @concurrent in responder.respond(HTTPResponse(.ok, json: await list(registry))) }
                 return nil
             },
@@ -62,9 +65,9 @@ enum HandlerRoutes {
                 return HTTPResponse(.notFound, text: "no business of that name has a handler\n")
             }
             guard let handler = life.handler as? any EventHandler else {
-                return HTTPResponse(.conflict, text: "the handler is part of the server\n")
+                return HTTPResponse(.conflict, text: "the handler runs inside the server\n")
             }
-            // A restart waits for the old process.
+            // A restart waits for the end of the old process.
             Task { @concurrent in
                 let lines = await body(handler)
                 var answer = JSONWriter(reservingCapacity: 1024)

@@ -1,20 +1,21 @@
 package import BalloonHTTP
 package import MessageStore
 
-/// `GET /livez` and `GET /readyz`: is the process alive, and may it be sent messages.
+/// `GET /livez` and `GET /readyz`: whether the process is alive, and whether it may receive messages.
 package enum HealthRoutes {
-    /// Who may ask.
+    /// The clients of the routes.
     package enum Audience: Sendable {
-        /// Anybody: `/readyz` answers a constant, and a count of what waits for an operator.
+        /// All clients: `/readyz` answers a constant and the number of problems for an operator.
         case everybody
-        /// This machine, by the control socket: `/readyz?verbose` lists every check.
+        /// This machine, through the control socket: `/readyz?verbose` lists every check.
         case operators
     }
 
-    /// Live means that the shard that answers runs; ready, that no ``ReadinessCheck`` is failing.
+    /// The server is live when the answering shard runs, and ready when no ``ReadinessCheck`` is failing.
     ///
-    /// A handler that is down does not make the server unready: its business's events wait in the journal. Nor does a
-    /// conversation that is set aside or cannot be written; the answer is `ok` and a line for what somebody must see to.
+    /// A handler that is down does not make the server unready, because its business's events wait in the
+    /// journal. Nor does a quarantined or unwritable conversation; the answer is `ok` with a line for each
+    /// problem that needs an operator.
     package static func make(
         for audience: Audience, store: Store, outbox: @escaping @Sendable () -> ReadinessCheck? = { nil },
         isDraining: @escaping @Sendable () -> Bool

@@ -1,23 +1,23 @@
 import MessageStore
 
-/// One thing that `/readyz` looks at, by its name: its state, and the reason when that is not `ok`.
+/// One named check of `/readyz`: its state, and the reason when that is not `ok`.
 package struct ReadinessCheck: Sendable, Hashable {
-    /// How the thing is; a reason is a constant with counts, and says what to do.
+    /// The state of the checked part; a reason is a constant with counts and a hint.
     package enum State: Sendable, Hashable {
-        /// Nothing is to be done.
+        /// No action is needed.
         case ok
-        /// Something waits for an operator; messages are accepted all the same.
+        /// An operator must act; messages are accepted nevertheless.
         case degraded(reason: String)
-        /// No messages may be sent here: `/readyz` answers 503.
+        /// The server must not receive messages: `/readyz` answers 503.
         case failing(reason: String)
     }
 
-    /// A word, the same in every answer.
+    /// The name, constant in every answer.
     package let name: String
-    /// How it is now.
+    /// The current state.
     package let state: State
 
-    /// Names what was looked at.
+    /// Creates a check result.
     package init(_ name: String, _ state: State) {
         self.name = name
         self.state = state
@@ -30,17 +30,18 @@ package struct ReadinessCheck: Sendable, Hashable {
             ReadinessCheck("draining", isDraining ? .failing(reason: "draining") : .ok),
             ReadinessCheck(
                 "journal",
-                statistics.lastSyncFailure == nil ? .ok : .failing(reason: "the journal cannot be written")),
+                statistics.lastSyncFailure == nil ? .ok : .failing(reason: "journal writes fail")),
             records(store.journalDamage),
             .conversations(
                 "damaged-conversations", statistics.quarantinedConversations,
-                "set aside: balloon conversations rebuild"),
+                "quarantined: run balloon conversations rebuild"),
             .conversations(
-                "refused-conversations", statistics.refusedConversations, "not written: the log says why"),
+                "refused-conversations", statistics.refusedConversations,
+                "not written: see the log for the reason"),
             ReadinessCheck(
                 "checkpoints",
                 statistics.checkpointFailure == nil
-                    ? .ok : .degraded(reason: "no checkpoints are made: the log says why")),
+                    ? .ok : .degraded(reason: "checkpoints fail: see the log for the reason")),
         ]
     }
 
@@ -49,11 +50,11 @@ package struct ReadinessCheck: Sendable, Hashable {
         if damage.isEmpty { return ReadinessCheck(name, .ok) }
         guard damage.isHarmful else {
             return ReadinessCheck(
-                name, .degraded(reason: "finished journal records are damaged: balloon journal repair"))
+                name, .degraded(reason: "finished journal records are damaged: run balloon journal repair"))
         }
         return ReadinessCheck(
             name,
-            .failing(reason: "journal records \(damage.recordsText) are lost: balloon journal repair"))
+            .failing(reason: "journal records \(damage.recordsText) are lost: run balloon journal repair"))
     }
 
     private static func conversations(_ name: String, _ count: Int, _ what: String) -> ReadinessCheck {
@@ -62,7 +63,7 @@ package struct ReadinessCheck: Sendable, Hashable {
     }
 }
 
-/// What all checks together say.
+/// The combined result of all checks.
 struct Readiness {
     let checks: [ReadinessCheck]
 
@@ -70,7 +71,7 @@ struct Readiness {
         checks.allSatisfy { if case .failing = $0.state { false } else { true } }
     }
 
-    /// The reasons to be sent no messages; else `ok` and a line for each thing that waits for an operator.
+    /// The reasons of failing checks, otherwise `ok` and a line for each problem that needs an operator.
     var summary: String {
         let failing = checks.map { if case .failing(let reason) = $0.state { reason + "\n" } else { "" } }
             .joined()
@@ -79,7 +80,7 @@ struct Readiness {
             + checks.map { if case .degraded(let reason) = $0.state { reason + "\n" } else { "" } }.joined()
     }
 
-    /// A line for each check.
+    /// One line for each check.
     var verbose: String {
         checks.map { check in
             switch check.state {

@@ -4,25 +4,25 @@ package import MessageStore
 
 /// The body of `POST /replies/drop` and `/replies/retry`, without the job: `{"job":"…","replies":["57.1","57.2"]}`.
 ///
-/// A retry of one reply may have `"edited":{"id":"…","kind":"text","message":{…}}`, which is sent instead.
+/// A retry of one reply may have `"edited":{"id":"…","kind":"text","message":{…}}`, which replaces the reply.
 package struct ReplyRequest: Sendable {
-    /// The replies, by their names.
+    /// The names of the replies.
     package let replies: [ReplyID]
-    /// What is sent instead of the only one.
+    /// The replacement of a single reply.
     package let edited: DecidedReply?
 
-    /// Why a reply ended that an operator dropped.
+    /// The reason in a reply that an operator dropped.
     package static let operatorReason = "not sent: an operator dropped it"
 
-    /// Asks for these.
+    /// Creates a request for these replies.
     package init(_ replies: [ReplyID], edited: DecidedReply? = nil) {
         self.replies = replies
         self.edited = edited
     }
 
-    /// Reads a body; nil when it is none.
+    /// Parses a body; nil when it is invalid.
     init?(_ json: [UInt8]) {
-        // A body that is no JSON names no replies.
+        // A body that is not JSON names no replies.
         guard let root = (try? JSONDocument(json))?.root, let names = root["replies"]?.elements else {
             return nil
         }
@@ -38,7 +38,7 @@ package struct ReplyRequest: Sendable {
         self.edited = DecidedReply(id: MessageID(id), kind: kind, message: Array(message.text))
     }
 
-    /// Writes what `init(_:)` reads.
+    /// Writes the input of `init(_:)`.
     package func json(job: String) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("job", job)

@@ -2,18 +2,18 @@ import BalloonJSON
 package import BusinessMessages
 package import MessageStore
 
-/// What became of a message that a business sent of its own accord.
+/// The result of a message that a business sent without an event.
 ///
 /// ```json
 /// {"id": "0b1c…", "outcome": "accepted", "status": 200}
 /// {"id": "0b1c…", "outcome": "refused", "status": 400, "reason": "400 Bad Request : …"}
 /// {"id": "0b1c…", "outcome": "queued"}
 /// ```
-/// `queued` says that it is on disk and that the server retries it.
+/// `queued` means that the message is on disk and will be retried.
 package struct SendAnswer: Sendable {
     /// The message's identifier.
     package let id: MessageID
-    /// How it ended; nil while it has not.
+    /// The outcome; nil while it is unknown.
     package let result: ReplyResult?
 
     init(id: MessageID, result: ReplyResult?) {
@@ -21,7 +21,7 @@ package struct SendAnswer: Sendable {
         self.result = result
     }
 
-    /// Reads an answer; nil when it is none.
+    /// Parses an answer; nil when it is invalid.
     package init?(_ json: [UInt8]) {
         guard let root = (try? JSONDocument(json))?.root, let id = root["id"]?.string,
             let outcome = root["outcome"]?.string

@@ -1,29 +1,29 @@
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// Why a message that a business wants to send is not even tried: whoever wrote it corrects it.
+/// The reason why a message is refused before any attempt, for its author to correct.
 package enum SendRefusal: Error, Sendable, Equatable {
-    /// What is asked for is no request; a newer program than the server's asks.
+    /// The request is not understood; it may come from a newer program than the server.
     case malformed
-    /// Apple would refuse the message: the problems say where and why.
+    /// Apple would refuse the message: the problems contain place and reason.
     case invalid([MessageProblem])
-    /// The customer's identifier has not 1 to 512 bytes, or a control character in it.
+    /// The customer's identifier is empty, longer than 512 bytes, or contains a control character.
     case customerMalformed
-    /// The business is none of the server's.
+    /// The server has no such business.
     case businessUnknown
-    /// Files go with a plain text without attachments of its own, and with nothing else.
+    /// Files are allowed only with a plain text without attachments.
     case filesNotWithText
-    /// A file that is to go with it cannot be read, or has too many bytes.
+    /// A file of the message is unreadable or too large.
     case fileUnreadable(SystemError)
 
-    /// One line for a person.
+    /// One line for people.
     package var reason: String {
         switch self {
         case .malformed: "the request is malformed"
         case .invalid(let problems): problems.map(\.description).joined(separator: "; ")
-        case .customerMalformed: "the customer is no identifier of 1 to 512 bytes"
+        case .customerMalformed: "the customer is not an identifier of 1 to 512 bytes"
         case .businessUnknown: "the server has no such business"
-        case .filesNotWithText: "files go with a plain text only"
+        case .filesNotWithText: "files are allowed with a plain text only"
         case .fileUnreadable(let error): "a file cannot be sent: \(error)"
         }
     }

@@ -3,29 +3,30 @@ import BalloonPOSIX
 package import BusinessMessages
 package import MessageStore
 
-/// What `balloon send` asks for: a message that a business sends of its own accord.
+/// The request of `balloon send`: a message that a business sends without an event.
 ///
 /// ```json
 /// {"business": "5a6b…", "customer": "urn:mbid:AQAA…", "waitSeconds": 30,
 ///  "message": {"type": "text", "body": "Your bread is ready."},
 ///  "files": [{"path": "/srv/bread.jpg", "name": "bread.jpg", "mimeType": "image/jpeg"}]}
 /// ```
-/// `files` may be missing; they go with a text only. `"autoReply":true` says that a program wrote it. What the server adds to a message may be missing too.
+/// `files` may be missing; they are allowed with a text only. `"autoReply":true` means that a program wrote
+/// the message. Members that the server adds to a message may be missing too.
 package struct SendRequest: Sendable {
-    /// Who sends.
+    /// The sender.
     package let business: BusinessID
-    /// Who gets it: an opaque identifier, or `tel:` and a number for an invitation.
+    /// The receiver: an opaque identifier, or `tel:` and a number for an invitation.
     package let customer: CustomerID
-    /// The message as Apple describes it, a JSON object.
+    /// The message in Apple's format, a JSON object.
     package let message: JSONDocument
-    /// Files that go with it.
+    /// The files of the message.
     package let files: [OutboundFile]
-    /// How long the answer may be waited for.
+    /// The maximum wait for the outcome.
     package let wait: Duration
-    /// Whether a program wrote it, which Apple is told then; else a person did.
+    /// Whether a program wrote the message, which Apple is told; otherwise a person did.
     package let isAutomatic: Bool
 
-    /// Asks for a message.
+    /// Creates a request.
     package init(
         business: BusinessID, customer: CustomerID, message: JSONDocument, files: [OutboundFile],
         wait: Duration, isAutomatic: Bool = false
@@ -38,11 +39,11 @@ package struct SendRequest: Sendable {
         self.isAutomatic = isAutomatic
     }
 
-    /// Reads a request; nil when it is none.
+    /// Parses a request; nil when it is invalid.
     init?(_ json: [UInt8]) {
         guard let root = (try? JSONDocument(json))?.root, let business = root["business"]?.string,
             let customer = root["customer"]?.string, let message = root["message"],
-            // It was valid inside the request, so it is by itself.
+            // A part of a valid request is valid by itself.
             let document = try? JSONDocument(Array(message.text))
         else { return nil }
         self.init(
@@ -57,7 +58,7 @@ package struct SendRequest: Sendable {
             isAutomatic: root["autoReply"]?.bool ?? false)
     }
 
-    /// Writes what `init(_:)` reads.
+    /// Writes the input of `init(_:)`.
     package var json: [UInt8] {
         JSONWriter.object(reservingCapacity: message.bytes.count + 512) { writer in
             writer.field("business", business.rawValue)
@@ -78,9 +79,9 @@ package struct SendRequest: Sendable {
         }
     }
 
-    /// The message as it is sent, but for its files, which still have their paths.
+    /// The message to send, except for its files, which still have their paths.
     ///
-    /// Refuses what Apple would refuse, whatever the customer's device can show.
+    /// Refuses messages that Apple would refuse, independent of the customer's device.
     package func outbound(id: MessageID) throws(SendRefusal) -> DecidedReply {
         // It becomes a header of the request.
         let address = customer.rawValue.utf8

@@ -2,10 +2,11 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 
-/// `POST /send` on `DATA/control.sock`: a message that a business sends of its own accord; see ``SendRequest``.
+/// `POST /send` on `DATA/control.sock`: sends a message without an event; see ``SendRequest``.
 ///
-/// 200 with a ``SendAnswer`` as soon as the message has ended, or when the time to wait is over; 400 with
-/// `{"error":"…"}` for what is not even tried, and 503 when it or its files cannot be made durable.
+/// Answers 200 with a ``SendAnswer`` when the outcome is known, or at the end of the requested wait. Answers
+/// 400 with `{"error":"…"}` for a message that is refused before any attempt, and 503 when the message or its
+/// files cannot be made durable.
 struct SendRoute: Sendable {
     let sender: ReplySender
     let registry: HandlerRegistry
@@ -15,7 +16,7 @@ struct SendRoute: Sendable {
     var route: HTTPRoute {
         HTTPRoute(.post, "/send", body: .collected(maximumBytes: Self.maximumBytes)) { request, responder in
             let body = Array(request.body)
-            // It is validated, written and waited for, which no shard does.
+            // Not on a shard: validating, writing and waiting take time.
             Task { @concurrent in responder.respond(await answer(body)) }
             return nil
         }
@@ -35,7 +36,7 @@ struct SendRoute: Sendable {
         guard let refusal = error as? SendRefusal else {
             return HTTPResponse(.serviceUnavailable, json: Self.error("\(error)"))
         }
-        // The disk's trouble, not the request's.
+        // The disk is at fault, not the request.
         if case .fileUnreadable(let reason) = refusal, reason.isDiskWide {
             return HTTPResponse(.serviceUnavailable, json: Self.error(refusal.reason))
         }

@@ -3,11 +3,11 @@ import BalloonWire
 package import BusinessMessages
 package import MessageStore
 
-/// `POST /message`: where Apple posts every message of every business of the MSP.
+/// `POST /message`: the webhook that receives every message of every business of the MSP.
 ///
-/// Apple appends `/message` to the address that is registered in Apple Business Register.
+/// Apple appends `/message` to the URL registered in Apple Business Register.
 package enum WebhookRoute {
-    /// Makes the route; each shard has a pipeline of its own, and messages for businesses that are not served are refused.
+    /// Creates the route, with a pipeline for each shard; messages for unknown businesses are refused.
     package static func make(
         _ configuration: ServerConfiguration, isServed: @escaping @Sendable (BusinessID) -> Bool,
         store: Store,

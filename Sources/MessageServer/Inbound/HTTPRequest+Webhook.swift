@@ -29,9 +29,9 @@ extension HTTPFieldName {
 }
 
 extension HTTPRequest {
-    /// Whether `Content-Encoding` says gzip (RFC 9110 §8.4.1.3: `x-gzip` is the same).
+    /// Whether `Content-Encoding` is gzip (RFC 9110 §8.4.1.3: `x-gzip` is the same).
     var isGzip: Bool { HTTPFieldName.gzip(self) }
 
-    /// The headers that say something about the message (Apple MSP API, "Common Specifications").
+    /// The headers about the message (Apple MSP API, "Common Specifications").
     var envelopeHeaders: EnvelopeHeaders { HTTPFieldName.envelope(self) }
 }

@@ -5,8 +5,9 @@ import BalloonWire
 import BusinessMessages
 import MessageStore
 
-/// The way of a webhook to its answer: stage `authenticate` at its head, `inflate`, `envelope` and `journal` from its last
-/// byte on, inline on the shard that it belongs to.
+/// Answers webhooks: stage `authenticate` runs after the head, `inflate`, `envelope` and `journal` after the last byte.
+///
+/// All stages run inline on the shard of the connection.
 final class InboundPipeline {
     private let authenticator: WebhookAuthenticator
     private let decompressor = GzipDecompressor()
@@ -34,7 +35,7 @@ final class InboundPipeline {
         self.references = references
     }
 
-    /// Stage `authenticate` at the head of a request: without a valid token none of its body is kept.
+    /// Stage `authenticate` at the head of a request: without a valid token its body is dropped.
     func admit(_ head: HTTPRequest) -> HTTPVerdict {
         var clock = StageClock()
         do throws(InboundRefusal) {
@@ -48,20 +49,20 @@ final class InboundPipeline {
     /// Stages `inflate`, `envelope` and `journal`: a refusal is answered at once, a message when the journal has decided.
     func receive(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
         var clock = StageClock()
-        // What one large body needed is not kept for the small ones.
+        // The memory that one large body needed is released.
         defer { if inflated.capacity > Self.maximumKeptBytes { inflated = [] } }
         do throws(InboundRefusal) {
-            // Stage `authenticate` ran at the head, in ``admit(_:)``; a route without it would let everybody in.
+            // Stage `authenticate` ran at the head, in ``admit(_:)``; a route without it would accept every sender.
             guard request.isAdmitted else { throw .missingBearer }
             try inflate(request, &clock)
             let headers = request.envelopeHeaders
             let (envelope, document) = try readEnvelope(headers, &clock)
             let reference = references.next()
-            // Writing begins here: the message waits for the journal's next batch. The route wakes the writer once for all
+            // Writing starts here: the message waits for the journal's next batch. The route wakes the writer once for all
             // requests that arrived together.
             store.append(ReceivedMessage(envelope, document, headers), isPrompt: false) {
                 [observer, clock] result in
-                // Answered here: 200 when the message is on disk or was before, 503 when it could not be stored.
+                // Answered here: 200 when the message is now or was already on disk, 503 when it could not be stored.
                 responder.respond(answer(to: result, reference))
                 observer.observe(StageEvent(journalled: result, envelope, clock, reference))
             }
@@ -77,7 +78,7 @@ final class InboundPipeline {
         observe(clock)
     }
 
-    /// Gzip by header or by its magic bytes, anything else as it is (Apple's samples inflate unconditionally).
+    /// Inflates gzip, known by header or magic bytes; anything else is unchanged (Apple's samples inflate unconditionally).
     private func inflate(_ request: HTTPRequest, _ clock: inout StageClock) throws(InboundRefusal) {
         clock.begin(.inflate)
         guard request.isGzip || Gzip.hasMagic(request.body) else {
@@ -134,7 +135,7 @@ final class InboundPipeline {
     }
 }
 
-/// What bounds the ingest path besides the HTTP server's own limits.
+/// The limits of the ingest path besides those of the HTTP server.
 struct InboundLimits: Sendable {
     var maximumInflatedBytes: Int
     var maximumInflationRatio: Int
@@ -142,7 +143,7 @@ struct InboundLimits: Sendable {
 
 private let accepted = HTTPResponse(.ok)
 
-/// What Apple is told about a message, once the journal has decided.
+/// The answer to Apple after the journal has stored or refused a message.
 private func answer(to result: AppendResult, _ reference: ReferenceSequence.Reference) -> HTTPResponse {
     switch result {
     case .stored, .duplicate: accepted
@@ -150,7 +151,7 @@ private func answer(to result: AppendResult, _ reference: ReferenceSequence.Refe
     }
 }
 
-/// A short constant and the reference that the log repeats; nothing that the client sent.
+/// A short constant and the reference that the log repeats, without any of the client's bytes.
 func refusal(
     _ status: HTTPStatus, _ reference: ReferenceSequence.Reference, retryAfter seconds: Int = 1
 ) -> HTTPResponse {
@@ -162,7 +163,7 @@ func refusal(
 }
 
 extension StoreError {
-    /// When a sender may try again: the handler of one business takes longer than a disk.
+    /// The pause before the sender's next attempt: a handler needs longer to recover than a disk.
     fileprivate var retryAfterSeconds: Int { if case .quotaReached = self { 5 } else { 1 } }
 }
 
@@ -176,7 +177,7 @@ extension ReceivedMessage {
 }
 
 extension StageEvent {
-    /// How stage `journal` ended; the reference ties a 503 to its log line.
+    /// The result of stage `journal`; the reference connects a 503 to its log line.
     fileprivate init(
         journalled result: AppendResult, _ envelope: InboundEnvelope, _ clock: StageClock,
         _ reference: ReferenceSequence.Reference
@@ -199,9 +200,9 @@ extension StageEvent.Result {
 }
 
 extension ReceivedAttributes {
-    /// What came in headers, and in the body, which says more where both do.
+    /// The values of the headers and of the body; where both give a value, the body's is used.
     fileprivate init(_ document: JSONDocument, _ headers: EnvelopeHeaders) {
-        // Kept as it was spelled; taking it apart is the delivery's.
+        // Kept verbatim; the delivery parses it.
         var others = headers
         others.capabilityList = nil
         let read = MessageAttributes.read(document: document, headers: others)

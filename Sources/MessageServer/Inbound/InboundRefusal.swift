@@ -3,9 +3,9 @@ import BalloonJSON
 import BalloonWire
 import BusinessMessages
 
-/// Why a webhook is not accepted; the sender is told the status, the log the reason.
+/// The reason why a webhook is refused; the sender gets the status, the log the reason.
 enum InboundRefusal: Error, Sendable, Equatable {
-    /// There is no `Authorization: Bearer` header: a visitor, or a proxy that drops the header.
+    /// The header `Authorization: Bearer` is missing: a visitor, or a proxy that drops the header.
     case missingBearer
     /// The token is malformed or signed with another secret: check `secret`.
     case badSignature
@@ -13,19 +13,19 @@ enum InboundRefusal: Error, Sendable, Equatable {
     case badClaims
     /// The token is for another MSP: check `mspID`.
     case wrongAudience
-    /// The token's `iat` is further away than the window allows: check this machine's clock.
+    /// The token's `iat` is outside the window: check this machine's clock.
     case staleToken
     /// The token's `exp` has passed: check this machine's clock.
     case expiredToken
     /// The body is not valid gzip.
     case badGzip
-    /// The body inflates to more than its limit.
+    /// The decompressed body exceeds its limit.
     case inflatedTooLarge
     /// The body is not JSON (RFC 8259).
     case badJSON(reason: String, offset: Int)
     /// The envelope lacks a field, or header and body differ.
     case badEnvelope(EnvelopeError)
-    /// No business of ours has this `destination-id`.
+    /// No business has this `destination-id`.
     case unknownBusiness
     /// The message could not be made durable; the sender must try again.
     case notDurable(reason: String)
@@ -41,7 +41,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         }
     }
 
-    /// A constant for the log; nothing of the request is in it but an offset.
+    /// A constant for the log; of the request it contains only an offset.
     var reason: String {
         switch self {
         case .missingBearer: "no bearer token"
@@ -73,11 +73,11 @@ enum InboundRefusal: Error, Sendable, Equatable {
 extension EnvelopeError {
     fileprivate var reason: String {
         switch self {
-        case .notAnObject: "the body is no object"
+        case .notAnObject: "the body is not an object"
         case .missing(let field): "it has no \(field.rawValue)"
-        case .malformed(let field): "its \(field.rawValue) is no plain text"
+        case .malformed(let field): "its \(field.rawValue) is not a plain text"
         case .tooLong(let field, let limitBytes): "its \(field.rawValue) has more than \(limitBytes) bytes"
-        case .disagreement(let field): "its \(field.rawValue) is not the same in header and body"
+        case .disagreement(let field): "its \(field.rawValue) differs between header and body"
         }
     }
 }

@@ -3,14 +3,14 @@ import BalloonWire
 
 /// Decides whether a webhook comes from Apple: stage `authenticate` of the data path; belongs to one shard.
 ///
-/// `Authorization: Bearer` with an HS256 token whose key is the MSP's secret, whose `aud` is the MSP's id (or an array
-/// that has it) and whose `iat` is near (Apple Business Chat API, "Authorizing Messages"). The token's header is never
-/// asked which algorithm to use.
+/// The header must be `Authorization: Bearer` with an HS256 token. Its key is the MSP's secret, its `aud` is
+/// the MSP's id (or an array that contains it), and its `iat` is close to now (Apple Business Chat API,
+/// "Authorizing Messages"). The token's header never selects the algorithm.
 final class WebhookAuthenticator {
     private let verifier: TokenVerifier
     private let mspID: String
     private let windowSeconds: Int
-    /// The claims and their index; their storage serves every request of the shard.
+    /// The claims and their index; every request of the shard reuses their storage.
     private var claims: [UInt8] = []
     private var index = JSONMemory()
 
@@ -20,13 +20,14 @@ final class WebhookAuthenticator {
         windowSeconds = Int(window.components.seconds)
     }
 
-    /// Throws unless `authorization`, the header's value, is a bearer token for us; `now` in seconds since 1970.
+    /// Throws unless `authorization`, the header's value, is a valid bearer token; `now` is in seconds since
+    /// 1970.
     func authenticate(_ authorization: ArraySlice<UInt8>?, now: Int) throws(InboundRefusal) {
         guard let authorization, let token = bearerToken(authorization) else { throw .missingBearer }
         do throws(WireError) { try verifier.verify(token, into: &claims) } catch {
             throw InboundRefusal(error)
         }
-        // Signed by the secret and still not JSON: which byte is wrong tells nobody anything.
+        // The claims are signed but not JSON; the position of the error is irrelevant.
         guard let claims = try? JSONDocument(claims, reusing: &index) else { throw .badClaims }
         guard let audience = claims.root["aud"], let issuedAt = claims.root["iat"]?.double else {
             throw .badClaims
@@ -36,12 +37,12 @@ final class WebhookAuthenticator {
             ? audience.elements.contains { $0.equals(mspID) } : audience.equals(mspID)
         guard isForUs else { throw .wrongAudience }
         guard abs(Double(now) - issuedAt) <= Double(windowSeconds) else { throw .staleToken }
-        // Apple sends no `exp`; a token that has one keeps its word (RFC 7519 §4.1.4).
+        // Apple sends no `exp`; when a token has one, it is enforced (RFC 7519 §4.1.4).
         if let expiry = claims.root["exp"]?.double, expiry <= Double(now) { throw .expiredToken }
     }
 }
 
-/// What follows `Bearer`, whose case does not matter (RFC 9110 §11.1); nil for other schemes.
+/// The token after `Bearer`, which is case-insensitive (RFC 9110 §11.1); nil for other schemes.
 private func bearerToken(_ authorization: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard authorization.count > 7 else { return nil }
     let scheme = authorization.prefix(6)

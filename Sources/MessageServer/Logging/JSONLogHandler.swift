@@ -4,18 +4,18 @@ package import Logging
 
 /// Writes log lines to standard error, each one JSON object.
 ///
-/// `{"at":"2026-11-21T10:00:00.123Z","level":"info","event":"message accepted", …}`; the metadata follow as members, and
-/// one that has a name of these three gets a line after it.
+/// `{"at":"2026-11-21T10:00:00.123Z","level":"info","event":"message accepted", …}`. The metadata follow as
+/// members; a name that equals one of these three gets an underscore appended.
 package struct JSONLogHandler: LogHandler {
-    /// What is less important is left out.
+    /// The minimum level of written lines.
     package var logLevel: Logger.Level
-    /// Facts of every line.
+    /// The metadata of every line.
     package var metadata: Logger.Metadata = [:]
 
-    /// Makes a handler of what is at least as important as `level`.
+    /// Creates a handler with this minimum level.
     package init(level: Logger.Level) { logLevel = level }
 
-    /// One of ``metadata``.
+    /// Accesses one entry of ``metadata``.
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }

@@ -3,14 +3,14 @@ import BalloonPOSIX
 import BusinessMessages
 package import Logging
 
-/// Writes stage events to standard error, each as the line that ``LogObserver`` and ``JSONLogHandler`` would write.
+/// Writes stage events to standard error, in the form of ``LogObserver`` and ``JSONLogHandler``.
 ///
-/// A message costs at least two lines, so they are written without the dictionary and the strings of a log record.
+/// A message has at least two lines, so they are written without the dictionary and strings of a log record.
 package struct JSONStageLog: StageObserver {
     private let level: Logger.Level
     private let stream: LogStream
 
-    /// Makes an observer of what is at least as important as `level`.
+    /// Creates an observer with this minimum level.
     package init(level: Logger.Level) { self.init(level: level, stream: .standardError) }
 
     init(level: Logger.Level, stream: LogStream) {
@@ -18,7 +18,7 @@ package struct JSONStageLog: StageObserver {
         self.stream = stream
     }
 
-    /// Writes `event`, if its stage and result deserve the level.
+    /// Writes `event`, if its level is high enough.
     package func observe(_ event: StageEvent) {
         let level = LogObserver.level(of: event)
         guard self.level <= level else { return }
@@ -31,7 +31,7 @@ package struct JSONStageLog: StageObserver {
     static func append(
         _ event: StageEvent, _ level: Logger.Level, at: Timestamp, to lines: inout [UInt8]
     ) {
-        // Out of the lines meanwhile, so that the writer has their storage to itself.
+        // Moved out of the buffer meanwhile, so that the writer owns the storage exclusively.
         var taken: [UInt8] = []
         swap(&taken, &lines)
         var writer = JSONWriter(appendingTo: consume taken)
@@ -50,7 +50,7 @@ package struct JSONStageLog: StageObserver {
         lines.append(UInt8(ascii: "\n"))
     }
 
-    /// In the order of their names, as a log record's facts are written.
+    /// Writes the facts sorted by name, like the metadata of a log record.
     private static func appendFacts(of event: StageEvent, to writer: inout JSONWriter) {
         let facts = ResultFacts(event.result)
         writer.field("after_ms", facts.milliseconds.map { String($0) })
@@ -68,7 +68,7 @@ package struct JSONStageLog: StageObserver {
     }
 }
 
-/// What a result says besides its name.
+/// The facts of a result besides its name.
 private struct ResultFacts {
     var milliseconds: Int?
     var reason: String?

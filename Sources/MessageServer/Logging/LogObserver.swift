@@ -5,10 +5,10 @@ package import Logging
 package struct LogObserver: StageObserver {
     private let logger: Logger
 
-    /// Makes an observer that writes to `logger`.
+    /// Creates an observer that writes to `logger`.
     package init(_ logger: Logger) { self.logger = logger }
 
-    /// Writes `event`, at the level that its stage and result deserve.
+    /// Writes `event` at the level of its stage and result.
     package func observe(_ event: StageEvent) {
         let level = Self.level(of: event)
         guard logger.logLevel <= level else { return }
@@ -17,7 +17,7 @@ package struct LogObserver: StageObserver {
             metadata: Self.metadata(of: event))
     }
 
-    /// Debug for what merely happens, info for what an operator counts, warning for what someone should look at,
+    /// Debug for routine steps, info for events that operators count, warning for events that need attention,
     /// error for loss.
     static func level(of event: StageEvent) -> Logger.Level {
         switch event.result {

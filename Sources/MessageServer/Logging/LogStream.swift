@@ -2,30 +2,30 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Standard error for log lines: a caller that logs never waits for a reader that is slow.
+/// The stream of log lines to standard error, on which a caller never waits for a slow reader.
 ///
-/// Lines collect in memory for up to five milliseconds, or until there are 16 KiB of them, and go out with one write from
-/// a queue of their own; urgent ones go out at once, with those before them. Lines that a slow reader leaves no room for
-/// are dropped and counted, and the count is logged as soon as there is room.
+/// Lines are buffered for up to five milliseconds, or until there are 16 KiB, and written at once by a
+/// separate queue. Urgent lines are written at once, together with earlier ones. When a slow reader fills the
+/// buffer, lines are dropped and counted, and the count is logged as soon as possible.
 package final class LogStream: Sendable {
-    /// The process's one.
+    /// The stream of the process.
     package static let standardError = LogStream { StandardStream.error.write($0) }
 
-    /// What the queue does about the lines that are pending.
+    /// The state of the writing queue.
     fileprivate enum Writer {
         case idle
-        /// A timer is set; more lines may join.
+        /// A timer is set; more lines may be added.
         case collecting
-        /// A job of the queue writes, or is about to.
+        /// A job of the queue writes, or will start to.
         case writing
     }
 
     fileprivate struct State {
         var pending: [UInt8] = []
-        /// Storage for what collects while the rest is written.
+        /// The buffer for new lines during a write.
         var spare: [UInt8] = []
         var writer = Writer.idle
-        /// A pending line is urgent, or somebody waits for it.
+        /// Whether a pending line is urgent, or a caller waits for it.
         var isUrgent = false
         var dropped = 0
         var flushing: [DispatchSemaphore] = []
@@ -40,7 +40,7 @@ package final class LogStream: Sendable {
 
     private static let batchTime = DispatchTimeInterval.milliseconds(5)
     fileprivate static let batchBytes = 16 << 10
-    /// A burst may need more; it is not kept.
+    /// The largest buffer that is kept; a burst may use more.
     private static let maximumKeptBytes = 256 << 10
 
     init(maximumPendingBytes: Int = 4 << 20, output: @escaping @Sendable ([UInt8]) -> Void) {
@@ -48,16 +48,16 @@ package final class LogStream: Sendable {
         self.output = output
     }
 
-    /// Takes a line with its line feed, on any thread, and never blocks.
+    /// Adds a line with its line feed, on any thread, and never blocks.
     ///
-    /// `describeDropped` words the count of lost lines.
+    /// `describeDropped` formats the number of lost lines.
     package func write(_ line: [UInt8], isUrgent: Bool = false, describeDropped: (Int) -> [UInt8]) {
         write({ $0 += line }, isUrgent: isUrgent, describeDropped: describeDropped)
     }
 
-    /// Lets `append` put a line with its line feed behind those that wait, so that it needs no memory of its own.
+    /// Lets `append` write a line with its line feed directly to the buffer, without further memory.
     ///
-    /// For short work: other threads' lines wait meanwhile.
+    /// `append` must be short: other threads' lines wait meanwhile.
     package func write(
         _ append: (inout [UInt8]) -> Void, isUrgent: Bool = false, describeDropped: (Int) -> [UInt8]
     ) {
@@ -78,7 +78,7 @@ package final class LogStream: Sendable {
         begin(next)
     }
 
-    /// Waits until every line that was taken has been written, at most for `time`; false when that was too short.
+    /// Waits at most `time` until every added line is written; false at the timeout.
     @discardableResult
     package func flush(within time: Duration) -> Bool {
         let done = DispatchSemaphore(value: 0)
@@ -98,7 +98,7 @@ package final class LogStream: Sendable {
         }
     }
 
-    /// Writes what is pending, and again while that is due.
+    /// Writes the pending lines, and repeats while more are due.
     private func drain() {
         var lines = state.withLock { state in
             var lines: [UInt8] = []
@@ -129,7 +129,7 @@ package final class LogStream: Sendable {
 }
 
 extension LogStream.State {
-    /// Decides what to do about the pending lines; nil when it is being done already.
+    /// Decides the next step for the pending lines; nil when it is already in progress.
     fileprivate mutating func advance() -> LogStream.Writer? {
         switch (writer, isDue) {
         case (.writing, _), (.collecting, false): return nil

@@ -2,7 +2,8 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// Decides from the gateway's answers whether replies are sent, and which one is tried to find out: a value, without effects.
+/// Decides from the gateway's answers whether replies are sent, and which reply probes the gateway; a value
+/// without side effects.
 ///
 /// ```
 ///              401/403, also with a fresh token            neither is accepted
@@ -13,8 +14,9 @@ import MessageStore
 ///      └──────────────────────── a reply is accepted ────────────────────────────────┘
 /// ```
 ///
-/// Twenty replies in a row that met an outage, over several conversations, lead from sending to paused too. While paused
-/// one reply is tried at a time, 1 to 60 seconds apart; each is the first of another conversation where there is one.
+/// An outage at twenty consecutive replies of several conversations also leads from sending to paused. While
+/// paused, one reply at a time is sent as a probe, 1 to 60 s apart, each from another conversation where
+/// possible.
 struct GatewayHealth: Sendable {
     /// A 401 or 403 of which it is not known yet what it is about.
     private struct Question: Sendable {
@@ -23,7 +25,7 @@ struct GatewayHealth: Sendable {
         let reason: String
         var asksOtherBusinesses = false
         var isProbing = false
-        /// How many probes told nothing.
+        /// The number of inconclusive probes.
         var inconclusive = 0
     }
 
@@ -42,11 +44,11 @@ struct GatewayHealth: Sendable {
 
     static let maximumFailures = 20
     private static let minimumFailingConversations = 2
-    /// So many probes may tell nothing before the question goes on without them.
+    /// After this many inconclusive probes the question is decided without them.
     private static let maximumInconclusive = 3
-    /// For how long an acceptance says that the credential was not the reason.
+    /// How long an acceptance proves that the credential is valid.
     private static let evidenceLifetime = Duration.seconds(60)
-    /// Of so many replies it is remembered that they met a 401 or 403.
+    /// The number of replies whose 401 or 403 is remembered.
     private static let maximumRefusals = 256
 
     private var phase = Phase.sending
@@ -56,7 +58,7 @@ struct GatewayHealth: Sendable {
     private var refusals: [ReplyID: Timestamp] = [:]
     private var acceptances: [BusinessID: Acceptance] = [:]
 
-    /// What is to be leased now; to be asked before every lease.
+    /// The reply to lease now; called before every lease.
     mutating func next(at now: Timestamp) -> Next {
         switch phase {
         case .asking(let question):
@@ -81,7 +83,7 @@ struct GatewayHealth: Sendable {
         }
     }
 
-    /// When something must be looked at although no attempt ended and no reply came; nil when nothing.
+    /// The time of the next check without a finished attempt or a new reply; nil when none is needed.
     var nextLook: Timestamp? {
         var next = nextReport
         if case .paused(let pause) = phase, !pause.isProbing { next = earliest(next, pause.probeAt) }
@@ -93,7 +95,7 @@ struct GatewayHealth: Sendable {
         return next
     }
 
-    /// A reply was leased for this probe.
+    /// Records the lease of a reply for this probe.
     mutating func begin(_ probe: Probe?) {
         switch (probe, phase) {
         case (nil, _): break
@@ -104,12 +106,12 @@ struct GatewayHealth: Sendable {
             pause.isProbing = true
             phase = .paused(pause)
         case (.business(let business), _): pausedBusinesses[business]?.isProbing = true
-        // The phase changed meanwhile: the attempt is as any other.
+        // The phase changed meanwhile: the attempt is not a probe any more.
         case (.question, _), (.pause, _): break
         }
     }
 
-    /// No reply was there to be leased for this probe.
+    /// Records that no reply was available for this probe.
     mutating func foundNothing(for probe: Probe, at now: Timestamp) -> [Action] {
         switch (probe, phase) {
         case (.question, .asking(var question)):
@@ -126,7 +128,7 @@ struct GatewayHealth: Sendable {
         return []
     }
 
-    /// Takes in how an attempt ended.
+    /// Processes the result of an attempt.
     mutating func decide(_ attempt: Attempt, _ answer: Answer, at now: Timestamp) -> [Action] {
         switch answer {
         case .accepted, .messageRefused, .credentialRefused: (failures, failingConversations) = (0, [])
@@ -145,7 +147,7 @@ struct GatewayHealth: Sendable {
         }
     }
 
-    /// An attempt that was to find out nothing.
+    /// Processes the result of an attempt that was not a probe.
     private mutating func decide(
         _ attempt: Attempt, _ answer: Answer, at now: Timestamp, isSending: Bool
     ) -> [Action] {
@@ -213,7 +215,7 @@ struct GatewayHealth: Sendable {
             phase = .sending
             return [.resumed(nil)]
         case .messageRefused:
-            // The gateway answers; whether it has looked at the credential is not known.
+            // The gateway answers, but it may not have checked the credential.
             if case .outage = pause.cause {
                 phase = .sending
                 return [.resumed(nil)]
@@ -252,15 +254,16 @@ struct GatewayHealth: Sendable {
         return []
     }
 
-    /// Nothing was accepted: the credential, or whatever refuses in Apple's name, is the reason.
+    /// Pauses after no reply was accepted: the credential is the cause, or something refuses in Apple's name.
     private mutating func pause(after question: Question, at now: Timestamp) -> [Action] {
         phase = .paused(OutboxPause(.refused(status: question.status, reason: question.reason), at: now))
         return [.release(question.suspect.id)]
     }
 
-    /// Whether a reply was refused before and after another conversation's of the same business was accepted.
+    /// Whether a reply was refused both before and after a reply of another conversation of the business was
+    /// accepted.
     ///
-    /// So one reply that Apple refuses does not pause the others again and again when few are sent.
+    /// At a low rate, a single refused reply would otherwise pause the others repeatedly.
     private func isAboutMessage(_ attempt: Attempt, at now: Timestamp) -> Bool {
         guard let earlier = refusals[attempt.id], let acceptance = acceptances[attempt.business],
             acceptance.customer != attempt.customer
@@ -274,7 +277,7 @@ struct GatewayHealth: Sendable {
         return .refuse(attempt.id, status: status, reason: reason)
     }
 
-    /// An acceptance is remembered only where a refusal may be compared with it.
+    /// Records an acceptance only when a refusal may be compared with it.
     private mutating func remember(_ attempt: Attempt) {
         refusals[attempt.id] = nil
         if refusals.isEmpty {
@@ -285,7 +288,7 @@ struct GatewayHealth: Sendable {
     }
 
     private mutating func recordRefusal(of attempt: Attempt, at now: Timestamp) {
-        // Those that are forgotten are asked about anew.
+        // Dropped refusals are probed again.
         if refusals.count >= Self.maximumRefusals { refusals = [:] }
         refusals[attempt.id] = now
     }
@@ -299,15 +302,15 @@ struct GatewayHealth: Sendable {
 }
 
 extension GatewayHealth {
-    /// A pause that is in force.
+    /// A current pause.
     struct Report: Sendable, Equatable {
-        /// Nil when no business's replies are sent.
+        /// The paused business; nil for all.
         let business: BusinessID?
         let cause: OutboxPause.Cause
         let since: Timestamp
     }
 
-    /// All pauses, that of all businesses first.
+    /// All pauses, beginning with that of all businesses.
     var pauses: [Report] {
         var reports: [Report] = []
         if case .paused(let pause) = phase {
@@ -318,7 +321,7 @@ extension GatewayHealth {
             .map { Report(business: $0.key, cause: $0.value.cause, since: $0.value.since) }
     }
 
-    /// The pauses that are to be reported now, each once a minute.
+    /// The pauses to report now, each once per minute.
     mutating func reports(at now: Timestamp) -> [Report] {
         var due: [Report] = []
         if case .paused(var pause) = phase, pause.isReportDue(at: now) {

@@ -1,9 +1,9 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Why replies are not sent for a while, and when the next one is tried.
+/// A pause of sending: its cause, and the time of the next probe.
 struct OutboxPause: Sendable, Equatable {
-    /// What the pause is about.
+    /// The cause of the pause.
     enum Cause: Sendable, Equatable {
         /// The gateway refuses the credential, or one business.
         case refused(status: Int, reason: String)
@@ -16,9 +16,9 @@ struct OutboxPause: Sendable, Equatable {
 
     var cause: Cause
     let since: Timestamp
-    /// When a reply is tried next.
+    /// The time of the next probe.
     private(set) var probeAt: Timestamp
-    /// Whether a reply is being tried.
+    /// Whether a probe is in progress.
     var isProbing = false
     private var backoff = Backoff(from: .seconds(1), to: .seconds(60))
     private var reportedAt: Timestamp?
@@ -29,22 +29,22 @@ struct OutboxPause: Sendable, Equatable {
         probeAt = now.advanced(by: backoff.fail())
     }
 
-    /// Doubles the wait: a try has failed, or nothing was there to be tried.
+    /// Doubles the wait after a failed probe, or when no reply was available.
     mutating func backOff(at now: Timestamp, atLeast: Duration? = nil) {
         isProbing = false
         probeAt = now.advanced(by: backoff.fail(atLeast: atLeast))
     }
 
-    /// Tries another reply at once: the last one was not sent for reasons of its own.
+    /// Probes another reply at once, when the last one was not sent for another reason.
     mutating func probeAgain(at now: Timestamp) {
         isProbing = false
         probeAt = now
     }
 
-    /// When the pause is to be reported again.
+    /// The time of the next report.
     var nextReport: Timestamp { reportedAt?.advanced(by: Self.reportInterval) ?? since }
 
-    /// Whether the pause is to be reported now; it counts as reported then.
+    /// Whether a report is due; marks it as reported.
     mutating func isReportDue(at now: Timestamp) -> Bool {
         guard nextReport <= now else { return false }
         reportedAt = now
@@ -53,7 +53,7 @@ struct OutboxPause: Sendable, Equatable {
 }
 
 extension OutboxPause.Cause: CustomStringConvertible {
-    /// What happened, for the log and for `/readyz?verbose`.
+    /// The cause, for the log and for `/readyz?verbose`.
     var description: String {
         switch self {
         case .refused(let status, let reason):

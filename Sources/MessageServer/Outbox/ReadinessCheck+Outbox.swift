@@ -1,12 +1,12 @@
 extension ReadinessCheck {
-    /// Whether replies are sent; a pause is no reason to be sent no messages.
+    /// Whether replies are sent; a pause does not make the server unready.
     static func outbox(_ pauses: [GatewayHealth.Report], queuedReplies: Int) -> ReadinessCheck {
         guard let pause = pauses.first else { return ReadinessCheck("outbox", .ok) }
         let who = pause.business == nil ? "no replies" : "no replies of \(pauses.count) businesses"
         let why =
             switch pause.cause {
             case .refused(let status, _): "the gateway refuses with \(status): check the secret and the clock"
-            case .outage: "the gateway does not answer: the log says how"
+            case .outage: "the gateway does not answer: see the log"
             }
         return ReadinessCheck(
             "outbox", .degraded(reason: "\(who) are sent, \(queuedReplies) wait: \(why)"))

@@ -4,18 +4,19 @@ import BusinessMessages
 import Dispatch
 import GatewayClient
 
-/// Files that go out with texts: copied into the data directory when a reply is decided, uploaded when it is sent.
+/// The files of outbound texts: copied to the data directory when a reply is decided, uploaded when it is
+/// sent.
 ///
-/// Between the two an attachment is `{"name":"…","mimeType":"…","size":"…","file":"…"}`, whose `file` is the content's
-/// SHA-256; this is what journal and conversation keep.
+/// Between both steps an attachment is `{"name":"…","mimeType":"…","size":"…","file":"…"}`, whose `file` is
+/// the content's SHA-256. Journal and conversation store this form.
 struct ReplyFiles: Sendable {
     let gateway: GatewayClient
     let files: AttachmentFiles
     var maximumBytes = AttachmentSettings().maximumBytes
 
-    /// Copies the files that `message` names by their paths, and returns it with their hashes.
+    /// Copies the files that `message` names by path, and returns it with their hashes.
     ///
-    /// Throws a ``SystemError`` for a file that cannot be read, or has more bytes than the limit.
+    /// Throws a ``SystemError`` for an unreadable or too large file.
     func keep(_ message: [UInt8]) async throws -> [UInt8] {
         try await withAttachments(of: message) { attachment in
             guard let path = attachment["path"]?.string else { return nil }
@@ -29,8 +30,8 @@ struct ReplyFiles: Sendable {
         }
     }
 
-    /// Uploads the files that `message` names by their hashes, and returns it as Apple takes it; a message without such
-    /// files is returned as it is.
+    /// Uploads the files that `message` names by hash, and returns it in Apple's format; a message without
+    /// such files is returned unchanged.
     func upload(_ message: [UInt8], for business: BusinessID) async throws -> [UInt8] {
         try await withAttachments(of: message) { attachment in
             guard let sha256 = attachment["file"]?.string else { return nil }
@@ -45,7 +46,7 @@ struct ReplyFiles: Sendable {
         }
     }
 
-    /// Replaces the attachments for which `change` returns something else.
+    /// Replaces the attachments for which `change` returns a value.
     private func withAttachments(
         of message: [UInt8], _ change: (JSONValue) async throws -> [UInt8]?
     ) async throws -> [UInt8] {
@@ -66,10 +67,10 @@ struct ReplyFiles: Sendable {
     }
 }
 
-/// A file that a decided reply names is no longer kept, or cannot be read.
+/// A file of a decided reply is no longer kept, or is unreadable.
 struct ReplyFileMissing: Error, Equatable {}
 
-/// Does what waits for the disk away from the cooperative pool.
+/// Runs blocking disk work outside the cooperative pool.
 private func onDisk<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result
 {
     try await withCheckedThrowingContinuation { continuation in

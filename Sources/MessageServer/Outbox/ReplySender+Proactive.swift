@@ -2,11 +2,11 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// What a business sends of its own accord because somebody asked for it.
+/// Sends messages of a business on request, without an event.
 extension ReplySender {
-    /// Makes a message durable, and waits for its end as long as the request says.
+    /// Makes a message durable, and waits for its outcome as long as the request allows.
     ///
-    /// Throws a `SendRefusal` before anything is written, and a `StoreError` when it cannot be made durable.
+    /// Throws a `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
     func send(_ request: SendRequest) async throws -> SendAnswer {
         let id = MessageID.random()
         let message = try await message(request, id)

@@ -5,25 +5,25 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Sends the queued replies, in the order in which their conversations decided them: stage `reply`.
+/// Sends queued replies in the order in which their conversations decided them: stage `reply`.
 ///
 /// ```
 ///   outbox ──lease──> closed? ──> upload files ──> check ──> gateway ──┬─ settle: accepted, refused, dropped
-///     ^                                                                ├─ postpone: it is tried again later
+///     ^                                                                ├─ postpone: it is retried later
 ///     └──────────────── release ────────── GatewayHealth <── answer ───┘
 /// ```
 ///
-/// The gateway client makes one attempt; all waiting is the outbox's. What an answer says about other replies is
-/// ``GatewayHealth``'s to decide.
+/// The gateway client makes one attempt; the outbox schedules retries. ``GatewayHealth`` decides the
+/// consequences of an answer for other replies.
 final class ReplySender: Sendable {
     let store: Store
     let replyFiles: ReplyFiles
-    /// Who waits for the end of a message that the business sends of its own accord.
+    /// The callers that wait for the outcome of a proactive message.
     let outcomes = SendOutcomes()
     let gateway: GatewayClient
     private let observer: any StageObserver
     private let logger: Logger
-    /// How long after its decision a reply expires.
+    /// The time after its decision at which a reply expires.
     private let lifetime: Duration
     /// The waits before an entry is tried again; half of each is left to chance.
     private let backoff: Backoff
@@ -31,20 +31,20 @@ final class ReplySender: Sendable {
     private let maximumRetryAfter: Duration
     /// Whether the handler of a business wants to be told of replies that fail.
     private let reportsFailures: @Sendable (BusinessID) -> Bool
-    /// Reads conversations and files, and waits for the disk.
+    /// The executor for reading conversations and files, which waits for the disk.
     private let executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()))
 
     private struct State {
         var health = GatewayHealth()
-        /// Replies that met a 401 or 403 and keep their lease until it is known what that was about.
+        /// Replies with a 401 or 403 that stay leased until its cause is known.
         var held: [ReplyID: Attempt] = [:]
-        /// When the timer that was set last wakes the sender.
+        /// The time of the latest timer.
         var wakesAt: Timestamp?
     }
 
     private let state = Mutex(State())
 
-    /// While replies are queued, those that have expired are looked for this often.
+    /// The interval between searches for expired replies while replies are queued.
     private static let heartbeat = Duration.seconds(60)
 
     init(
@@ -65,7 +65,7 @@ final class ReplySender: Sendable {
         self.reportsFailures = reportsFailures
     }
 
-    /// Why replies wait at the moment although they are due; empty when they do not.
+    /// The reasons why due replies wait at the moment; empty when none do.
     var pauses: [GatewayHealth.Report] { state.withLock { $0.health.pauses } }
 
     /// Sends until the store leases no more or the task is cancelled.
@@ -86,7 +86,7 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// Sends the queued replies of one conversation until none is due, for a program that sends without serving.
+    /// Sends the queued replies of one conversation until none is due, for a program that does not serve.
     func sendQueued(of business: BusinessID, _ customer: CustomerID) async {
         await withTaskExecutorPreference(executor) {
             while !Task.isCancelled, let entry = store.leaseReply(of: business, customer) {
@@ -95,7 +95,7 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// The reply that is tried now; nil when none may be.
+    /// The next reply to attempt; nil when none is allowed now.
     private func next() -> Attempt? {
         while true {
             let now = Timestamp.now()
@@ -106,7 +106,7 @@ final class ReplySender: Sendable {
                 return Attempt(entry, probe)
             }
             guard let probe else { return nil }
-            // Only releases: a reply ends when another one was answered.
+            // Contains only releases: a reply ends only after an answer to another one.
             for action in state.withLock({ $0.health.foundNothing(for: probe, at: now) }) {
                 if case .release(let id) = action { takeHeld(id).map { store.release($0.entry) } }
             }
@@ -114,7 +114,8 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// Makes one attempt to send a reply, then settles or postpones it, or waits to learn what a 401 or 403 was about.
+    /// Makes one attempt to send a reply, then settles or postpones it, or holds it until the cause of a 401
+    /// or 403 is known.
     func send(_ attempt: Attempt) async {
         let entry = attempt.entry
         var stages = DeliveryStages(entry, observer)
@@ -148,7 +149,7 @@ final class ReplySender: Sendable {
             switch action {
             case .hold(let id):
                 state.withLock { $0.held[id] = attempt }
-                // The next one is to be tried now.
+                // The next reply must be attempted now.
                 store.wakeReplySender()
             case .release(let id): store.release((takeHeld(id) ?? attempt).entry)
             case .refuse(let id, let status, let reason):
@@ -158,7 +159,7 @@ final class ReplySender: Sendable {
                 await settle(entry, .refused(status: status, reason: reason), stages)
             case .resumed(let business):
                 logger.notice(
-                    "replies are sent again", metadata: business.map { ["business": "\($0.rawValue)"] })
+                    "sending of replies resumed", metadata: business.map { ["business": "\($0.rawValue)"] })
                 store.wakeReplySender()
             }
         }
@@ -183,8 +184,10 @@ final class ReplySender: Sendable {
         await settle(entry, .expired(reason: reason), stages)
     }
 
-    /// Writes the end of a reply, until the journal has it: what the gateway has accepted must not be sent again, but for a
-    /// stop, and then with the same id.
+    /// Writes the end of a reply, and retries until the journal has it, because an accepted reply must not be
+    /// sent again.
+    ///
+    /// A stop ends the retries; the reply is then sent again with the same id.
     private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
         let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
         guard await store.settleUntilDone(entry, result, isReported: isReported) else {
@@ -204,7 +207,7 @@ final class ReplySender: Sendable {
     private func reportPauses() {
         for pause in state.withLock({ $0.health.reports(at: .now()) }) {
             logger.error(
-                "replies are not sent; one is tried from time to time",
+                "sending of replies paused; probing the gateway",
                 metadata: [
                     "business": "\(pause.business?.rawValue ?? "all")", "reason": "\(pause.cause)",
                     "since": "\(pause.since.rfc3339)", "queued": "\(store.queuedReplyCount)",
@@ -212,7 +215,7 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// Has the sender woken when something must be looked at although no reply comes or ends.
+    /// Schedules the next check without a new or ended reply.
     private func setTimer() {
         let now = Timestamp.now()
         let wakesAt = state.withLock { state -> Timestamp? in
@@ -231,7 +234,7 @@ final class ReplySender: Sendable {
 }
 
 extension ReplySender {
-    /// A leased reply, and what trying it is to find out.
+    /// A leased reply, and the question that it answers as a probe.
     struct Attempt: Sendable {
         let entry: OutboxEntry
         let facts: GatewayHealth.Attempt
@@ -246,7 +249,8 @@ extension ReplySender {
 }
 
 extension Store {
-    /// Writes how a reply ended until that succeeds; false when the store stops: after a restart it may be sent once more.
+    /// Writes the end of a reply until that succeeds; false when the store stops, after which a restart may
+    /// send it again.
     fileprivate func settleUntilDone(
         _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool
     ) async -> Bool {
@@ -258,7 +262,7 @@ extension Store {
                 return true
             } catch {
                 guard let error = error as? StoreError, error.disposition != .stop else { return false }
-                // A full disk is waited for, however long that takes.
+                // Waits for space on a full disk without a limit.
                 if error.disposition != .retryLater { failures += 1 }
                 guard await pause(for: backoff.fail()) else { return false }
             }
@@ -267,7 +271,7 @@ extension Store {
 }
 
 extension GatewayHealth.Answer {
-    /// What an attempt says of the gateway.
+    /// The gateway's state according to an attempt.
     fileprivate init(_ decision: ReplySender.Decision) {
         self =
             switch decision {

@@ -6,22 +6,22 @@ import Synchronization
 final class SendOutcomes: Sendable {
     private let waiting = Mutex<[MessageID: AsyncStream<ReplyResult>.Continuation]>([:])
 
-    /// Begins a message with `send` and returns how it ended; nil when that is not known within `duration`.
+    /// Starts a message with `send` and returns its outcome; nil when it is not known within `duration`.
     ///
-    /// Throws what `send` throws.
+    /// Rethrows errors of `send`.
     func outcome(
         of id: MessageID, within duration: Duration, _ send: @Sendable () async throws -> Void
     ) async throws -> ReplyResult? {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ReplyResult.self, bufferingPolicy: .bufferingNewest(1))
-        // Before it is sent, so that its end is not missed.
+        // Registered before sending, so that the outcome is not missed.
         waiting.withLock { $0[id] = continuation }
         defer { waiting.withLock { $0[id] = nil } }
         try await send()
         return await withTaskGroup { group in
             group.addTask { await stream.first { _ in true } }
             group.addTask {
-                // Cancelled when the end came before.
+                // Cancelled when the outcome arrived first.
                 try? await Task.sleep(for: duration)
                 return nil
             }

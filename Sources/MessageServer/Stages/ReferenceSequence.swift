@@ -1,6 +1,7 @@
-/// Short names that tie an answer to its log line: unique in a run, not guessable from one another's order.
+/// Short references that connect an answer to its log line: unique in a process, and not predictable from
+/// each other.
 struct ReferenceSequence: Sendable {
-    /// One name.
+    /// One reference.
     struct Reference: Sendable {
         fileprivate let value: UInt64
 
@@ -13,12 +14,13 @@ struct ReferenceSequence: Sendable {
 
     private var state: UInt64
 
-    /// Begins anywhere.
+    /// Starts at a random value.
     init() { state = .random(in: 0 ... .max) }
 
-    /// The next name.
+    /// The next reference.
     ///
-    /// Each value of the counter is mixed by a bijection, so that none repeats (SplitMix64's finalizer).
+    /// Each value of the counter is mixed by a bijection, so that no reference repeats (SplitMix64's
+    /// finalizer).
     mutating func next() -> Reference {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// The time that a message's stages take.
+/// Measures the duration of a message's stages.
 struct StageClock: Sendable {
     private let received = SystemClock.nanoseconds()
     private var begun: UInt64

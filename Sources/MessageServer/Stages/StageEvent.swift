@@ -1,32 +1,32 @@
 package import BusinessMessages
 
-/// What one stage of the data path did with one message; log, metrics and inspector read only this.
+/// The result of one stage of the data path for one message; log, metrics and inspector read only this.
 ///
-/// Facts, never text of a customer, tokens or keys.
+/// It contains facts, never customer text, tokens or keys.
 package struct StageEvent: Sendable {
-    /// A stage of the data path, in its order; the table in Architecture.md lists the same, which `scripts/pages` compares.
+    /// A stage of the data path, in order; the table in Architecture.md lists the same, which `scripts/pages` compares.
     package enum Stage: String, Sendable, CaseIterable {
         /// Accept, read and parse the HTTP request.
         case read
         /// Check the bearer token.
         case authenticate
-        /// Take the gzip coding off.
+        /// Decompress a gzip body.
         case inflate
-        /// Read who wrote to whom.
+        /// Read sender and receiver.
         case envelope
         /// Make the message durable, once.
         case journal
-        /// Fetch the payload behind a reference.
+        /// Download the payload behind a reference.
         case resolve
-        /// Make a typed event of the message.
+        /// Decode the message to a typed event.
         case decode
         /// Write the conversation's line.
         case record
-        /// Fetch the files that came with the message.
+        /// Fetch the files of the message.
         case fetch
         /// Find the business's handler.
         case route
-        /// Ask the handler.
+        /// Call the handler.
         case handle
         /// End the delivery.
         case finish
@@ -34,17 +34,17 @@ package struct StageEvent: Sendable {
         case reply
     }
 
-    /// How a stage ended.
+    /// The result of a stage.
     package enum Result: Sendable, Hashable {
-        /// As it should.
+        /// Success.
         case done
-        /// The message was there already; nothing more is done with it.
+        /// The message was stored already, and processing stops.
         case duplicate
-        /// A sender's fault: the status that it was told and the reason, a constant.
+        /// The sender is at fault: the status of the answer and the reason, a constant.
         case refused(status: Int, reason: String)
-        /// Our fault, or that of something we depend on; the reason is a constant or a system error.
+        /// The server or a dependency is at fault; the reason is a constant or a system error.
         case failed(reason: String)
-        /// To be tried again after so many milliseconds; the reason as for `failed`.
+        /// Will be retried after this many milliseconds; the reason as for `failed`.
         case postponed(milliseconds: Int, reason: String)
         /// Released without counting an attempt; the reason as for `failed`.
         case released(reason: String)
@@ -55,11 +55,11 @@ package struct StageEvent: Sendable {
 
     /// The stage.
     package let stage: Stage
-    /// How it ended.
+    /// The result.
     package var result: Result
-    /// How long it took, in nanoseconds; for `journal`, from the request's last byte to the durable record.
+    /// The duration in nanoseconds; for `journal`, from the request's last byte to the durable record.
     package var nanoseconds: UInt64
-    /// Ties a refusal's answer to its log line.
+    /// Connects a refusal's answer to its log line.
     package var reference: String?
     /// The business, once it is known.
     package var business: BusinessID?
@@ -69,11 +69,11 @@ package struct StageEvent: Sendable {
     package var delivery: UInt64?
     /// The kind, once it is known.
     package var kind: Kind?
-    /// Which attempt of the delivery this was.
+    /// The number of the attempt.
     package var attempt: Int?
 }
 
-/// Watches the stages of every message; called wherever the stage runs, so it must be quick and must not block.
+/// Observes the stages of every message; called inline in each stage, so it must be fast and must not block.
 package protocol StageObserver: Sendable {
     /// Receives `event`.
     func observe(_ event: StageEvent)

@@ -2,38 +2,38 @@ import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// The conversations of a data directory for who only reads them; takes no lock, and may run beside a server.
+/// Read-only access to the conversations of a data directory; needs no lock, and works while a server runs.
 package struct ConversationFiles: Sendable {
     private let directory: String
     private let damaged: String
 
-    /// One conversation in a list.
+    /// One conversation of the list.
     package struct Summary: Sendable {
         /// The business.
         package let business: BusinessID
         /// The customer.
         package let customer: CustomerID
-        /// How many lines the conversation has.
+        /// The number of lines.
         package let lines: Int
-        /// When the last line was written.
+        /// The time of the last line.
         package let lastAt: Timestamp
     }
 
-    /// Takes the path of the data directory.
+    /// Uses the data directory at this path.
     package init(dataDirectory: String) {
         let data = DataDirectory(path: dataDirectory)
         directory = data.conversations
         damaged = data.damaged
     }
 
-    /// The files of conversations that were found damaged and wait to be rebuilt; none of them is in ``list()``.
+    /// The files of quarantined conversations, which ``list()`` omits.
     package func quarantined() throws -> [String] {
         try ConversationQuarantine.paths(in: damaged).sorted().map { damaged + "/" + $0 }
     }
 
-    /// Every conversation, sorted by business and customer; reads the end of each file.
+    /// Every conversation, sorted by business and customer; reads only the end of each file.
     ///
-    /// Throws a ``StoreError``. A file without a whole line is left out.
+    /// Throws a ``StoreError``. A file without a complete line is omitted.
     package func list() throws -> [Summary] {
         guard Directory.exists(directory) else { return [] }
         var summaries: [Summary] = []
@@ -50,9 +50,9 @@ package struct ConversationFiles: Sendable {
         }
     }
 
-    /// The conversations of a customer, one for each business; reads no other's files.
+    /// The conversations of a customer, one for each business; reads only this customer's files.
     ///
-    /// Throws a ``StoreError``, also ``StoreError/quarantinedConversation(file:)``.
+    /// Throws a ``StoreError``, including ``StoreError/quarantinedConversation(file:)``.
     package func summaries(of customer: CustomerID) throws -> [Summary] {
         guard Directory.exists(directory) else { return [] }
         var summaries: [Summary] = []
@@ -70,11 +70,10 @@ package struct ConversationFiles: Sendable {
         return summaries
     }
 
-    /// Every line of a conversation, oldest first; none when there is no such conversation.
+    /// Every line of a conversation, oldest first; empty when the conversation does not exist.
     ///
-    /// An unfinished last line is left out.
-    /// Throws ``StoreError/damaged(file:line:)`` when a line is not one or numbers are missing, and
-    /// ``StoreError/quarantinedConversation(file:)``.
+    /// An unfinished last line is omitted. Throws ``StoreError/damaged(file:line:)`` for an invalid line or a
+    /// missing number, and ``StoreError/quarantinedConversation(file:)``.
     package func lines(of business: BusinessID, _ customer: CustomerID) throws -> [ConversationLine] {
         let name = ConversationPath.file(ConversationKey(business: business, customer: customer))
         let path = directory + "/" + name
@@ -89,7 +88,7 @@ package struct ConversationFiles: Sendable {
     private func summary(_ path: String, folder: String) throws -> Summary? {
         guard let text = try tail(path, maximum: 1).last else { return nil }
         guard let line = ConversationLine(text) else { throw StoreError.damaged(file: path, line: 0) }
-        // A folder that is not the business's own name holds it only in the messages.
+        // A folder whose name is a hash has the business's id only in its messages.
         let named = line.message[line.direction == .inbound ? "destinationId" : "sourceId"]?.string
         return Summary(
             business: BusinessID(folder.hasPrefix("x-") ? named ?? folder : folder), customer: line.customer,

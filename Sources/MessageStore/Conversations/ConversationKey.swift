@@ -10,6 +10,6 @@ struct ConversationKey: Hashable, Sendable {
         left.customer == right.customer && left.business == right.business
     }
 
-    // A customer belongs to one business.
+    // A customer belongs to one business, so the customer suffices for the hash.
     func hash(into hasher: inout Hasher) { hasher.combine(customer.rawValue) }
 }

@@ -4,14 +4,15 @@ package import BusinessMessages
 
 /// One line of a conversation's file.
 ///
-/// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`;
-/// outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `failed`) and, when the
-/// gateway answered, `"status":200`; an inbound line that was not handed over, because another had said the same
-/// moments before, `"repeats":"…"`. What became of a message's attachments is a line of its own, later: it has the message's
-/// id and record, no message, and `"files":[{"sha256":"…","size":148861}]`; files of earlier versions have that member in the
-/// message's own line.
+/// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`
+///
+/// Outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `failed`) and, when the
+/// gateway answered, `"status":200`. An inbound line of a repeated choice adds `"repeats":"…"`. The results
+/// of a message's attachments are a separate later line with the message's id and record, no message, and
+/// `"files":[{"sha256":"…","size":148861}]`. Files of earlier versions have that member in the message's own
+/// line.
 package struct ConversationLine: Sendable {
-    /// Which way a message went.
+    /// The direction of a message.
     package enum Direction: String, Sendable {
         /// From the customer.
         case inbound
@@ -19,11 +20,11 @@ package struct ConversationLine: Sendable {
         case outbound
     }
 
-    /// 1, 2, 3 … without gaps.
+    /// The line's number in its conversation: 1, 2, 3 … without gaps.
     package let sequence: Int
-    /// Inbound: when the message came in; outbound: when its outcome was final.
+    /// Inbound: the arrival time; outbound: the time of the final outcome.
     package let at: Timestamp
-    /// Which way the message went.
+    /// The direction of the message.
     package let direction: Direction
     /// The message's id.
     package let id: MessageID
@@ -31,30 +32,30 @@ package struct ConversationLine: Sendable {
     package let kind: Kind
     /// The customer of the conversation.
     package let customer: CustomerID
-    /// The journal's record of the inbound message; for a reply, of the message that it answers.
+    /// The journal record of the inbound message; for a reply, that of the answered message.
     package let record: UInt64
-    /// The raw message, with its payload in place when that was resolved; the files in a line that only tells of those.
+    /// The raw message, including its payload when that was resolved; for a files line, the files.
     package let message: JSONValue
-    /// Whether the line only tells what became of an earlier line's attachments.
+    /// Whether the line only contains the results of an earlier line's attachments.
     package let isFilesOnly: Bool
     /// Outbound: `accepted`, `refused` or `failed`.
     package let outcome: String?
-    /// Outbound: the gateway's HTTP status, when one came.
+    /// Outbound: the gateway's HTTP status, if it answered.
     package let status: Int?
-    /// Inbound: the message of moments before that said the same, so that this one was not handed over.
+    /// Inbound: the recent message with the same choice, because of which no handler was called.
     package let repeats: MessageID?
-    /// Inbound: what became of the attachments, in their order.
+    /// Inbound: the results of the attachments, in order.
     package private(set) var files: [RecordedFile]
 
-    /// The numbers that a line can have; no conversation gets so far, but a damaged digit does.
+    /// The valid range of line numbers; larger ones are damaged digits.
     private static let sequences = 1...(1 << 48)
 
-    /// What no two lines of a conversation have in common.
+    /// The identity of the line, unique in its conversation.
     var identity: LineIdentity {
         LineIdentity(record: record, reply: direction == .outbound ? id : nil, isFilesOnly: isFilesOnly)
     }
 
-    /// The lines with what later lines tell of their attachments, without those later lines.
+    /// Merges files lines into the lines of their messages.
     package static func merging(_ lines: [ConversationLine]) -> [ConversationLine] {
         guard lines.contains(where: \.isFilesOnly) else { return lines }
         var merged: [ConversationLine] = []
@@ -71,9 +72,9 @@ package struct ConversationLine: Sendable {
         return merged
     }
 
-    /// Reads a line without its line feed; nil when it is not one.
+    /// Parses a line without its line feed; nil when it is invalid.
     package init?(_ text: [UInt8]) {
-        // A line that is no JSON is not a line; where it stands is the caller's to tell.
+        // The caller reports the place of an invalid line.
         guard let root = (try? JSONDocument(text, limits: .journal))?.root,
             let sequence = root["seq"]?.int, Self.sequences.contains(sequence),
             let at = root["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
@@ -98,7 +99,7 @@ package struct ConversationLine: Sendable {
     }
 }
 
-/// A line that is to be written to a conversation.
+/// A line to be written to a conversation.
 struct ConversationEntry: Sendable {
     let conversation: ConversationKey
     let record: UInt64
@@ -108,25 +109,25 @@ struct ConversationEntry: Sendable {
     let message: [UInt8]
     /// Outbound lines only.
     var result: ReplyResult?
-    /// Inbound lines only: the message that this one says once more.
+    /// Inbound lines only: the message that this one repeats.
     var repeats: MessageID?
-    /// Inbound lines only: what became of the attachments.
+    /// Inbound lines only: the results of the attachments.
     var files: [RecordedFile] = []
-    /// Whether the line only tells what became of an earlier line's attachments.
+    /// Whether the line only contains the results of an earlier line's attachments.
     var isFilesOnly = false
 
-    /// What no two lines of a conversation have in common.
+    /// The identity of the line, unique in its conversation.
     var identity: LineIdentity {
         LineIdentity(record: record, reply: result == nil ? nil : id, isFilesOnly: isFilesOnly)
     }
 
-    /// The kinds whose inbound lines may leave something out.
+    /// The kinds whose inbound lines may be redacted.
     static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form, .unrecognized]
 
-    /// Whether the line leaves something out that the message had.
+    /// Whether the line is redacted.
     var isRedacted: Bool {
         guard result == nil, !isFilesOnly, Self.redactedKinds.contains(kind) else { return false }
-        // Few of these have too many parts to be read; the lines of all others are compared as they are.
+        // Only few lines are parsed for this; all others are compared as they are.
         return kind != .unrecognized || redacted(message) != nil
     }
 
@@ -157,22 +158,22 @@ struct ConversationEntry: Sendable {
     }
 }
 
-/// What no two lines of a conversation have in common: an inbound line's record and whether it only tells of files, or also
-/// its reply's id.
+/// The identity of a line in its conversation: an inbound line's record and whether it is a files line, or
+/// also its reply's id.
 struct LineIdentity: Hashable, Sendable {
     let record: UInt64
     let reply: MessageID?
     var isFilesOnly = false
 }
 
-/// Tokens and private answers are for the handler alone: the line has the message without them.
+/// Tokens and private answers are for the handler only: the line has the redacted message.
 private func kept(_ message: [UInt8], _ kind: Kind) -> [UInt8] {
     ConversationEntry.redactedKinds.contains(kind) ? redacted(message) ?? message : message
 }
 
-/// Nil when the message may be kept as it is.
+/// Nil when the message needs no redaction.
 private func redacted(_ message: [UInt8]) -> [UInt8]? {
-    // The journal holds nothing but validated JSON.
+    // The journal contains only validated JSON.
     (try? JSONDocument(message, limits: .journal)).flatMap {
         InboundEvent.decode(message: $0).redactedMessage
     }

@@ -1,7 +1,7 @@
 import BalloonWire
 import BusinessMessages
 
-/// What names a conversation's file, in 48 bytes: the folder of its business and the hash of its customer.
+/// The name of a conversation's file, in 48 bytes: the folder of its business and the hash of its customer.
 struct ConversationName: Hashable, Sendable {
     // The SHA-256, in big-endian words.
     private let first: UInt64
@@ -11,7 +11,7 @@ struct ConversationName: Hashable, Sendable {
     /// The folder of the business.
     let business: String
 
-    /// Takes a conversation, and the folder of its business.
+    /// Creates the name of a conversation in the folder of its business.
     init(_ key: ConversationKey, in business: String) {
         var hash = SHA256()
         hash.update(key.customer.rawValue.utf8Span.span)
@@ -23,12 +23,12 @@ struct ConversationName: Hashable, Sendable {
         self.business = business
     }
 
-    /// Reads a path below the folder of all conversations; nil when no conversation can have it.
+    /// Parses a path below the folder of all conversations; nil when it is invalid.
     init?(path: String) {
         let parts = path.split(separator: "/")
         guard parts.count == 3, parts[2].utf8.count == 70, parts[2].hasSuffix(".jsonl"),
             parts[2].hasPrefix(parts[1]),
-            // What is no number is no name.
+            // Text that is not a hexadecimal number is not a name.
             let digest = try? Hex.decode(parts[2].utf8.prefix(64))
         else { return nil }
         func word(_ place: Int) -> UInt64 {

@@ -1,18 +1,18 @@
 import BalloonPOSIX
 import Synchronization
 
-/// The files of one part of the conversations; no other part waits for it.
+/// The files of one partition of the conversations, independent of other partitions.
 ///
-/// What is appended and read here waits for the files of this partition only, and never for a sync.
+/// Appending and reading wait only for files of this partition, and never for a sync.
 final class ConversationPartition: Sendable {
-    /// Runs what is done to this partition's conversations, one after the other: the `record` stage of their messages.
+    /// Runs the `record` stage of this partition's messages, in sequence.
     ///
-    /// No work on it may wait for a sync, a download, a handler or the gateway.
+    /// Its work must not wait for a sync, a download, a handler or the gateway.
     let executor: QueueExecutor
     private let pool: Mutex<ConversationPool>
-    /// How many conversations wait to be rebuilt.
+    /// The number of quarantined conversations.
     private let quarantines: Atomic<Int>
-    /// Those whose files refused their latest line.
+    /// The conversations whose files refused their latest line.
     private let refused = Mutex<Set<ConversationKey>>([])
     private let refusals = Atomic(0)
 
@@ -22,7 +22,9 @@ final class ConversationPartition: Sendable {
         executor = QueueExecutor(label: "balloon.conversations.\(place)")
     }
 
-    /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
+    /// Appends a line and returns when the system has it; with `mightBeThere`, skips an existing line.
+    ///
+    /// Syncs nothing.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
         do throws(StoreError) {
             _ = try withPool { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
@@ -35,12 +37,13 @@ final class ConversationPartition: Sendable {
         }
     }
 
-    /// The last lines of a conversation, oldest first; no more than have `maximumBytes` together, but always the last.
+    /// The last lines of a conversation, oldest first; at most `maximumBytes` in total, but always the last
+    /// line.
     func lines(
         of key: ConversationKey, maximum: Int, maximumBytes: Int
     ) throws(StoreError) -> [ConversationLine] {
         let end = try withPool { pool throws(StoreError) in try pool.end(of: key) }
-        // Read outside of the lock, and once more within it only when that quarantines the conversation.
+        // Read without the lock; repeat with the lock only when the result quarantines the conversation.
         do throws(StoreError) {
             return try end?.lines(maximum: maximum, maximumBytes: maximumBytes) ?? []
         } catch {
@@ -48,18 +51,19 @@ final class ConversationPartition: Sendable {
         }
     }
 
-    /// Gives a conversation the lines that it must have and may not show.
+    /// Adds the expected lines that a conversation's file may lack.
     ///
-    /// After a failed sync (`isSynced` is false) it gets a new file, since what the old one shows need not be on disk; callers
-    /// that append or read meanwhile do not wait for the new file's sync. Throws
-    /// ``StoreError/quarantinedConversation(file:)`` when more is missing then, or the file cannot be read.
+    /// After a failed sync (`isSynced` is false) the conversation gets a new file, since the old one's
+    /// content may not be on disk. Callers that append or read meanwhile do not wait for the new file's sync.
+    /// Throws ``StoreError/quarantinedConversation(file:)`` when other lines are missing, or the file is
+    /// unreadable.
     func reconcile(
         _ key: ConversationKey, with entries: [ConversationEntry], isSynced: Bool
     ) throws(StoreError) {
         try reconcile(withUnsynced { $0.name(of: key) }, with: entries, isSynced: isSynced)
     }
 
-    /// The same, by the name of its file.
+    /// Does the same for a file name.
     func reconcile(
         _ name: ConversationName, with entries: [ConversationEntry], isSynced: Bool
     ) throws(StoreError) {
@@ -79,7 +83,7 @@ final class ConversationPartition: Sendable {
         try withPool { pool throws(StoreError) in try pool.install(file, of: replacement) }
     }
 
-    /// Writes a conversation that is quarantined anew, from what is good in its file and what is missing there.
+    /// Rewrites a quarantined conversation from the intact lines of its file and the missing lines.
     func rebuild(
         _ path: String, in directory: String, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationRepair {
@@ -91,7 +95,7 @@ final class ConversationPartition: Sendable {
         return repair
     }
 
-    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation waits to be rebuilt.
+    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation is quarantined.
     func checkIntact(_ key: ConversationKey) throws(StoreError) {
         if quarantinedCount == 0 { return }
         try withPool { pool throws(StoreError) in try pool.quarantine.check(ConversationPath.file(key)) }
@@ -100,7 +104,8 @@ final class ConversationPartition: Sendable {
     /// Records that every conversation could be written, or was quarantined.
     func forgetRefused() { if refusedCount > 0 { changeRefused { $0 = [] } } }
 
-    /// How many conversations' files refused their latest line, when that is not the whole disk's trouble; never waits.
+    /// The number of conversations whose file refused their latest line for a reason other than the whole
+    /// disk; never blocks.
     var refusedCount: Int { refusals.load(ordering: .relaxed) }
 
     private func changeRefused(_ change: (inout Set<ConversationKey>) -> Void) {
@@ -110,21 +115,21 @@ final class ConversationPartition: Sendable {
         }
     }
 
-    /// The conversations that wait to be rebuilt, as paths below the folder of all conversations.
+    /// The quarantined conversations, as paths below the folder of all conversations.
     var quarantined: Set<String> { pool.withLock { $0.quarantine.paths } }
 
-    /// How many they are; never waits.
+    /// The number of quarantined conversations; never blocks.
     var quarantinedCount: Int { quarantines.load(ordering: .relaxed) }
 
     /// Refuses every later call.
     func close() { pool.withLock { $0.close() } }
 
-    /// Runs `body` on what is not synced; for short steps that do not touch the disk.
+    /// Runs `body` on the unsynced files; for short steps without disk access.
     func withUnsynced<Result: Sendable>(_ body: (inout ConversationPool) -> Result) -> Result {
         pool.withLock { body(&$0) }
     }
 
-    /// Runs `body` at once, on the caller's thread, which may wait for the partition's files.
+    /// Runs `body` at once on the caller's thread, which may wait for the partition's files.
     func withPool<Result: Sendable>(
         _ body: (inout ConversationPool) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

@@ -2,19 +2,20 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// The conversations of a data directory, in partitions that share nothing.
+/// The conversations of a data directory, in independent partitions.
 ///
-/// A conversation is in the partition that the hash of its customer names, in every life of the store.
+/// The hash of the customer determines the partition of a conversation, the same in every process.
 final class ConversationPartitions: Sendable {
-    /// How many partitions there are, a power of two that divides 256.
+    /// The number of partitions, a power of two that divides 256.
     ///
-    /// The folder of a conversation's file is named by the first byte of the same hash: no two partitions share one.
+    /// The first byte of the same hash names the folder of a conversation's file, so partitions share no
+    /// folder.
     static let count = 16
 
-    /// All of them, in their order.
+    /// All partitions, in order.
     let all: [ConversationPartition]
 
-    /// Finds the conversations that earlier lives quarantined.
+    /// Loads the conversations that earlier processes quarantined.
     init(_ directory: DataDirectory, _ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
         let quarantined = Dictionary(
             grouping: try ConversationQuarantine.paths(in: directory.damaged), by: Self.place(ofPath:))
@@ -29,15 +30,16 @@ final class ConversationPartitions: Sendable {
         }
     }
 
-    /// The partition of a conversation; costs one hash of the customer's identifier.
+    /// The partition of a conversation; computes one hash of the customer's identifier.
     func partition(of key: ConversationKey) -> ConversationPartition { all[place(of: key)] }
 
-    /// The place of that partition in ``all``.
+    /// The index of that partition in ``all``.
     func place(of key: ConversationKey) -> Int {
         Int(ConversationPath.firstByte(of: key.customer)) % Self.count
     }
 
-    /// Runs `body` for each of the conversations, those of different partitions at the same time; returns behind the last.
+    /// Runs `body` for each of the conversations, in parallel for different partitions; returns after the
+    /// last.
     func forEachInParallel(
         of keys: some Sequence<ConversationKey>,
         _ body: @Sendable (ConversationPartition, ConversationKey) -> Void
@@ -59,7 +61,7 @@ final class ConversationPartitions: Sendable {
         partition(of: key).withUnsynced { $0.name(of: key) }
     }
 
-    /// The partition of the conversation whose file has this path below the folder of all conversations.
+    /// The partition of a conversation's file, by its path below the folder of all conversations.
     func partition(ofPath path: String) -> ConversationPartition { all[Self.place(ofPath: path)] }
 
     private static func place(ofPath path: String) -> Int {
@@ -67,36 +69,40 @@ final class ConversationPartitions: Sendable {
         return Int(firstByte ?? 0) % count
     }
 
-    /// Appends a line and returns when the system has it, unless it `mightBeThere` and is; syncs nothing.
+    /// Appends a line and returns when the system has it; with `mightBeThere`, skips an existing line.
+    ///
+    /// Syncs nothing.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
         try partition(of: entry.conversation).append(entry, mightBeThere: mightBeThere)
     }
 
-    /// The last lines of a conversation, oldest first; no more than have `maximumBytes` together, but always the last.
+    /// The last lines of a conversation, oldest first; at most `maximumBytes` in total, but always the last
+    /// line.
     func lines(
         of key: ConversationKey, maximum: Int, maximumBytes: Int
     ) throws(StoreError) -> [ConversationLine] {
         try partition(of: key).lines(of: key, maximum: maximum, maximumBytes: maximumBytes)
     }
 
-    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation waits to be rebuilt.
+    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation is quarantined.
     func checkIntact(_ key: ConversationKey) throws(StoreError) {
         if quarantinedCount > 0 { try partition(of: key).checkIntact(key) }
     }
 
-    /// Records that every conversation could be written, or was quarantined.
+    /// Clears the record of refused lines, because every conversation was written or quarantined.
     func forgetRefused() { for partition in all { partition.forgetRefused() } }
 
-    /// How many conversations' files refused their latest line, when that is not the whole disk's trouble; never waits.
+    /// The number of conversations whose file refused their latest line for a reason other than the whole
+    /// disk; never blocks.
     var refusedCount: Int { all.reduce(0) { $0 + $1.refusedCount } }
 
-    /// The conversations that wait to be rebuilt, as paths below the folder of all conversations.
+    /// The quarantined conversations, as paths below the folder of all conversations.
     var quarantined: Set<String> { all.reduce(into: []) { $0.formUnion($1.quarantined) } }
 
-    /// How many they are; never waits.
+    /// The number of quarantined conversations; never blocks.
     var quarantinedCount: Int { all.reduce(0) { $0 + $1.quarantinedCount } }
 
-    /// Whether anything is not on disk.
+    /// Whether any file is not synced.
     var hasUnsynced: Bool { !all.allSatisfy { $0.withUnsynced { $0.unsynced.isEmpty } } }
 
     /// Refuses every later call.

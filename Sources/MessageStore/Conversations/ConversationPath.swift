@@ -1,10 +1,10 @@
 import BalloonWire
 import BusinessMessages
 
-/// Where a conversation's file is, below the folder of all conversations.
+/// The path of a conversation's file, below the folder of all conversations.
 ///
-/// `<business>/<2 hex>/<64 hex>.jsonl`: the hexadecimal SHA-256 of the customer id and its first two digits;
-/// the business id itself where it can be a file name, else `x-` and its SHA-256.
+/// `<business>/<2 hex>/<64 hex>.jsonl`: the hexadecimal SHA-256 of the customer id and its first two digits.
+/// `<business>` is the business id where it is a valid file name, otherwise `x-` and its SHA-256.
 enum ConversationPath {
     /// `<business>/<2 hex>`.
     static func directory(_ key: ConversationKey) -> String {
@@ -25,12 +25,12 @@ enum ConversationPath {
     /// `<business>/<2 hex>/<64 hex>.json`, below the folder of all states.
     static func state(_ key: ConversationKey) -> String { String(file(key).dropLast()) }
 
-    /// Whether a path is that of one of this customer's conversations.
+    /// Whether the path is one of this customer's conversations.
     static func holds(_ path: String, _ customer: CustomerID) -> Bool {
         path.hasSuffix("/" + file(of: customer))
     }
 
-    /// The first byte of the hash that names the file, and the folder that it is in.
+    /// The first byte of the hash in the file's name, which also names its folder.
     static func firstByte(of customer: CustomerID) -> UInt8 {
         var hash = SHA256()
         hash.update(customer.rawValue.utf8Span.span)

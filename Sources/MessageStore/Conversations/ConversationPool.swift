@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The files of one partition: a bounded number is open, and what is not on disk yet is known.
+/// The files of one partition: a limited number is open, and unsynced files are tracked.
 struct ConversationPool: Sendable {
     let directory: String
     var open: [ConversationName: OpenConversation] = [:]
@@ -15,7 +15,7 @@ struct ConversationPool: Sendable {
     private var businesses: [BusinessID: String] = [:]
     var isClosed = false
     private(set) var quarantine: ConversationQuarantine
-    /// What an earlier life may not have brought to disk.
+    /// The records whose lines an earlier process may not have synced.
     private var unsettled = UnsettledRecords()
 
     let disk: any StoreDisk
@@ -42,9 +42,11 @@ struct ConversationPool: Sendable {
         return ConversationName(key, in: business)
     }
 
-    /// Appends a line to its conversation's file, unless it `mightBeThere` and is; whether it was appended.
+    /// Appends a line to its conversation's file, unless it `mightBeThere` and exists; returns whether it was
+    /// appended.
     ///
-    /// The line of a conversation that is quarantined waits for the conversation to be rebuilt, if the pool `keeps` it.
+    /// The line of a quarantined conversation waits until the conversation is rebuilt, if the pool `keeps`
+    /// it.
     @discardableResult
     mutating func append(
         _ entry: ConversationEntry, mightBeThere: Bool, keeps: Bool = true
@@ -63,7 +65,7 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// The last lines of a conversation, oldest first; none when there is no such conversation.
+    /// The last lines of a conversation, oldest first; empty when the conversation does not exist.
     mutating func lines(of key: ConversationKey, maximum: Int) throws(StoreError) -> [ConversationLine] {
         let name = name(of: key)
         return try quarantining(name) { pool throws(StoreError) in
@@ -72,7 +74,8 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// The end of a conversation as it is now, to be read without the pool; nil when there is no such conversation.
+    /// The current end of a conversation, to be read without the pool; nil when the conversation does not
+    /// exist.
     mutating func end(of key: ConversationKey) throws(StoreError) -> ConversationEnd? {
         let name = name(of: key)
         return try quarantining(name) { pool throws(StoreError) in
@@ -81,13 +84,14 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Records which lines an earlier life may not have brought to disk.
+    /// Sets the records whose lines an earlier process may not have synced.
     mutating func begin(behind unsettled: UnsettledRecords) { self.unsettled = unsettled }
 
-    /// Appends those of the lines that the file does not have, in their order; all of them, so that a power cut that took some
-    /// explains what is damaged.
+    /// Appends the lines that the file lacks, in order.
     ///
-    /// The journal has those of a conversation that is quarantined until it is rebuilt.
+    /// All expected lines are passed, so that damage from a power failure can be explained.
+    ///
+    /// The lines of a quarantined conversation stay in the journal until it is rebuilt.
     mutating func complete(_ name: ConversationName, with entries: [ConversationEntry]) throws(StoreError) {
         do throws(StoreError) {
             try quarantining(name, adding: entries) { pool throws(StoreError) in
@@ -98,7 +102,8 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Quarantines a conversation that a rebuild writes anew, because its file is not what was written; one that is not there stays so.
+    /// Quarantines a conversation whose file differs from what was written, for a rebuild; a missing file
+    /// stays missing.
     mutating func setAside(path: String) throws(StoreError) {
         if isClosed { throw .closed }
         if let name = ConversationName(path: path) { forget(name) }
@@ -108,7 +113,7 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Quarantines a conversation whose file may not be read or written.
+    /// Quarantines a conversation whose file is unreadable or unwritable.
     mutating func setAside(_ name: ConversationName, _ reason: StoreError) throws(StoreError) {
         forget(name)
         _ = try add(name.path, reason)
@@ -131,13 +136,13 @@ struct ConversationPool: Sendable {
         return error
     }
 
-    /// The lines that wait for a conversation that is quarantined.
+    /// The lines that wait for a quarantined conversation.
     func waitingEntries(of path: String) throws(StoreError) -> [ConversationEntry] {
         if isClosed { throw .closed }
         return quarantine.waitingEntries(of: path)
     }
 
-    /// Ends the quarantine of a conversation that was rebuilt, with the lines that came for it meanwhile.
+    /// Ends the quarantine of a rebuilt conversation, adding lines that arrived meanwhile.
     mutating func endQuarantine(of path: String, _ repair: ConversationRepair) throws(StoreError) {
         if isClosed { throw .closed }
         let waiting = quarantine.waitingEntries(of: path).filter { !repair.identities.contains($0.identity) }
@@ -146,12 +151,12 @@ struct ConversationPool: Sendable {
         for entry in waiting { try append(entry, mightBeThere: true) }
     }
 
-    /// Removes the folders of a conversation that is not there any more, as far as nothing else is in them.
+    /// Removes the empty folders of a removed conversation.
     private mutating func removeEmptyFolders(above path: String) {
         var folder = path
         for _ in 0..<2 {
             folder = Directory.parent(of: folder)
-            // One that has others in it stays.
+            // A folder with other conversations stays.
             do throws(SystemError) { try Directory.removeEmpty(folder) } catch { return }
             unsynced.remove(folder: folder)
         }
@@ -164,7 +169,7 @@ struct ConversationPool: Sendable {
         guard let index = open.index(forKey: name) else { return false }
         do throws(StoreError) {
             let isNew = try open.values[index].append(entry, mightBeThere: mightBeThere)
-            // A line that is there already may have been written by a life that did not sync it.
+            // An existing line may have been written by a process that did not sync it.
             unsynced.insert(name)
             return isNew
         } catch {
@@ -173,8 +178,8 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Quarantines a conversation that turns out to be damaged, so that nothing is read from it or written behind it;
-    /// mends it when the damage is what a power cut leaves.
+    /// Quarantines a conversation when it is damaged, so that it is neither read nor written; repairs it when
+    /// a power failure explains the damage.
     private mutating func quarantining<Result>(
         _ name: ConversationName, adding entries: [ConversationEntry] = [],
         _ body: (inout ConversationPool) throws(StoreError) -> Result
@@ -187,10 +192,10 @@ struct ConversationPool: Sendable {
         return try body(&self)
     }
 
-    /// Puts a conversation together again in which nothing is damaged but lines that were never synced; false when more
-    /// is.
+    /// Repairs a conversation whose only damaged lines were never synced; returns false when other lines are
+    /// damaged.
     ///
-    /// In place and without a sync: everything that is written here is in the journal.
+    /// In place and without a sync, because every written line is in the journal.
     private mutating func mend(
         _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) -> Bool {
@@ -211,7 +216,7 @@ struct ConversationPool: Sendable {
         return true
     }
 
-    /// Refuses every later call: the directory is another process's from now on.
+    /// Refuses every later call: another process may own the directory from now on.
     mutating func close() {
         isClosed = true
         open.removeAll()
@@ -241,7 +246,7 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Most conversations have a folder already, so it is made only when that turns out to be missing.
+    /// Creates the folder only when it is missing, because most conversations have one.
     private mutating func openFile(
         _ path: String, _ known: KnownEnds.End?
     ) throws(StoreError) -> OpenConversation {
@@ -258,7 +263,8 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Closes the quarter that was not used for longest: looking for one each time would cost as much as opening it.
+    /// Closes the least recently used quarter of the files: searching for one each time would cost as much as
+    /// opening it.
     private mutating func closeOldest() {
         let uses = open.values.map(\.lastUse).sorted()
         let limit = uses[uses.count / 4]

@@ -2,34 +2,37 @@ import BalloonPOSIX
 import BusinessMessages
 import Logging
 
-/// The conversations that were found damaged: their files lie in a folder of their own until they are rebuilt, or empty
-/// ones in their place, where they may not be moved.
+/// The quarantined conversations: damaged files are moved to a separate folder until they are rebuilt.
 ///
-/// Nothing is read from them, and what is to be written waits, so that none is ever taken for an empty one.
+/// A file that cannot be moved is marked by an empty file there.
+///
+/// They cannot be read, and their new lines wait, so that no damaged conversation is mistaken for an empty
+/// one.
 struct ConversationQuarantine: Sendable {
-    /// The files, as paths below the folder; below that of all conversations they are the same.
+    /// The files, as paths below the folder; they have the same paths as below the folder of all
+    /// conversations.
     private(set) var paths: Set<String>
     private let directory: String
     private let logger: Logger
-    /// Lines that waited in this life; those of an earlier one are in the journal.
+    /// Lines that wait since this process started; older ones are in the journal.
     private var waiting: [String: [ConversationEntry]] = [:]
-    /// More of one conversation are in the journal only.
+    /// The limit for one conversation; further lines are in the journal only.
     private static let maximumWaitingLines = 1000
 
-    /// Takes the conversations that earlier lives quarantined.
+    /// Loads the conversations that earlier processes quarantined.
     init(_ data: DataDirectory, paths: Set<String>, logger: Logger) {
         directory = data.damaged
         self.logger = logger
         self.paths = paths
     }
 
-    /// The files in a folder of damaged conversations.
+    /// The files in a folder of quarantined conversations.
     static func paths(in directory: String) throws(StoreError) -> Set<String> {
         var paths: Set<String> = []
         do throws(SystemError) {
             guard Directory.exists(directory) else { return [] }
             for business in try Directory.names(in: directory) {
-                // `journal` has files, which are segments.
+                // Files in `journal` are segments.
                 for folder in try Directory.names(in: directory + "/" + business)
                 where Directory.isDirectory(directory + "/" + business + "/" + folder) {
                     let names = try Directory.names(in: directory + "/" + business + "/" + folder)
@@ -44,40 +47,43 @@ struct ConversationQuarantine: Sendable {
         return paths
     }
 
-    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation with this path is one of them.
+    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation with this path is
+    /// quarantined.
     func check(_ path: String) throws(StoreError) {
         if paths.isEmpty || !paths.contains(path) { return }
         throw .quarantinedConversation(file: directory + "/" + path)
     }
 
-    /// Whether the conversation is one of them.
+    /// Whether the conversation is quarantined.
     func contains(_ name: ConversationName) -> Bool { !paths.isEmpty && paths.contains(name.path) }
 
     /// Keeps a line until its conversation is rebuilt.
     mutating func keep(_ entry: ConversationEntry) {
         let path = ConversationPath.file(entry.conversation)
-        // The oldest are in the journal for certain.
+        // The oldest ones are certainly in the journal.
         if waiting[path]?.count ?? 0 >= Self.maximumWaitingLines { waiting[path]?.removeFirst() }
         waiting[path, default: []].append(entry)
     }
 
-    /// Moves a damaged conversation here, or one that may not be written, and logs it.
+    /// Quarantines a damaged or unwritable conversation, and logs it.
     ///
-    /// Returns the error to throw, and the folders that must be synced before a checkpoint covers lines behind the damage.
+    /// Returns the error to throw, and the folders that must be synced before a checkpoint covers lines after
+    /// the damage.
     mutating func add(
         _ path: String, from conversations: String, _ reason: StoreError, isBeingRebuilt: Bool = false
     ) throws(StoreError) -> (error: StoreError, folders: [String]) {
         let target = directory + "/" + path
         let facts: Logger.Metadata = ["file": "\(target)", "reason": "\(reason)"]
         if isBeingRebuilt {
-            logger.warning("a conversation is damaged and is written anew", metadata: facts)
+            logger.warning("conversation is damaged; rewriting it", metadata: facts)
         } else if case .unavailable(_, let error) = reason, error.isForbidden {
             logger.critical(
-                "a conversation is forbidden and was set aside: mend its mode, balloon conversations rebuild",
+                "conversation is not accessible and was quarantined: correct its mode, then run balloon conversations rebuild",
                 metadata: facts)
         } else {
             logger.critical(
-                "a conversation is damaged and was set aside: balloon conversations rebuild", metadata: facts)
+                "conversation is damaged and was quarantined: run balloon conversations rebuild",
+                metadata: facts)
         }
         do throws(SystemError) {
             try Directory.make(Directory.parent(of: target))
@@ -85,7 +91,7 @@ struct ConversationQuarantine: Sendable {
                 try Directory.rename(conversations + "/" + path, to: target)
             } catch {
                 guard error.isForbidden || error.isMissing else { throw error }
-                // It stays where it is, if it is there, and a rebuild takes it.
+                // The file stays in its place, if it exists, and a rebuild reads it there.
                 _ = try File(target, for: .overwriting)
             }
         } catch {
@@ -96,20 +102,20 @@ struct ConversationQuarantine: Sendable {
         return (.quarantinedConversation(file: target), folders(above: target) + [changed])
     }
 
-    /// The folders that a new file may have made new names in, up to the data directory.
+    /// The folders that may have new names because of a new file, up to the data directory.
     private func folders(above target: String) -> [String] {
         let folder = Directory.parent(of: target)
         let business = Directory.parent(of: folder)
         return [folder, business, directory, Directory.parent(of: directory)]
     }
 
-    /// The lines that waited in this life for a conversation.
+    /// The lines of a conversation that wait since this process started.
     func waitingEntries(of path: String) -> [ConversationEntry] { waiting[path] ?? [] }
 
-    /// Writes a conversation anew, on disk when it returns, from the file that was put in its place, else from the damaged one;
-    /// it stays one of them.
+    /// Rewrites a conversation and syncs it, from the file that replaced it or from the damaged one; it stays
+    /// quarantined.
     ///
-    /// Returns what was written; nothing is in its place if that has no line.
+    /// Returns the written content; without any line, no file is created.
     func rebuild(
         _ path: String, in conversations: String, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationRepair {
@@ -125,7 +131,7 @@ struct ConversationQuarantine: Sendable {
                 }
                 return shown[line.customer]?.contains(line.identity) == true
             }
-            // The file that was put in place of an empty one is kept beside it as well.
+            // The file that replaced an empty one is kept next to it as well.
             if isThere, try File(source, for: .reading).sizeBytes() == 0, !base.isEmpty {
                 try AtomicFile.write(base, to: source)
             }
@@ -144,7 +150,7 @@ struct ConversationQuarantine: Sendable {
         }
     }
 
-    /// Removes a conversation that was written anew; the damaged file stays beside it under another name.
+    /// Ends the quarantine of a rewritten conversation; the damaged file stays next to it under another name.
     mutating func remove(_ path: String) throws(StoreError) {
         let source = directory + "/" + path
         do throws(SystemError) {
@@ -160,7 +166,7 @@ struct ConversationQuarantine: Sendable {
         waiting[path] = nil
     }
 
-    /// What the customer's conversations with all businesses show; what cannot be read shows nothing.
+    /// The lines of the customer's conversations with all businesses; unreadable ones are skipped.
     private static func lines(of customer: CustomerID, in conversations: String) -> Set<LineIdentity> {
         let businesses = (try? Directory.names(in: conversations)) ?? []
         return businesses.reduce(into: []) { lines, business in

@@ -1,39 +1,39 @@
 import BalloonJSON
 import BusinessMessages
 
-/// A conversation put together again: the good lines of its file in their order, and those that are missing.
+/// The repaired content of a conversation: the intact lines of its file in order, and the missing lines.
 ///
-/// A value computed from bytes and entries. Lines are numbered anew; a line that is neither whole nor in the journal is
-/// lost, and counted.
+/// A value computed from bytes and entries. Lines are renumbered; a line that is neither intact nor in the
+/// journal is lost and counted.
 struct ConversationRepair: Sendable {
-    /// The whole file.
+    /// The complete file.
     private(set) var bytes: [UInt8] = []
-    /// How many lines the whole file has.
+    /// The number of lines of the complete file.
     private(set) var count = 0
-    /// How many lines were written that the file did not have.
+    /// The number of written lines that the file lacked.
     private(set) var restored = 0
-    /// How many lines of the file said something else than the journal, and say the same now.
+    /// The number of the file's lines that differed from the journal and were corrected.
     private(set) var corrected = 0
-    /// How many lines could not be had.
+    /// The number of lost lines.
     private(set) var lost = 0
-    /// How many pieces of the file are no lines.
+    /// The number of pieces of the file that are not lines.
     private(set) var broken = 0
-    /// The records of the good lines behind the first that is damaged or missing.
+    /// The records of the intact lines after the first damaged or missing one.
     private(set) var behindDamage: [UInt64] = []
-    /// What is known of the file's lines.
+    /// The identities of the file's lines.
     private(set) var identities: Set<LineIdentity> = []
 
-    /// A line that is to be written.
+    /// A line to be written.
     private struct Part {
         let record: UInt64
-        /// The line without its number, from the comma behind it.
+        /// The line without its number, from the comma after it.
         let text: [UInt8]
     }
 
-    /// Takes a file, its path below the folder of all conversations, and what the journal has of its lines.
+    /// Repairs a file, given its path below the folder of all conversations and its lines in the journal.
     ///
-    /// A missing line is put behind all that the journal had before it, and behind the last that `isSettled`. A line of another
-    /// conversation that shows it too is left out, and not lost.
+    /// A missing line is inserted after all earlier lines of the journal, and after the last line that
+    /// `isSettled`. A line that another conversation contains too is omitted and does not count as lost.
     init(
         _ damaged: [UInt8], at path: String, adding entries: [ConversationEntry],
         behind isSettled: (UInt64) -> Bool = { _ in false },
@@ -45,7 +45,7 @@ struct ConversationRepair: Sendable {
         var found = 0
         var lastSequence = 0
         for piece in damaged.split(separator: UInt8(ascii: "\n")) {
-            // A block that never reached the disk reads as zeros; the line behind it may be whole.
+            // A block that never reached the disk reads as zeros; the line after it may be intact.
             let text = Array(piece.drop { $0 == 0 })
             let line = ConversationLine(text)
             guard let line, let comma = text.firstIndex(of: UInt8(ascii: ",")),
@@ -57,7 +57,7 @@ struct ConversationRepair: Sendable {
             }
             found += 1
             lastSequence = line.sequence
-            // One that stands twice is kept once.
+            // A repeated line is kept once.
             guard known.insert(line.identity).inserted else { continue }
             if broken > 0 || !behindDamage.isEmpty || line.sequence != parts.count + 1 {
                 behindDamage.append(line.record)
@@ -70,7 +70,7 @@ struct ConversationRepair: Sendable {
         let settledCount = parts.lastIndex { isSettled($0.record) }.map { $0 + 1 } ?? 0
         for entry in entries where known.insert(entry.identity).inserted {
             let part = Part(record: entry.record, text: Self.text(entry))
-            // What was parked stands where it was.
+            // Lines of parked messages stay in their place.
             let place = parts.lastIndex { $0.record <= part.record }.map { $0 + 1 } ?? 0
             parts.insert(part, at: max(place, settledCount))
             restored += 1
@@ -83,9 +83,9 @@ struct ConversationRepair: Sendable {
         }
     }
 
-    /// Takes a file, its path, and what the journal has of its lines, of which those that are there stay as they are.
+    /// Completes a file, given its path and its lines in the journal; existing lines stay as they are.
     ///
-    /// A last line that was never finished was never any.
+    /// An unfinished last line is dropped.
     init(completing shown: [UInt8], at path: String, with entries: [ConversationEntry]) {
         let end = shown.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         let isUnfinished = end < shown.count && shown[end] == UInt8(ascii: "{")
@@ -95,7 +95,7 @@ struct ConversationRepair: Sendable {
         self.init(bytes, at: path, adding: entries.filter { !there.contains($0.identity) })
     }
 
-    /// The lines in `text` that the file does not have, numbered behind those that it has.
+    /// The lines in `text` that the file lacks, numbered after the existing ones.
     func continuation(_ text: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         var count = count
@@ -116,7 +116,7 @@ struct ConversationRepair: Sendable {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// The entry's line without its number, from the comma behind it.
+    /// The entry's line without its number, from the comma after it.
     private static func text(_ entry: ConversationEntry) -> [UInt8] {
         let line = entry.line(sequence: 0)
         return Array(line[(line.firstIndex(of: UInt8(ascii: ",")) ?? line.endIndex)...].dropLast())

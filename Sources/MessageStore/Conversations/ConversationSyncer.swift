@@ -2,17 +2,17 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Syncs conversations at a bounded rate, on a queue of its own and within no lock.
+/// Syncs conversations at a limited rate, on its own queue and without any lock.
 ///
-/// A file is synced through a descriptor that stays open for it; callers that append or read meanwhile do not wait.
+/// Each file stays open during its sync; callers that append or read meanwhile do not wait.
 final class ConversationSyncer: Sendable {
-    /// What a round came to.
+    /// The result of a round.
     enum Round: Sendable {
         /// There was nothing to sync.
         case empty
-        /// Everything that was written before it is on disk.
+        /// Everything written before the round is on disk.
         case done
-        /// It was ended before that, by ``stop()``.
+        /// ``stop()`` ended the round early.
         case stopped
     }
 
@@ -24,10 +24,10 @@ final class ConversationSyncer: Sendable {
     private let queue = DispatchQueue(label: "balloon.conversations.syncs")
     private let pauses = CancellableSleep()
     private let isStopped = Atomic(false)
-    /// From this many files on, one sync of the whole file system is cheaper.
+    /// Above this number of files, one sync of the whole file system is cheaper.
     private static let maximumSingleSyncs = 64
 
-    /// `lastRecord` returns the journal's last record, which tells whether messages come in.
+    /// `lastRecord` returns the journal's last record, which shows whether messages arrive.
     init(
         _ partitions: ConversationPartitions, directory: DataDirectory, _ configuration: StoreConfiguration,
         lastRecord: @escaping @Sendable () -> UInt64
@@ -39,19 +39,19 @@ final class ConversationSyncer: Sendable {
         self.lastRecord = lastRecord
     }
 
-    /// Syncs each file that was written until now once, then the folders that have new names; one round at a time.
+    /// Syncs each file written so far once, then the folders with new names; one round at a time.
     ///
-    /// Throws a ``StoreError``; what is not synced by then is in the next round.
+    /// Throws a ``StoreError``; unsynced files move to the next round.
     func run() async throws -> Round { try await makeRound(isPaced: true) }
 
-    /// Ends a round that runs at its next pause.
+    /// Ends a running round at its next pause.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         pauses.end()
     }
 
-    /// Makes the last round, when nothing is written any more: without pauses, and with one sync of the whole file system
-    /// for many files.
+    /// Runs the last round, after all writes: without pauses, and with one sync of the whole file system for
+    /// many files.
     func finish() async throws -> Round {
         let count = partitions.all.reduce(0) { $0 + $1.withUnsynced { $0.unsynced.count } }
         guard count > Self.maximumSingleSyncs else { return try await makeRound(isPaced: false) }
@@ -83,7 +83,7 @@ final class ConversationSyncer: Sendable {
                     if isPaced, await !wait(pause) { return .stopped }
                 }
             }
-            // Behind the files: one that was quarantined instead of being synced has new names as well.
+            // After the files: a file that was quarantined instead of synced has new names as well.
             for partition in partitions.all {
                 let folders = partition.withUnsynced { $0.takeFolders() }
                 try await onQueue { () throws(StoreError) in try self.synchronize(folders) }
@@ -93,7 +93,7 @@ final class ConversationSyncer: Sendable {
         }
     }
 
-    /// Runs `body`; what it has not synced is in the next round.
+    /// Runs `body`; after an error, unsynced files move to the next round.
     private func cancellingRound(_ body: () async throws -> Round) async throws -> Round {
         let round: Round
         do { round = try await body() } catch {
@@ -145,9 +145,9 @@ final class ConversationSyncer: Sendable {
     }
 }
 
-/// A file of a conversation that is to be synced.
+/// A conversation's file to be synced.
 struct ConversationSync: Sendable {
     let path: String
-    /// Nil for one that is closed.
+    /// Nil for a closed file.
     let file: File?
 }

@@ -4,26 +4,26 @@ import BalloonPOSIX
 enum ConversationTail {
     private static let firstStepBytes = 4 << 10
 
-    /// Whether what stands behind the complete lines, if anything, is the beginning of a line; else it is damage, as zeros
-    /// are that the disk shows for what it has lost.
+    /// Whether the bytes after the complete lines, if any, are the beginning of a line; otherwise they are
+    /// damage, such as zeros from a lost block.
     static func isSound(_ file: File, behind completeBytes: Int) throws(SystemError) -> Bool {
         guard let byte = try file.read(at: completeBytes, count: 1).first else { return true }
         return byte == UInt8(ascii: "{")
     }
 
-    /// The last complete lines of a file, at most `maximum`, oldest first and without line feeds, and how
-    /// many bytes the complete lines of the file have; what stands behind them is an unfinished line.
+    /// The last complete lines of a file, at most `maximum`, oldest first and without line feeds, and the
+    /// size of all complete lines; an unfinished line may follow them.
     ///
-    /// No more of them than have `maximumBytes` together, but always the last. A file that grows is read up to `endBytes`.
+    /// At most `maximumBytes` in total, but always the last line. A growing file is read up to `endBytes`.
     static func lines(
         of file: File, endingAt endBytes: Int? = nil, maximum: Int, maximumBytes: Int = .max
     ) throws(SystemError) -> (lines: [[UInt8]], completeBytes: Int) {
         var start = if let endBytes { endBytes } else { try file.sizeBytes() }
         var bytes: [UInt8] = []
-        // Their places in the file, the last one first.
+        // Their offsets in the file, the last one first.
         var feeds: [Int] = []
         while start > 0, feeds.count <= maximum, feeds.count < 2 || bytes.count <= maximumBytes {
-            // Longer and longer steps, so that a long line is not moved many times over.
+            // The steps grow, so that a long line is not copied many times.
             let step = min(start, max(firstStepBytes, bytes.count))
             var chunk = try file.read(at: start - step, count: step)
             guard chunk.count == step else { return ([], 0) }
@@ -39,7 +39,7 @@ enum ConversationTail {
         guard let last = feeds.first else { return ([], 0) }
         var lines: [[UInt8]] = []
         for (position, feed) in feeds.enumerated().prefix(maximum) {
-            // Of the line that the reading stopped in only the end is here.
+            // Only the end of the line at which reading stopped was read.
             guard position + 1 < feeds.count || start == 0 else { break }
             let before = position + 1 < feeds.count ? feeds[position + 1] + 1 : 0
             if position > 0, last - before > maximumBytes { break }

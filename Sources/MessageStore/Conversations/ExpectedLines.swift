@@ -1,17 +1,17 @@
 import BalloonWire
 import BusinessMessages
 
-/// The conversation lines that a journal vouches for, to be ticked off.
+/// The conversation lines that the journal expects, marked as they are found.
 struct ExpectedLines {
-    /// What was found of a line.
+    /// The comparison of a found line with the journal.
     enum Finding {
-        /// The journal says the same.
+        /// The line equals the journal's.
         case same
-        /// The journal does not know of it, or not any more, or not yet.
+        /// The journal does not have the line, or no longer, or not yet.
         case unknown
-        /// The journal says something else.
+        /// The line differs from the journal's.
         case differs
-        /// It was there before.
+        /// The line was found before.
         case repeated
     }
 
@@ -19,9 +19,9 @@ struct ExpectedLines {
         let record: UInt64
         /// The record that finished its message.
         let end: UInt64
-        /// The checksum of the line from behind its number on; nil where the line depends on what is not kept.
+        /// The checksum of the line after its number; nil where the line depends on data that is not kept.
         let checksum: UInt32?
-        /// Whose folder it is in, as a place in the list of those.
+        /// The index of its folder in the list of folders.
         let path: Int32
         var isFound = false
     }
@@ -30,12 +30,12 @@ struct ExpectedLines {
     private var paths: [String] = []
     private var places: [String: Int32] = [:]
     private var checkpoint: UInt64 = 0
-    /// How many were found.
+    /// The number of found lines.
     private(set) var found = 0
 
     mutating func recordCheckpoint(through record: UInt64) { checkpoint = max(checkpoint, record) }
 
-    /// Adds a line of a message that was finished.
+    /// Adds a line of a finished message.
     mutating func insert(_ entry: ConversationEntry, finishedBy end: UInt64) {
         let path = ConversationPath.file(entry.conversation)
         let place = places[path] ?? Int32(paths.count)
@@ -48,22 +48,22 @@ struct ExpectedLines {
             checksum: entry.isRedacted ? nil : Self.checksum(entry.line(sequence: 0).dropLast()), path: place)
     }
 
-    /// Notes that all were inserted: those behind the last checkpoint need not be on disk yet.
+    /// Ends the insertion: lines after the last checkpoint need not be on disk yet.
     mutating func finish() { places = [:] }
 
-    /// Forgets the lines of a conversation that is not there to be looked at.
+    /// Removes the lines of a conversation that cannot be checked.
     mutating func excuse(_ path: String) {
         guard let place = paths.firstIndex(of: path) else { return }
         lines = lines.filter { $0.value.path != Int32(place) }
     }
 
-    /// Forgets the lines of all conversations in a folder that cannot be looked into.
+    /// Removes the lines of all conversations in an unreadable folder.
     mutating func excuse(below folder: String) {
         let isBelow = paths.map { $0.hasPrefix(folder + "/") }
         lines = lines.filter { !isBelow[Int($0.value.path)] }
     }
 
-    /// Ticks off a line that was found in a conversation's file.
+    /// Marks a line that was found in a conversation's file.
     mutating func take(_ line: ConversationLine, _ text: [UInt8], in path: String) -> Finding {
         let key = key(path, line.identity)
         guard let known = lines[key] else { return .unknown }
@@ -74,7 +74,7 @@ struct ExpectedLines {
         return checksum == Self.checksum(text[...]) ? .same : .differs
     }
 
-    /// Those that must be on disk and were not found, in the order of their records.
+    /// The lines that must be on disk and were not found, in the order of their records.
     var missing: [(record: UInt64, path: String)] {
         lines.values.filter { !$0.isFound && $0.end <= checkpoint }
             .map { ($0.record, paths[Int($0.path)]) }

@@ -4,14 +4,15 @@ package import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// What handlers remember of conversations: one small JSON file for each that has something.
+/// The handlers' states of conversations: one small JSON file for each state.
 ///
-/// `{"format":1,"decision":57,"state":{…}}`: the journal's record that decided it, so that an older decision that is
-/// read back never wins. Derived from the journal; replaced as a whole, and on disk when the call returns.
+/// `{"format":1,"decision":57,"state":{…}}`. `decision` is the journal record that decided the state, so that
+/// an older decision from the journal never replaces it. The files are derived from the journal, replaced
+/// atomically, and on disk when the call returns.
 final class HandlerStates: Sendable {
     private let directory: String
     private let queue = DispatchQueue(label: "balloon.states")
-    /// Whether there may be any: most handlers remember nothing, and their events shall not pay for it.
+    /// Whether any state may exist: most handlers store none, and their events then skip the file access.
     private let hasAny: Atomic<Bool>
 
     init(directory: String) {
@@ -19,7 +20,7 @@ final class HandlerStates: Sendable {
         hasAny = Atomic(Directory.exists(directory))
     }
 
-    /// The state of a conversation, one JSON object; nil when there is none.
+    /// The state of a conversation, one JSON object; nil when it has none.
     func state(of key: ConversationKey) async throws -> [UInt8]? {
         guard hasAny.load(ordering: .acquiring) else { return nil }
         return try await perform { () throws(StoreError) in
@@ -28,7 +29,7 @@ final class HandlerStates: Sendable {
         }
     }
 
-    /// Keeps `state`, or forgets it when it is `null`, unless a later decision was kept already.
+    /// Stores `state`, or deletes the state when it is `null`, unless a later decision was stored already.
     func keep(_ state: [UInt8], decidedBy decision: UInt64, of key: ConversationKey) async throws {
         try await perform { () throws(StoreError) in
             if let kept = try self.read(key)?["decision"]?.int, UInt64(clamping: kept) >= decision { return }
@@ -45,7 +46,8 @@ final class HandlerStates: Sendable {
         } catch {
             throw .unavailable(path: path, error)
         }
-        // Never read as if there were none: a handler would begin anew with a customer in mid-order.
+        // An unreadable state must not be treated as absent: the handler would restart with a customer in the
+        // middle of an order.
         guard let root = try? JSONDocument(bytes).root, root["format"]?.int == 1 else {
             throw .damaged(file: path, line: 1)
         }
@@ -86,12 +88,12 @@ final class HandlerStates: Sendable {
 }
 
 extension Store {
-    /// What the business's handler remembers of a conversation, one JSON object; nil when it has nothing.
+    /// The handler's state of a conversation, one JSON object; nil when it has none.
     package func state(of business: BusinessID, _ customer: CustomerID) async throws -> [UInt8]? {
         try await states.state(of: ConversationKey(business: business, customer: customer))
     }
 
-    /// Keeps what a decision says about the state; the decision may come from an earlier life.
+    /// Stores the state of a decision, which may come from an earlier process.
     func remember(
         _ state: [UInt8]?, decidedBy decision: UInt64, in conversation: ConversationKey
     ) async throws {

@@ -1,4 +1,4 @@
-/// How conversations ended whose files are closed, so that opening one again reads nothing: a bounded number of them.
+/// The ends of recently closed conversation files, so that reopening a file reads nothing; limited in number.
 struct KnownEnds: Sendable {
     /// The end of a file.
     struct End: Sendable {
@@ -6,16 +6,16 @@ struct KnownEnds: Sendable {
         let lastSequence: Int
     }
 
-    /// Those that were closed last.
+    /// The most recently closed ones.
     private var younger: [ConversationName: End] = [:]
-    /// Those before them; all are forgotten at once.
+    /// The ones closed before; all are dropped at once.
     private var older: [ConversationName: End] = [:]
     private let maximumCount: Int
 
-    /// Takes how many may be known; about 100 bytes each.
+    /// Holds at most this many ends; about 100 bytes each.
     init(maximumCount: Int) { self.maximumCount = maximumCount }
 
-    /// Adds the end of a file that is closed.
+    /// Adds the end of a closed file.
     mutating func insert(_ end: End, of name: ConversationName) {
         if younger.count >= maximumCount / 2 {
             older = younger
@@ -24,7 +24,7 @@ struct KnownEnds: Sendable {
         younger[name] = end
     }
 
-    /// Removes and returns the end of a file that is about to be opened or replaced.
+    /// Removes and returns the end of a file before it is opened or replaced.
     @discardableResult
     mutating func remove(_ name: ConversationName) -> End? {
         let old = older.isEmpty ? nil : older.removeValue(forKey: name)

@@ -1,10 +1,10 @@
 import BusinessMessages
 
-/// The conversation lines that the journal's records vouch for, found while it is read in order.
+/// Derives the expected conversation lines from the journal's records, read in order.
 struct LineFold {
     private var open: [UInt64: RecoveredJournal.Recovered] = [:]
 
-    /// Takes in a record; returns the line that it completes.
+    /// Applies a record; returns the line that it completes.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation)
         -> JournalledLine?
     {
@@ -22,21 +22,21 @@ struct LineFold {
         }
     }
 
-    /// The lines of messages that something is left to do for, as far as they are known: an earlier life may have written
-    /// them, or meant to.
+    /// The known lines of unfinished messages: an earlier process may have written them, or have been about
+    /// to.
     var openLines: [JournalledLine] {
         open.values.sorted { $0.state.record < $1.state.record }.flatMap(\.lines)
     }
 }
 
-/// A conversation line that the journal vouches for.
+/// A conversation line that the journal contains.
 struct JournalledLine: Sendable {
     let conversation: ConversationKey
     let state: MessageState
     /// The reply's index; nil for the line of the message itself.
     let reply: Int?
 
-    /// The line, and the one that tells of its attachments; none when its message was never recorded in the conversation.
+    /// The line and the files line, if any; empty when the message was never recorded in the conversation.
     func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let reply else { return try inboundEntries(from: reader) }
         let journalled = try JournalReply(state, index: reply, from: reader)
@@ -56,7 +56,7 @@ struct JournalledLine: Sendable {
 }
 
 extension MessageRecords {
-    /// The lines of the message itself and of what became of its attachments.
+    /// The line of the message itself and its files line.
     func inboundEntries(
         of conversation: ConversationKey, record: UInt64, kind: Kind, repeating original: MessageID?
     ) -> [ConversationEntry] {
@@ -94,20 +94,20 @@ extension RecoveredJournal.Recovered {
         }
     }
 
-    /// The message's own line; nil for a replay, whose message has its line from the first time, for what the business
-    /// sends of its own accord, and when no kind is known.
+    /// The message's own line; nil for a replay, whose message has its line already, for a proactive message,
+    /// and for an unknown kind.
     var inboundLine: JournalledLine? {
         guard state.replayOf == nil, state.outboundKind == nil, state.kind != nil else { return nil }
         return JournalledLine(conversation: conversation, state: state, reply: nil)
     }
 
-    /// The line of a reply that has ended.
+    /// The line of an ended reply.
     func line(ofReply index: Int) -> JournalledLine? {
         guard state.replies.indices.contains(index), state.replies[index].end != nil else { return nil }
         return JournalledLine(conversation: conversation, state: state, reply: index)
     }
 
-    /// All lines that its conversation must have by now.
+    /// All lines that the conversation must have by now.
     var lines: [JournalledLine] {
         (inboundLine.map { [$0] } ?? []) + state.replies.indices.compactMap(line)
     }

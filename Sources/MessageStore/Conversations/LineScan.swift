@@ -1,12 +1,13 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Finds out which lines a conversation has, without an index of each: what a start does for every conversation that a power
-/// cut may have taken lines of.
+/// Determines the lines of a conversation without a JSON index, for the start after a power failure, which
+/// checks many conversations.
 enum LineScan {
     /// The identities of the lines in a file's content, which must have the numbers 1 to `lastSequence`.
     ///
-    /// What a power cut left of a line shows zeros, or no end. Throws ``StoreError/damaged(file:line:)``.
+    /// A line damaged by a power failure contains zeros, or has no end. Throws
+    /// ``StoreError/damaged(file:line:)``.
     static func identities(
         in text: [UInt8], lastSequence: Int, path: String
     ) throws(StoreError) -> Set<LineIdentity> {
@@ -33,7 +34,7 @@ enum LineScan {
         return line.identity
     }
 
-    /// The identity of a line whose members are in the order in which the store writes them; nil for any other.
+    /// The identity of a line with the member order that the store writes; nil for any other.
     private static func identity(of line: ArraySlice<UInt8>, _ sequence: Int) -> LineIdentity? {
         let start = Array("{\"seq\":\(sequence)".utf8)
         guard line.starts(with: start), line.last == UInt8(ascii: "}") else { return nil }
@@ -47,7 +48,7 @@ enum LineScan {
         if scanner.name(direction, is: Name.outbound) {
             return LineIdentity(record: record, reply: MessageID(scanner.text(id)))
         }
-        // What else an inbound line can say, a line without a message too, stands between its record and its message.
+        // Other members of an inbound line, also of a files line, come between its record and its message.
         guard scanner.name(direction, is: Name.inbound), scanner.name(next, is: Name.message) else {
             return nil
         }
@@ -68,7 +69,7 @@ enum LineScan {
 }
 
 extension RecordScanner {
-    /// The place of the next member's value, if it has this name and is a string without escapes.
+    /// The range of the next member's value, if it has this name and is a string without escapes.
     fileprivate mutating func string(named wanted: [UInt8]) -> Range<Int>? {
         guard let name = nextName(), self.name(name, is: wanted), case .string(let place) = value() else {
             return nil

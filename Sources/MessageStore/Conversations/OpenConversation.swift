@@ -1,20 +1,20 @@
 import BalloonPOSIX
 
-/// A conversation's file that is open for appending.
+/// A conversation's file opened for appending.
 struct OpenConversation: Sendable {
-    /// Whether the file was made by this opening.
+    /// Whether this opening created the file.
     let isNew: Bool
     private let disk: any StoreDisk
-    /// How far the file goes.
+    /// The end of the file.
     private(set) var end: ConversationEnd
-    /// The lines in the file; read only when a line might be there already.
+    /// The identities of the file's lines; read only when a line may exist already.
     private var known: Set<LineIdentity>?
-    /// When it was last used, as a count of uses.
+    /// The number of its last use.
     var lastUse: UInt64 = 0
 
-    /// Opens or makes the file; cuts an unfinished last line.
+    /// Opens or creates the file; removes an unfinished last line.
     ///
-    /// Reads nothing of a file that is as long as when it was closed, if its end is `known`.
+    /// Reads nothing when its end is `known` and the size did not change since it was closed.
     init(_ path: String, on disk: any StoreDisk, _ known: KnownEnds.End?) throws(StoreError) {
         self.disk = disk
         do throws(SystemError) {
@@ -43,15 +43,15 @@ struct OpenConversation: Sendable {
         guard end.lastSequence >= 0 else { throw .damaged(file: path, line: 0) }
     }
 
-    /// Appends a line with the next sequence number, unless it `mightBeThere` and is; whether it was
-    /// appended.
+    /// Appends a line with the next sequence number, unless it `mightBeThere` and exists; returns whether it
+    /// was appended.
     mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
         if mightBeThere, try identities().contains(entry.identity) { return false }
         let line = entry.line(sequence: end.lastSequence + 1)
         do throws(SystemError) {
             try disk.append(line, to: end.file)
         } catch {
-            // Without the cut the next opening makes it; until then the file must not be appended to.
+            // When truncating fails, the next opening does it; until then the file must not be appended to.
             try? disk.truncate(end.file, to: end.sizeBytes)
             throw .unavailable(path: end.path, error)
         }
@@ -73,18 +73,18 @@ struct OpenConversation: Sendable {
     }
 }
 
-/// A conversation's file and how far it went at one moment; lines that are appended later do not change what is read.
+/// A conversation's file with its end at one moment; later lines do not affect reading.
 struct ConversationEnd: Sendable {
     let file: File
     let path: String
     /// The size of the complete lines.
     fileprivate(set) var sizeBytes: Int
-    /// The number of the last of them.
+    /// The number of the last line.
     fileprivate(set) var lastSequence: Int
 
-    /// The last lines, oldest first; no more than have `maximumBytes` together, but always the last.
+    /// The last lines, oldest first; at most `maximumBytes` in total, but always the last line.
     ///
-    /// A line that is none is damage.
+    /// An invalid line is damage.
     func lines(maximum: Int, maximumBytes: Int) throws(StoreError) -> [ConversationLine] {
         let texts: [[UInt8]]
         do throws(SystemError) {
@@ -97,7 +97,7 @@ struct ConversationEnd: Sendable {
     }
 }
 
-/// Reads lines of which the last has the number `lastSequence`; a line that is none is damage.
+/// Parses lines of which the last has the number `lastSequence`; an invalid line is damage.
 func parse(_ texts: [[UInt8]], lastSequence: Int, path: String) throws(StoreError) -> [ConversationLine] {
     var lines: [ConversationLine] = []
     lines.reserveCapacity(texts.count)

@@ -1,30 +1,32 @@
-/// Decides what a conversation's file must hold, from what it shows, what the journal says and what may be missing.
+/// Decides the content of a conversation's file from its current content, the journal, and the lines that may
+/// be missing.
 ///
-/// The only place where the three are brought together. A pure function: ``ConversationPartition`` carries out what it decides.
+/// The three are compared only here. A pure function: ``ConversationPartition`` applies the decision.
 enum Reconciler {
-    /// Why the file and the journal are compared.
+    /// The reason for the comparison.
     enum Cause: Sendable {
-        /// The file is damaged, and a power cut may have taken lines that were never synced.
+        /// The file is damaged, and a power failure may have removed lines that were never synced.
         case damage(UnsettledRecords)
-        /// A sync failed: what the file shows need not be on disk. So many lines were written to it.
+        /// A sync failed: the file's content may not be on disk. This many lines were written to it.
         case failedSync(writtenLines: Int)
-        /// The file is quarantined: whatever can be had of it is better than nothing.
+        /// The file is quarantined: every line that can be recovered is used.
         case rebuild
     }
 
-    /// What is to be done with the file.
+    /// The decision about the file.
     enum Action: Sendable {
-        /// Keep so many bytes of it, and append the rest of the repaired content; everything behind them is in the journal.
+        /// Keep this many bytes of it, and append the rest of the repaired content; everything after them is
+        /// in the journal.
         case complete(keptBytes: Int)
-        /// Put the repaired content in its place.
+        /// Replace the file with the repaired content.
         case replace
-        /// Quarantine it: lines are lost that the journal does not have.
+        /// Quarantine it: lines are lost that the journal does not contain.
         case quarantine
     }
 
-    /// Decides about the file with this content and path, and these lines that it must have.
+    /// Decides about the file with this content and path, given its expected lines.
     ///
-    /// A line of another conversation that shows it too is left out.
+    /// A line that another conversation contains too is omitted.
     static func decide(
         _ shown: [UInt8], at path: String, with entries: [ConversationEntry], after cause: Cause,
         isElsewhere: (ConversationLine) -> Bool = { _ in false }
@@ -46,7 +48,7 @@ enum Reconciler {
         }
     }
 
-    /// The size of the complete lines at their beginning that both have.
+    /// The size of the complete lines at the start that both have.
     private static func commonBytes(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var lineEnd = 0
         for (index, pair) in zip(left, right).enumerated() {
@@ -58,8 +60,8 @@ enum Reconciler {
 }
 
 extension UnsettledRecords {
-    /// Whether a power cut explains what is damaged: behind it are only lines that were not synced, or are new, and no
-    /// more is broken than is written again now, or was on its way.
+    /// Whether a power failure explains the damage: only unsynced or new lines follow it, and the broken
+    /// pieces are no more than the lines that are rewritten or were in flight.
     fileprivate func explain(_ repair: ConversationRepair) -> Bool {
         !isEmpty && repair.broken <= repair.restored + 1 && repair.behindDamage.allSatisfy(contains)
     }

@@ -1,11 +1,11 @@
 import BalloonJSON
 import BusinessMessages
 
-/// What became of one attachment of a message: `{"sha256":"…","size":148861}` or `{"failure":"…"}`.
+/// The result of one attachment of a message: `{"sha256":"…","size":148861}` or `{"failure":"…"}`.
 package enum RecordedFile: Hashable, Sendable {
-    /// Its content is kept under the name of its SHA-256, 64 lower-case hexadecimal digits.
+    /// The content is stored under its SHA-256, 64 lower-case hexadecimal digits.
     case stored(sha256: String, sizeBytes: Int)
-    /// It could not be had; the reason is a fact, never the customer's text.
+    /// The file could not be downloaded; the reason contains no customer text.
     case failed(reason: String)
 
     init?(_ value: JSONValue) {
@@ -18,10 +18,10 @@ package enum RecordedFile: Hashable, Sendable {
         }
     }
 
-    /// The member `files` of a record or a line; a list that is longer than a message's attachments may be is read as empty.
+    /// The member `files` of a record or a line; a list over the limit of attachments is treated as empty.
     static func list(in root: JSONValue) -> [RecordedFile]? {
         root["files"].map { files in
-            // Earlier versions fetched any number of attachments; such a message has none today.
+            // Earlier versions downloaded any number of attachments; such a message has none today.
             files.count > MessageBounds.standard.attachments
                 ? [] : files.elements.compactMap { RecordedFile($0) }
         }

@@ -1,50 +1,50 @@
-/// The files and folders of one partition that are not on disk yet.
+/// The unsynced files and folders of one partition.
 ///
-/// They are synced in rounds. A file or folder that is written again during a round is in the next one as well.
+/// They are synced in rounds. A file or folder that is written again during a round is also in the next one.
 struct UnsyncedConversations: Sendable {
-    /// The files that were written since the round began.
+    /// The files written since the round began.
     private var dirty: Set<ConversationName> = []
-    /// Those of the round that wait for their sync.
+    /// The files of the round that wait for their sync.
     private var waiting: [ConversationName] = []
-    /// Those of the round whose sync runs.
+    /// The files of the round whose sync is running.
     private(set) var inFlight: [ConversationName] = []
-    /// The folders that have new names.
+    /// The folders with new names.
     private var folders: Set<String> = []
-    /// Those whose sync runs.
+    /// The folders whose sync is running.
     private var foldersInFlight: Set<String> = []
 
-    /// Whether nothing is to be synced.
+    /// Whether everything is synced.
     var isEmpty: Bool { count == 0 && folders.isEmpty && foldersInFlight.isEmpty }
 
-    /// How many files are to be synced.
+    /// The number of unsynced files.
     var count: Int { dirty.count + waiting.count + inFlight.count }
 
-    /// All of them.
+    /// All unsynced files.
     var names: Set<ConversationName> { dirty.union(waiting).union(inFlight) }
 
-    /// Adds a file that was written.
+    /// Adds a written file.
     mutating func insert(_ name: ConversationName) { dirty.insert(name) }
 
-    /// Adds folders in which a name was made or removed.
+    /// Adds folders in which a name was created or removed.
     mutating func insert(folders: [String]) { self.folders.formUnion(folders) }
 
-    /// Removes a file that was replaced or moved.
+    /// Removes a replaced or moved file.
     mutating func remove(_ name: ConversationName) {
         dirty.remove(name)
         if !waiting.isEmpty { waiting.removeAll { $0 == name } }
         if !inFlight.isEmpty { inFlight.removeAll { $0 == name } }
     }
 
-    /// Removes a folder that was removed.
+    /// Removes a deleted folder.
     mutating func remove(folder: String) { folders.remove(folder) }
 
-    /// Puts the files that were written until now into a round.
+    /// Starts a round with the files written so far.
     mutating func beginRound() {
         waiting.append(contentsOf: dirty)
         dirty.removeAll()
     }
 
-    /// The next files of the round; those before them are on disk.
+    /// The next files of the round; the previous ones are on disk.
     mutating func takeFiles(maximum: Int) -> [ConversationName] {
         inFlight = Array(waiting.suffix(maximum))
         waiting.removeLast(inFlight.count)
@@ -59,10 +59,10 @@ struct UnsyncedConversations: Sendable {
         return foldersInFlight
     }
 
-    /// Ends the round: everything in it is on disk.
+    /// Ends the round: all of its files are on disk.
     mutating func endRound() { (waiting, inFlight, foldersInFlight) = ([], [], []) }
 
-    /// Ends the round: everything in it is in the next.
+    /// Cancels the round: all of its files move to the next.
     mutating func cancelRound() {
         dirty.formUnion(waiting)
         dirty.formUnion(inFlight)

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A message that stays in memory from its request to the end of its delivery, so that it is not read back from the journal.
+/// A message kept in memory from its request to the end of its delivery, to avoid reading it back from the
+/// journal.
 final class CachedMessage: Sendable {
     let message: ReceivedMessage
     private let budget: MemoryBudget
@@ -15,16 +16,16 @@ final class CachedMessage: Sendable {
     deinit { budget.release(bytes) }
 }
 
-/// A bound on the bytes of what is kept in memory only to save reading it again.
+/// The limit of cached bytes.
 final class MemoryBudget: Sendable {
     private let used = Atomic(0)
     private let maximumBytes: Int
-    /// What a message needs besides its text.
+    /// The overhead of a message besides its text.
     private static let overheadBytes = 512
 
     init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
-    /// The message in memory; nil when there is no room, or when it is so large that it would displace many others.
+    /// Caches the message; nil when the cache is full, or the message too large for it.
     func keep(_ message: ReceivedMessage) -> CachedMessage? {
         let bytes = message.message.count + Self.overheadBytes
         guard bytes <= maximumBytes / 64 else { return nil }

@@ -15,7 +15,7 @@ final class CancellableSleep: Sendable {
         let pause = state.withLock { state -> (number: UInt64, sleeper: Task<Void, Never>)? in
             if state.isOver { return nil }
             state.nextNumber += 1
-            // Cut short by its cancellation.
+            // A cancellation ends the pause early.
             let sleeper = Task { _ = try? await Task.sleep(for: duration) }
             state.sleepers[state.nextNumber] = sleeper
             return (state.nextNumber, sleeper)

@@ -6,14 +6,15 @@ import BusinessMessages
 /// ```
 ///   parked   parked | leased   recorded   recorded   unrecorded   awaitsReference
 ///   ─────────────── │ ──────────────────────────────────────────────────────────
-///   outside the     │ in the conversation's order: recorded one after the other,
-///   order, each due │ then delivered one after the other, at their own pace
+///   outside the     │ in the conversation's order: recorded in sequence,
+///   order, each due │ then delivered in sequence, each at its own pace
 ///   at its time     │
 /// ```
 ///
-/// A value without effects. Whoever changes it learns whether the conversation has become deliverable or recordable.
+/// A value without side effects. Each change reports whether the conversation became deliverable or
+/// recordable.
 struct ConversationQueues: Sendable {
-    /// What a change made possible.
+    /// The possibilities that a change opened.
     struct Progress: OptionSet, Sendable {
         /// A delivery of the conversation can be leased.
         static let deliverable = Progress(rawValue: 1)
@@ -28,41 +29,41 @@ struct ConversationQueues: Sendable {
         var pending = Deque<PendingDelivery>()
         /// How many of `pending`, from the first on, are recorded.
         var recordedCount = 0
-        /// Deliveries outside the order, waiting for their time.
+        /// Deliveries outside the order, waiting for their due time.
         var parked: [PendingDelivery] = []
         /// Deliveries outside the order whose time came while another one was leased.
         var due = Deque<PendingDelivery>()
         var head = Head.idle
         var recording = Recording.idle
-        /// Whether the next one in the order comes after one that was parked.
+        /// Whether the next one in the order follows a parked one.
         var hasGap = false
     }
 
-    /// What is done about the first delivery.
+    /// The state of the first delivery.
     fileprivate enum Head {
-        /// Nothing: there is none, or it is not recorded.
+        /// There is none, or it is not recorded.
         case idle
-        /// It waits to be leased.
+        /// The delivery waits to be leased.
         case ready
-        /// It is leased.
+        /// The delivery is leased.
         case leased
-        /// Its lease was released; it waits for its time.
+        /// Its lease was released, and it is not due yet.
         case postponed
-        /// Its records cannot be read; the conversation stands still.
+        /// Its records are unreadable; the conversation is blocked.
         case unreadable
     }
 
-    /// What is done about the first unrecorded message.
+    /// The state of the first unrecorded message.
     fileprivate enum Recording {
-        /// Nothing: there is none, or its payload is not there yet.
+        /// There is none, or its payload is not resolved yet.
         case idle
         /// The conversation is in the list of recordable ones, or its message is being recorded.
         case scheduled
-        /// Recording failed; it waits for its time.
+        /// Recording failed, and it is not due yet.
         case postponed
     }
 
-    /// Adds a message behind those of its conversation.
+    /// Adds a message at the end of its conversation.
     mutating func add(_ pending: PendingDelivery, to key: ConversationKey) -> Progress {
         conversations[key, default: Conversation()].add(pending)
         return advance(key)
@@ -81,12 +82,12 @@ struct ConversationQueues: Sendable {
         return first
     }
 
-    /// Whether the delivery that would be leased next is a suspect.
+    /// Whether the next delivery to lease is a suspect.
     func isSuspectNext(of key: ConversationKey) -> Bool {
         conversations[key]?.pending.first?.isSuspect ?? false
     }
 
-    /// All messages that are recorded and not finished.
+    /// All recorded messages that are not finished.
     var recorded: [Lease] {
         conversations.flatMap { key, conversation in
             (Array(conversation.pending) + conversation.parked + conversation.due)
@@ -103,7 +104,7 @@ struct ConversationQueues: Sendable {
         return true
     }
 
-    /// Records the end of a message's reference, whose text is in the record at `location`.
+    /// Ends a message's reference; the resolved text is in the record at `location`.
     mutating func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) -> Progress
     {
         withConversation(key) { conversation in
@@ -115,7 +116,7 @@ struct ConversationQueues: Sendable {
         return advance(key)
     }
 
-    /// Whether a message's reference has no end yet.
+    /// Whether a message's reference is unresolved.
     func awaitsReference(_ record: UInt64, of key: ConversationKey) -> Bool {
         guard let conversation = conversations[key], let index = conversation.index(of: record) else {
             return false
@@ -131,8 +132,8 @@ struct ConversationQueues: Sendable {
         return Lease(conversation: key, pending: conversation.pending[index])
     }
 
-    /// Marks the first unrecorded message of a conversation as recorded; returns it when it is parked and now waits for its
-    /// time outside the order.
+    /// Marks the first unrecorded message of a conversation as recorded; returns it when it is parked and now
+    /// waits outside the order.
     mutating func record(
         _ record: UInt64, of key: ConversationKey, as line: RecordedLine
     ) -> (parked: PendingDelivery?, Progress) {
@@ -140,7 +141,7 @@ struct ConversationQueues: Sendable {
         return (parked, advance(key))
     }
 
-    /// Leaves a message unrecorded until ``resumeRecording(of:)``; returns how often that happened.
+    /// Leaves a message unrecorded until ``resumeRecording(of:)``; returns the number of such postponements.
     mutating func postponeRecording(of key: ConversationKey) -> UInt8 {
         withConversation(key) { conversation in
             conversation.recording = .postponed
@@ -151,13 +152,13 @@ struct ConversationQueues: Sendable {
         } ?? 0
     }
 
-    /// Lets a conversation's recording be tried again.
+    /// Allows recording of a conversation again.
     mutating func resumeRecording(of key: ConversationKey) -> Progress {
         withConversation(key) { if $0.recording == .postponed { $0.recording = .idle } }
         return advance(key)
     }
 
-    /// Whether an unfinished message closes the conversation, and none behind it opens it again; nil when none says either.
+    /// Whether the last relevant unfinished message closes the conversation; nil when there is none.
     func closes(_ key: ConversationKey) -> Bool? {
         guard let pending = conversations[key]?.pending else { return nil }
         let last = pending.lastIndex { $0.act != .neither }
@@ -171,14 +172,15 @@ struct ConversationQueues: Sendable {
         return true
     }
 
-    /// Takes a leased delivery out of its conversation's order until ``resume(_:of:)``; nil when it is not leased.
+    /// Moves a leased delivery out of its conversation's order until ``resume(_:of:)``; nil when it is not
+    /// leased.
     mutating func park(_ record: UInt64, of key: ConversationKey) -> Progress? {
         guard leased(record, of: key) != nil else { return nil }
         withConversation(key) { $0.park() }
         return advance(key)
     }
 
-    /// Lets a postponed delivery be leased again.
+    /// Allows leasing a postponed delivery again.
     mutating func resume(_ record: UInt64, of key: ConversationKey) -> Progress {
         withConversation(key) { conversation in
             if conversation.makeDue(record) { return }
@@ -189,7 +191,7 @@ struct ConversationQueues: Sendable {
         return advance(key)
     }
 
-    /// Leaves a leased delivery where it is until a restart.
+    /// Blocks a leased delivery until a restart.
     mutating func markUnreadable(_ key: ConversationKey) { withConversation(key) { $0.head = .unreadable } }
 
     /// Removes a leased delivery; nil when it is not leased.
@@ -217,7 +219,7 @@ struct ConversationQueues: Sendable {
         return nil
     }
 
-    /// Removes a message in any state but leased; nil when it is leased or absent.
+    /// Removes a message in any state except leased; nil when it is leased or absent.
     mutating func remove(_ record: UInt64, of key: ConversationKey) -> (removed: PendingDelivery, Progress)? {
         guard leased(record, of: key) == nil, let removed = conversations[key]?.delivery(record) else {
             return nil
@@ -233,18 +235,18 @@ struct ConversationQueues: Sendable {
         return (removed, advance(key))
     }
 
-    /// Makes the first delivery and the first unrecorded message of a conversation ready when nothing is in their way.
+    /// Makes the first delivery and the first unrecorded message of a conversation ready, when possible.
     private mutating func advance(_ key: ConversationKey) -> Progress {
         withConversation(key) { conversation in
             var progress: Progress = []
-            // First, because it counts what needs no recording.
+            // Called first, because it counts messages that need no recording.
             if conversation.makeRecordable() { progress.insert(.recordable) }
             if conversation.makeReady() { progress.insert(.deliverable) }
             return progress
         } ?? []
     }
 
-    /// Changes a conversation in place; nil when there is none.
+    /// Changes a conversation in place; nil when it does not exist.
     @discardableResult
     private mutating func withConversation<Result>(
         _ key: ConversationKey, _ change: (inout Conversation) -> Result
@@ -255,7 +257,7 @@ struct ConversationQueues: Sendable {
 }
 
 extension ConversationQueues.Conversation {
-    /// Whether nothing is left, so that no gap needs to be remembered either.
+    /// Whether nothing is left, so that the gap need not be remembered either.
     fileprivate var isEmpty: Bool { pending.isEmpty && parked.isEmpty && due.isEmpty }
 
     fileprivate var firstUnrecorded: Int? {
@@ -296,7 +298,7 @@ extension ConversationQueues.Conversation {
             recordedCount += 1
             return nil
         }
-        // One that an earlier life parked: it is recorded in its turn and then leaves the order again.
+        // A message parked by an earlier process: it is recorded in its turn and then leaves the order again.
         guard let delivery = pending.remove(where: { $0.record == record }) else { return nil }
         parked.append(delivery)
         return delivery
@@ -333,7 +335,7 @@ extension ConversationQueues.Conversation {
         hasGap = true
     }
 
-    /// Takes the leased delivery out of the order.
+    /// Moves the leased delivery out of the order.
     fileprivate mutating func park() {
         guard var delivery = pending.first else { return }
         popFirst()
@@ -343,18 +345,18 @@ extension ConversationQueues.Conversation {
         head = .idle
     }
 
-    /// Lets a parked delivery whose time has come be leased; false when it is not parked.
+    /// Makes a due parked delivery leasable; false when it is not parked.
     ///
-    /// It goes before the others as soon as none of them is leased or waits for another attempt.
+    /// It precedes the others as soon as none of them is leased or postponed.
     fileprivate mutating func makeDue(_ record: UInt64) -> Bool {
         guard let index = parked.firstIndex(where: { $0.record == record }) else { return false }
         let delivery = parked.remove(at: index)
-        // The ready one is taken from the front when it is leased.
+        // The delivery at the front is the one that is leased.
         if case .ready = head { prepend(delivery) } else { due.append(delivery) }
         return true
     }
 
-    /// Makes the first delivery of an idle conversation ready; whether it did.
+    /// Makes the first delivery of an idle conversation ready; returns whether it did.
     fileprivate mutating func makeReady() -> Bool {
         guard head == .idle else { return false }
         if let delivery = due.popFirst() { prepend(delivery) }
@@ -363,10 +365,10 @@ extension ConversationQueues.Conversation {
         return true
     }
 
-    /// Schedules the first unrecorded message; whether it did.
+    /// Schedules the first unrecorded message; returns whether it did.
     fileprivate mutating func makeRecordable() -> Bool {
         guard recording == .idle else { return false }
-        // Those that an earlier life recorded need no line.
+        // Messages recorded by an earlier process need no line.
         while let index = firstUnrecorded, pending[index].recording.isDone { recordedCount += 1 }
         guard let index = firstUnrecorded, !pending[index].awaitsReference else { return false }
         recording = .scheduled

@@ -1,26 +1,25 @@
 package import BusinessMessages
 
-/// What a handler decided about a delivery, once and for all.
+/// The final decision of a handler about a delivery.
 package struct DecidedOutcome: Hashable, Sendable {
-    /// What is to become of the event itself.
+    /// The result of the event itself.
     package enum Verdict: Hashable, Sendable {
-        /// The handler is done with it.
+        /// The handler handled it.
         case handled
-        /// The handler does not want it.
+        /// The handler rejected it.
         case rejected(reason: String)
         /// A person takes over.
         case handedOff(reason: String)
     }
 
-    /// What is to become of the event itself.
+    /// The result of the event itself.
     package let verdict: Verdict
-    /// The replies, in the order in which they are sent.
+    /// The replies, in sending order.
     package let replies: [DecidedReply]
-    /// What the handler remembers of the conversation from now on, a JSON object, or `null` to forget; nil leaves it as
-    /// it is.
+    /// The new state of the conversation, a JSON object, or `null` to delete it; nil leaves it unchanged.
     package let state: [UInt8]?
 
-    /// Takes a verdict, the replies and the state.
+    /// Creates an outcome.
     package init(_ verdict: Verdict, replies: [DecidedReply] = [], state: [UInt8]? = nil) {
         self.verdict = verdict
         self.replies = replies
@@ -28,16 +27,16 @@ package struct DecidedOutcome: Hashable, Sendable {
     }
 }
 
-/// One reply of a decided outcome: every attempt to send it uses this id and these bytes.
+/// One reply of a decided outcome: every attempt sends this id and these bytes.
 package struct DecidedReply: Hashable, Sendable {
     /// The message's id.
     package let id: MessageID
     /// The message's kind.
     package let kind: Kind
-    /// The message as it goes to the gateway, a JSON object.
+    /// The message for the gateway, a JSON object.
     package let message: [UInt8]
 
-    /// Takes a message that was encoded.
+    /// Creates a reply from an encoded message.
     package init(id: MessageID, kind: Kind, message: [UInt8]) {
         self.id = id
         self.kind = kind
@@ -45,20 +44,20 @@ package struct DecidedReply: Hashable, Sendable {
     }
 }
 
-/// How a reply ended.
+/// The end of a reply.
 package enum ReplyResult: Hashable, Sendable {
     /// The gateway accepted it.
     case accepted(status: Int)
-    /// The gateway refused it, with its status, or a rule of Apple's that was checked here; sending it again would not help.
+    /// The gateway refused it with this status, or a local check found a broken rule; a retry does not help.
     case refused(status: Int?, reason: String)
-    /// It could not be sent in time.
+    /// The reply was not sent in time.
     case expired(reason: String)
-    /// It was not to be sent any more.
+    /// The reply was no longer wanted.
     case dropped(reason: String)
-    /// An earlier version of this program gave it up.
+    /// An earlier version of this program gave up on it.
     case failed(reason: String)
 
-    /// The spelling in journal and conversation.
+    /// The name in journal and conversation.
     package var name: String {
         switch self {
         case .accepted: ReplyState.Status.accepted.rawValue
@@ -69,7 +68,7 @@ package enum ReplyResult: Hashable, Sendable {
         }
     }
 
-    /// The gateway's HTTP status, when one came.
+    /// The gateway's HTTP status, if it answered.
     package var status: Int? {
         switch self {
         case .accepted(let status): status
@@ -78,7 +77,7 @@ package enum ReplyResult: Hashable, Sendable {
         }
     }
 
-    /// Why it was not accepted.
+    /// The reason why it was not accepted.
     package var reason: String? {
         switch self {
         case .accepted: nil
@@ -86,7 +85,7 @@ package enum ReplyResult: Hashable, Sendable {
         }
     }
 
-    /// Reads the spelling; nil for another, and for a reply that has no end yet.
+    /// Parses a name; nil for another text, and for a reply that has not ended.
     package init?(name: String, status: Int?, reason: String?) {
         switch ReplyState.Status(rawValue: name) {
         case .accepted: self = .accepted(status: status ?? 200)
@@ -98,7 +97,7 @@ package enum ReplyResult: Hashable, Sendable {
         }
     }
 
-    /// Whether somebody must decide what is to be done.
+    /// Whether the outcome is a dead letter, which needs an operator's decision.
     package var isDeadLetter: Bool {
         switch self {
         case .refused, .expired, .failed: true
@@ -107,25 +106,25 @@ package enum ReplyResult: Hashable, Sendable {
     }
 }
 
-/// How a delivery ended.
+/// The end of a delivery.
 package enum DeliveryResult: Hashable, Sendable {
-    /// A handler took it and its replies are settled.
+    /// A handler handled it, and its replies are settled.
     case handled
     /// The business has no handler for this kind.
     case unhandled
-    /// The handler did not want it.
+    /// The handler rejected it.
     case rejected(reason: String)
     /// A person took over.
     case handedOff(reason: String)
-    /// It was given up.
+    /// All attempts failed.
     case failed(reason: String)
-    /// It said once more what another message had said moments before, and was not handed over.
+    /// The message repeated the choice of a recent message, and no handler was called.
     case repeated(of: MessageID)
 
-    /// An operator ended it, or its handler will not come back.
+    /// An operator dropped it, or its business was removed.
     case dropped(reason: String)
 
-    /// The spelling in the journal.
+    /// The name in the journal.
     var name: String {
         switch self {
         case .dropped: "dropped"
@@ -138,7 +137,7 @@ package enum DeliveryResult: Hashable, Sendable {
         }
     }
 
-    /// Whether somebody must decide what is to be done.
+    /// Whether the outcome is a dead letter, which needs an operator's decision.
     var isDeadLetter: Bool {
         switch self {
         case .rejected, .failed: true
@@ -156,7 +155,7 @@ package enum DeliveryResult: Hashable, Sendable {
         return .dropped(reason: reasonOfDeadLetter)
     }
 
-    /// The message that was repeated.
+    /// The repeated message.
     var original: MessageID? {
         if case .repeated(let original) = self { original } else { nil }
     }

@@ -1,48 +1,48 @@
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// One event on its way to one handler, leased to the caller until it is postponed or finished.
+/// One event for one handler, leased to the caller until it is postponed or finished.
 package struct Delivery: Sendable {
     /// The message's record number in the journal: the delivery's identity.
     package let record: UInt64
-    /// The business it is for.
+    /// The receiving business.
     package let business: BusinessID
-    /// The customer it is from.
+    /// The customer who sent it.
     package let customer: CustomerID
     /// The message's id.
     package let id: MessageID
-    /// What came beside the message.
+    /// The attributes of the message.
     package let attributes: ReceivedAttributes
-    /// The message: with its payload in place when that was resolved, else as it came.
+    /// The message, including its payload when that was resolved, otherwise as received.
     package let message: [UInt8]
-    /// What became of the message's payload reference.
+    /// The state of the message's payload reference.
     package let reference: ReferenceState
-    /// What became of the message's attachments, in their order; nil until that is recorded.
+    /// The results of the message's attachments, in order; nil before they are recorded.
     package var files: [RecordedFile]?
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     package let attempt: Int
-    /// The kind as which the message was recorded; nil for a replay.
+    /// The kind under which the message was recorded; nil for a replay.
     package let kind: Kind?
-    /// What the message was decoded to when it was recorded, if that is still in memory.
+    /// The event decoded for recording, if it is still in memory.
     package let event: InboundEvent?
-    /// The message of moments before that this one repeats, so that no handler is asked.
+    /// The recent message that this one repeats, so that no handler is called.
     package let original: MessageID?
-    /// The outcome, when an earlier attempt decided it; the handler must not be asked again.
+    /// The outcome of an earlier attempt; the handler must not be called again.
     package let decided: DecidedOutcome?
-    /// When the message came in.
+    /// The arrival time.
     package let receivedAt: Timestamp
-    /// Whether the message came in before the store was opened.
+    /// Whether the message arrived before the store was opened.
     package let isRecovered: Bool
-    /// Whether an operator asked to hand over again what was finished before.
+    /// Whether an operator requested another delivery of a finished message.
     package let isReplay: Bool
-    /// Whether it tells the handler that a reply failed: the message is then `{"reply":"…","inReplyTo":"…","kind":"text",`
-    /// `"status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
+    /// Whether the delivery tells the handler that a reply failed: the message is then
+    /// `{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
     package let isReplyFailure: Bool
-    /// Whether it waits outside its conversation's order, so that others do not wait for it.
+    /// Whether the delivery is outside its conversation's order, so that it does not block others.
     package let isParked: Bool
-    /// Whether one that came before it in its conversation was parked and may come later.
+    /// Whether an earlier message of its conversation was parked and may be delivered later.
     package let isAfterGap: Bool
-    /// How often the process ended while its handler had it.
+    /// How often the process ended during its handler call.
     package let crashes: Int
     /// The record of the decided outcome.
     let decision: UInt64

@@ -3,7 +3,7 @@ import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// Leads each durable message through its conversation: recorded in order, then leased for delivery in order.
+/// Schedules each durable message in its conversation: recorded in order, then leased for delivery in order.
 ///
 /// ```
 ///   durable ──> partition's queues ──record──> business's list ──lease──> handler
@@ -54,7 +54,7 @@ final class DeliveryScheduler: Sendable {
         place = { conversations.place(of: $0) }
     }
 
-    /// How many deliveries are not finished, how many of those are parked, and how many cannot be read back.
+    /// The numbers of unfinished, parked and unreadable deliveries.
     var counts: (pending: Int, parked: Int, unreadable: Int) {
         (
             pending.load(ordering: .relaxed), parked.load(ordering: .relaxed),
@@ -62,13 +62,13 @@ final class DeliveryScheduler: Sendable {
         )
     }
 
-    /// How many deliveries are not finished.
+    /// The number of unfinished deliveries.
     var pendingCount: Int { pending.load(ordering: .relaxed) }
 
-    /// How many references nobody fetches yet.
+    /// The number of references that wait for their download.
     var referenceCount: Int { references.withLock { $0.count } }
 
-    /// Adds deliveries in their order; returns the backlog of each one's business behind it.
+    /// Adds deliveries in order; returns for each the backlog of its business before it.
     @discardableResult
     func add(_ deliveries: [Lease]) -> [Int] {
         pending.add(deliveries.count, ordering: .relaxed)
@@ -94,9 +94,10 @@ final class DeliveryScheduler: Sendable {
         return backlogs
     }
 
-    /// Holds all deliveries until those that were leased when the last process crashed have run, one at a time.
+    /// Pauses all deliveries until those that were leased when the last process crashed have run, one at a
+    /// time.
     ///
-    /// A suspect whose handler does not come for a minute holds up the others no longer.
+    /// A suspect without a ready handler stops blocking the others after a minute.
     func holdForSuspects(_ count: Int) {
         guard count > 0 else { return }
         ready.withLock { $0.holdForSuspects(count) }
@@ -117,7 +118,7 @@ final class DeliveryScheduler: Sendable {
 
     private static let suspectPatience = DispatchTimeInterval.seconds(60)
 
-    /// Ends the attempt of a suspect; the process has survived it.
+    /// Ends the attempt of a suspect that did not crash the process.
     private func clear(_ delivery: PendingDelivery, of key: ConversationKey) {
         guard delivery.isSuspect else { return }
         update(delivery.record, of: key) { $0.isSuspect = false }
@@ -130,7 +131,7 @@ final class DeliveryScheduler: Sendable {
         for partition in partitions { scheduleRecording(in: partition) }
     }
 
-    /// Records no more messages; returns when those that are being recorded are done.
+    /// Stops recording; returns when current recordings are complete.
     func stopRecording() async {
         recorder.withLock { $0 = nil }
         for partition in partitions {
@@ -149,7 +150,8 @@ final class DeliveryScheduler: Sendable {
         if begins { partition.executor.queue.async { self.record(in: partition) } }
     }
 
-    /// Records until no conversation of the partition has a recordable message; on the partition's executor.
+    /// Records until no conversation of the partition has a recordable message; runs on the partition's
+    /// executor.
     private func record(in partition: Partition) {
         let recorder = recorder.withLock { $0 }
         while true {
@@ -196,7 +198,7 @@ final class DeliveryScheduler: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waiter = LeaseWaiter(id: id, continuation: continuation)
-                // Cancellation is visible before its handler runs, so that one of the two sees the other.
+                // A cancellation is visible before its handler runs, so one of the two sees the other.
                 handOver(
                     ready.withLock { Task.isCancelled ? (waiter, nil) : $0.next(of: business, or: waiter) })
             }
@@ -221,14 +223,14 @@ final class DeliveryScheduler: Sendable {
         return isFree
     }
 
-    /// Leases one delivery while conversations cannot be written; whether that is so still.
+    /// Leases one delivery while conversation writes fail; returns whether they still do.
     func probe() -> Bool {
         let (handover, isHeld) = ready.withLock { ($0.probe(), $0.holds.contains(.conversations)) }
         handOver(handover)
         return isHeld
     }
 
-    /// Waits for a message whose reference is not being fetched yet; nil when closed or cancelled.
+    /// Waits for a message whose reference needs a download; nil when closed or cancelled.
     func nextReference() async -> Lease? {
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
@@ -241,10 +243,10 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Takes back the slot of a reference that was handed out.
+    /// Releases the slot of a leased reference.
     func releaseReference(of business: BusinessID) { resume(references.withLock { $0.release(business) }) }
 
-    /// Changes how many references may be out at once, and how many of them each business may have in any case.
+    /// Sets the number of concurrent references, and the share that each business may always use.
     func limitReferences(slots: Int, share: Int) {
         resume(references.withLock { $0.resize(slots: slots, share: share) })
     }
@@ -262,18 +264,18 @@ final class DeliveryScheduler: Sendable {
         withQueues(of: key) { $0.update(record, of: key, change) }
     }
 
-    /// Whether a message's reference has no end yet.
+    /// Whether a message's reference is unresolved.
     func awaitsReference(_ record: UInt64, of key: ConversationKey) -> Bool {
         withQueues(of: key) { $0.awaitsReference(record, of: key) }
     }
 
-    /// Whether an unfinished message closes the conversation; nil when none says either.
+    /// Whether the last relevant unfinished message closes the conversation; nil when there is none.
     func closes(_ key: ConversationKey) -> Bool? { withQueues(of: key) { $0.closes(key) } }
 
-    /// All messages that are recorded and not finished.
+    /// All recorded messages that are not finished.
     var recorded: [Lease] { partitions.flatMap { $0.state.withLock { $0.queues.recorded } } }
 
-    /// Ends a reference; the message can be recorded when it is its turn.
+    /// Ends a reference; the message can then be recorded in its turn.
     func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) {
         change(key) { $0.resolve(record, of: key, at: location) }
     }
@@ -287,7 +289,7 @@ final class DeliveryScheduler: Sendable {
         return true
     }
 
-    /// Releases a lease without its attempt, and returns for how long; nil when it is not leased.
+    /// Releases a lease without counting an attempt; returns the pause, nil when it is not leased.
     func release(_ record: UInt64, of key: ConversationKey) -> Duration? {
         guard let delivery = leased(record, of: key) else { return nil }
         update(record, of: key) {
@@ -300,7 +302,7 @@ final class DeliveryScheduler: Sendable {
         return isReleased ? delay : nil
     }
 
-    /// Lets a reference that could not be read be fetched after a pause.
+    /// Makes an unreadable reference available again after a pause.
     func releaseReference(_ lease: Lease) {
         var pending = lease.pending
         pending.releases = min(pending.releases, .max - 1) + 1
@@ -327,14 +329,14 @@ final class DeliveryScheduler: Sendable {
         return true
     }
 
-    /// Leaves a leased delivery that cannot be read where it is until a restart.
+    /// Blocks an unreadable leased delivery until a restart.
     func markUnreadable(_ lease: Lease) {
         clear(lease.pending, of: lease.conversation)
         withQueues(of: lease.conversation) { $0.markUnreadable(lease.conversation) }
         unreadable.add(1, ordering: .relaxed)
     }
 
-    /// Counts a message that cannot be read back, so that its conversation stands still.
+    /// Counts a message that cannot be read back, which blocks its conversation.
     func countUnreadable() { unreadable.add(1, ordering: .relaxed) }
 
     private func resume(_ record: UInt64, of key: ConversationKey, after delay: Duration) {
@@ -367,8 +369,8 @@ final class DeliveryScheduler: Sendable {
         return nil
     }
 
-    /// Removes an unfinished delivery, and the next of its conversation can be leased; false when it is leased and not
-    /// `evenLeased`, or absent.
+    /// Removes an unfinished delivery, so that the next of its conversation can be leased; false when it is
+    /// absent, or leased without `evenLeased`.
     func remove(_ record: UInt64, of key: ConversationKey, evenLeased: Bool) -> Bool {
         if evenLeased, finish(record, of: key) != nil { return true }
         let removed = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
@@ -386,13 +388,13 @@ final class DeliveryScheduler: Sendable {
         return true
     }
 
-    /// Leases nothing more; resumes all waiters.
+    /// Stops leasing; resumes all waiters with nil.
     func close() {
         for handover in ready.withLock({ $0.close() }) { handOver(handover) }
         resume(references.withLock { $0.close() })
     }
 
-    /// Changes the queues of a conversation's partition and passes on what that made possible.
+    /// Changes the queues of a conversation's partition and schedules the work that became possible.
     private func change(
         _ key: ConversationKey, _ body: (inout ConversationQueues) -> ConversationQueues.Progress
     ) {
@@ -444,7 +446,7 @@ final class DeliveryScheduler: Sendable {
     }
 }
 
-/// The time until a recovered delivery is due; a clock that was set back makes it no longer than the longest pause.
+/// The time until a recovered delivery is due; at most the longest pause, even when the clock was set back.
 func remaining(until due: Timestamp?, from now: Timestamp = .now()) -> Duration {
     guard let due else { return .zero }
     let milliseconds = due.milliseconds - now.milliseconds

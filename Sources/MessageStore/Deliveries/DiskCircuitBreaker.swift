@@ -3,10 +3,10 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Hands out no deliveries while disk write failed: each would be an attempt for nothing, and a line in the log.
+/// Pauses deliveries after a failed disk write, since each would be a failing attempt with a log line.
 ///
-/// It opens by itself. The journal tries the disk again of its own accord; for the conversations one delivery at a time
-/// is handed out, until a line is written.
+/// It resumes automatically. The journal retries the disk by itself; for conversations, one delivery at a
+/// time is leased until a line is written.
 final class DiskCircuitBreaker: Sendable {
     private struct State {
         var holds: ReadyConversations.Holds = []
@@ -18,7 +18,7 @@ final class DiskCircuitBreaker: Sendable {
     private let logger: Logger
     private let timers = DispatchQueue(label: "balloon.gate")
     private let state = Mutex(State())
-    /// What holds, for who writes and shall not wait for a lock.
+    /// The current reasons, for writers that must not wait for a lock.
     private let hint = Atomic<UInt8>(0)
 
     init(_ scheduler: DeliveryScheduler, probeInterval: Duration, logger: Logger) {
@@ -27,7 +27,7 @@ final class DiskCircuitBreaker: Sendable {
         self.logger = logger
     }
 
-    /// Whether nothing is handed out.
+    /// Whether deliveries are paused.
     var isHolding: Bool { hint.load(ordering: .relaxed) != 0 }
 
     /// Records the result of a journal batch; called on the journal's queue.

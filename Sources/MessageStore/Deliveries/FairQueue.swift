@@ -1,7 +1,7 @@
 import BalloonPOSIX
 package import BusinessMessages
 
-/// Work of several businesses that share a bounded number of slots: who is next, and who must wait.
+/// A fair queue for work of several businesses that share a limited number of slots.
 ///
 /// A business gets a slot while it has fewer than its share; beyond its share only while no other business waits and it has
 /// fewer than are free. So a business alone never has the last slots: another one that comes later starts at once. What it has
@@ -18,28 +18,28 @@ package struct FairQueue<Element: Sendable>: Sendable {
 
     private var businesses: [BusinessID: Business] = [:]
     private var nextNumber: UInt64 = 0
-    /// How many slots there are.
+    /// The number of slots.
     package private(set) var slots: Int
-    /// How many of them a business may have whatever the others do.
+    /// The number of slots that a business may always hold.
     package private(set) var share: Int
-    /// How many are held; more than there are for a while after their number was lowered.
+    /// The number of held slots; temporarily higher than the number of slots after it was lowered.
     package private(set) var held = 0
-    /// How many elements wait.
+    /// The number of waiting elements.
     package private(set) var waitingCount = 0
 
-    /// Takes the number of slots and each business's share of them, both at least 1.
+    /// Creates a queue with this number of slots and share of each business, both at least 1.
     package init(slots: Int, share: Int) {
         self.slots = max(1, slots)
         self.share = max(1, share)
     }
 
-    /// Changes how many slots there are; those that are held stay held.
+    /// Changes the number of slots; held slots stay held.
     package mutating func resize(slots: Int, share: Int) {
         self.slots = max(1, slots)
         self.share = max(1, share)
     }
 
-    /// Adds an element behind those of its business.
+    /// Adds an element at the end of its business's elements.
     package mutating func add(_ element: Element, of business: BusinessID) {
         businesses[business, default: Business()].waiting.append((nextNumber, element))
         nextNumber += 1

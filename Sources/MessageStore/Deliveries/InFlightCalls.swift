@@ -1,11 +1,11 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Which deliveries are leased, in a file that outlives the process.
+/// The leased deliveries, in a file that survives the process.
 ///
-/// A line of 19 characters for each: the record's digits, behind `!` when the delivery ran alone in the whole process; 19 spaces
-/// where nothing is leased. A line is written at the lease and never synced: what the system has survives the process, and
-/// after a power cut nothing is counted.
+/// Each has a line of 19 characters: the record's digits, preceded by `!` when the delivery ran alone in the
+/// whole process; 19 spaces when free. A line is written at the lease and never synced: written data survives
+/// the process, and after a power failure crashes are not counted.
 final class InFlightCalls: Sendable {
     private struct State {
         var places: [UInt64: Int] = [:]
@@ -20,7 +20,8 @@ final class InFlightCalls: Sendable {
     private static let emptyLine = Array("                   \n".utf8)
     private static let alone = UInt8(ascii: "!")
 
-    /// Opens the file; returns what was leased when the last process ended, and whether it ran alone.
+    /// Opens the file; returns the deliveries that were leased when the last process ended, and whether each
+    /// ran alone.
     static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Bool]) {
         do throws(SystemError) {
             let file = try File(path, for: .overwriting)
@@ -39,10 +40,10 @@ final class InFlightCalls: Sendable {
 
     private init(_ file: File) { self.file = file }
 
-    /// Forgets what was left, once it is in the journal.
+    /// Clears the old entries after they were journalled.
     func clear() throws(SystemError) { try file.truncate(to: 0) }
 
-    /// Records a lease; on a thread that may wait for the disk.
+    /// Records a lease; called on a thread that may wait for the disk.
     func begin(_ record: UInt64, isAlone: Bool) {
         let place = state.withLock { state -> Int? in
             guard !state.isClosed, state.places[record] == nil else { return nil }
@@ -71,18 +72,18 @@ final class InFlightCalls: Sendable {
         state.withLock { $0.free.append(place) }
     }
 
-    /// Records that the process ends in good order, whatever handlers do.
+    /// Records a normal end of the process, regardless of running handlers.
     func close() {
         state.withLock { state in
             state.isClosed = true
-            // A line that stays counts as a crash that was none; three are needed.
+            // A remaining line counts as a crash incorrectly; three crashes are needed for a consequence.
             try? file.truncate(to: 0)
         }
     }
 
-    /// A full disk costs a count of crashes, not a delivery.
+    /// On a full disk, a crash is not counted, but the delivery continues.
     ///
-    /// Never under the lock: the place is nobody else's, so that one who waits for the system holds up no other.
+    /// Called without the lock: each place has one owner, so a blocking write delays no other caller.
     private func write(_ line: [UInt8], at place: Int) {
         try? file.write(line, at: place * Self.lineBytes)
     }

@@ -1,37 +1,37 @@
-/// A finished message in the state in which an operator saw it: what a command asks to change.
+/// A finished message with the state that an operator saw, as the target of a command.
 ///
-/// A command that is repeated names the same state, and finds it changed.
+/// A repeated command names the same state and finds that it has changed.
 package struct NamedState: Hashable, Sendable {
     /// The message's record.
     package let record: UInt64
-    /// What had become of the message.
+    /// The state of the message.
     package let status: JournalEvent.Status
-    /// The record as which it had been handed over again last; nil when it had not.
+    /// The record of its latest replay; nil when there was none.
     package let replay: UInt64?
 
-    /// Names a message's state.
+    /// Creates the name of a message's state.
     package init(record: UInt64, status: JournalEvent.Status, replay: UInt64?) {
         self.record = record
         self.status = status
         self.replay = replay
     }
 
-    /// The state that an event shows.
+    /// The state of an event.
     package init(_ event: JournalEvent) {
         self.init(record: event.record, status: event.status, replay: event.replayedAs)
     }
 }
 
-/// What became of one message that was to be handed over again.
+/// The result of a replay of one message.
 package struct ReplayResult: Hashable, Sendable {
     /// The message's record.
     package let record: UInt64
-    /// The record as which it is handed over again.
+    /// The record of the replay.
     package let replay: UInt64
-    /// Whether an earlier command had done it.
+    /// Whether an earlier command had replayed it.
     package let isRepetition: Bool
 
-    /// Names the records.
+    /// Creates a result.
     package init(record: UInt64, replay: UInt64, isRepetition: Bool) {
         self.record = record
         self.replay = replay

@@ -1,15 +1,15 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// What the store keeps in memory of a message whose delivery has not ended.
+/// The data kept in memory for a message whose delivery has not ended.
 struct PendingDelivery: Sendable {
-    /// What the conversation's file says of the message.
+    /// The state of the message's line in the conversation's file.
     enum Recording: Sendable {
         /// The line is not written yet.
         case open
-        /// The line is written, or the file refused it and the journal vouches for it.
+        /// The line is written, or the file refused it and the journal contains it.
         case written(Kind, repeats: MessageID?)
-        /// No line is needed: the message has one from before.
+        /// No line is needed, because the message has one already.
         case notNeeded
 
         var isDone: Bool { if case .open = self { false } else { true } }
@@ -21,43 +21,43 @@ struct PendingDelivery: Sendable {
 
     let record: UInt64
     let location: RecordLocation
-    /// The records that say more about it (resolved, files, outcome), in their order.
+    /// Its further records (resolved, files, outcome), in order.
     var related: [RecordLocation] = []
-    /// The message, while there is room for it in memory.
+    /// The message, if it is cached.
     var text: CachedMessage?
-    /// What the message was decoded to when it was recorded, as long as its text is in memory.
+    /// The event decoded for recording, as long as the text is in memory.
     var event: DecodedEvent?
-    /// How many attempts were begun.
+    /// The number of started attempts.
     var attempt: Int32 = 0
-    /// Whether its payload reference has no end yet.
+    /// Whether its payload reference is unresolved.
     var awaitsReference: Bool
-    /// Whether it hands over what was finished before.
+    /// Whether the delivery replays a finished message.
     var isReplay = false
-    /// Whether it tells the handler that a reply failed.
+    /// Whether the delivery tells the handler that a reply failed.
     var isReplyFailure = false
-    /// What the customer does with it.
+    /// The message's effect on the conversation.
     var act = ReceivedMessage.Act.writes
     var isDecided = false
-    /// When that was, until its replies are queued.
+    /// The time of the decision, until its replies are queued.
     var decidedAt: Timestamp?
-    /// How often the process ended while its handler had it.
+    /// How often the process ended during its handler call.
     var crashes: UInt8 = 0
-    /// Whether it was leased when the last process crashed, so that it runs alone until it is known to be harmless.
+    /// Whether the delivery was leased when the last process crashed, so that it runs alone until it proves harmless.
     var isSuspect = false
     /// How often its lease was released without an attempt.
     var releases: UInt8 = 0
-    /// How often that was for an error that may pass.
+    /// How often it was released for a transient error.
     var transientReleases: UInt8 = 0
-    /// Whether it was taken out of its conversation's order.
+    /// Whether the delivery was moved out of its conversation's order.
     var isParked = false
-    /// Whether one that came before it was parked.
+    /// Whether an earlier message was parked.
     var isAfterGap = false
-    /// When a parked one that was recovered is due.
+    /// The due time of a recovered parked delivery.
     var due: Timestamp?
     let isRecovered: Bool
     var recording = Recording.open
 
-    /// A message that has just become durable.
+    /// Creates the data of a message that has just become durable.
     init(_ record: JournalledRecord, awaitsReference: Bool, act: ReceivedMessage.Act) {
         self.record = record.number
         location = record.location
@@ -73,7 +73,7 @@ struct PendingDelivery: Sendable {
         recording = .notNeeded
     }
 
-    /// A message that an earlier life left.
+    /// Creates the data of a message from an earlier process.
     init(_ state: MessageState) {
         record = state.record
         location = state.location
@@ -92,14 +92,14 @@ struct PendingDelivery: Sendable {
     }
 }
 
-/// A decoded message, in one piece of memory.
+/// A decoded message on the heap.
 final class DecodedEvent: Sendable {
     let event: InboundEvent
 
     init(_ event: InboundEvent) { self.event = event }
 }
 
-/// A delivery that was taken out of its queue for an attempt.
+/// A delivery leased for an attempt.
 struct Lease: Sendable {
     let conversation: ConversationKey
     let pending: PendingDelivery

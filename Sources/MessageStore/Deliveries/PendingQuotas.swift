@@ -1,9 +1,9 @@
 import BusinessMessages
 import Synchronization
 
-/// How many messages of each business wait to be finished, and how many may.
+/// The number of unfinished messages of each business, and their limits.
 ///
-/// Asked for every message that comes in: a lock is taken for the answer only while some business has reached its quota.
+/// Checked for every inbound message: a lock is acquired only while some business has reached its quota.
 final class PendingQuotas: Sendable {
     private struct State {
         var quotas: [BusinessID: Int] = [:]
@@ -16,16 +16,16 @@ final class PendingQuotas: Sendable {
     }
 
     private let state = Mutex(State())
-    /// How many businesses have reached their quotas.
+    /// The number of businesses that have reached their quotas.
     private let full = Atomic<Int>(0)
 
-    /// The quota that a business has reached; nil while it has not.
+    /// The quota that a business has reached; nil while it is below.
     func reached(by business: BusinessID) -> Int? {
         guard full.load(ordering: .relaxed) > 0 else { return nil }
         return state.withLock { $0.isFull(business) ? $0.quota(of: business) : nil }
     }
 
-    /// Sets the quotas of businesses, and that of every other one; each is at least 1.
+    /// Sets the quotas of businesses, and a default for the others; each is at least 1.
     func set(_ quotas: [BusinessID: Int], others regular: Int) {
         state.withLock { state in
             state.quotas = quotas
@@ -34,10 +34,10 @@ final class PendingQuotas: Sendable {
         }
     }
 
-    /// The businesses that have messages that wait.
+    /// The businesses with unfinished messages.
     var businesses: [BusinessID] { state.withLock { Array($0.pending.keys) } }
 
-    /// Counts messages that wait from now on.
+    /// Counts new unfinished messages.
     func add(_ leases: [Lease]) {
         state.withLock { state in
             for lease in leases {
@@ -49,7 +49,7 @@ final class PendingQuotas: Sendable {
         }
     }
 
-    /// Counts a message of a business as finished.
+    /// Counts the end of a message of a business.
     func finish(_ business: BusinessID) {
         state.withLock { state in
             guard let count = state.pending[business] else { return }

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The conversations of each business that have a delivery ready, and the tasks that wait for one.
+/// The conversations of each business with a ready delivery, and the tasks that wait for one.
 ///
 /// Invariant: while nothing is held, a business has ready conversations or waiting tasks, never both. Within a business
 /// conversations leave in the order in which they became ready; while anything is held, none leaves but a suspect or a probe.
@@ -12,7 +12,7 @@ struct ReadyConversations: Sendable {
     /// A waiter and the conversation whose delivery it is leased; nil when there will be none.
     typealias Handover = (waiter: LeaseWaiter, conversation: ConversationKey?)
 
-    /// What cannot be written at the moment, so that an attempt would be for nothing.
+    /// The reasons to pause all leases, such as failing writes.
     struct Holds: OptionSet, Sendable {
         static let journal = Holds(rawValue: 1)
         static let conversations = Holds(rawValue: 2)
@@ -24,7 +24,7 @@ struct ReadyConversations: Sendable {
     private struct Business {
         /// How many deliveries of the business are not finished, parked ones left out.
         var backlog = 0
-        /// When the last one was, in nanoseconds of a clock that never jumps.
+        /// The time of the last finished one, in nanoseconds of a monotonic clock.
         var finishedAt: UInt64 = 0
         var ready = Deque<ConversationKey>()
         /// The latest waiter is resumed first: its thread and memory are still in use.
@@ -33,34 +33,34 @@ struct ReadyConversations: Sendable {
 
     private var businesses: [BusinessID: Business] = [:]
     private var isClosed = false
-    /// While there is any, no delivery is leased.
+    /// While it is not empty, no delivery is leased.
     private(set) var holds: Holds = []
-    /// How many suspects have not run yet, and those that can.
+    /// The number of suspects that have not run yet, and the ones that can run.
     private var suspectCount = 0
     private var readySuspects = Deque<ConversationKey>()
     private var isSuspectLeased = false
     /// The businesses in the order in which they are probed.
     private var probed = Deque<BusinessID>()
 
-    /// Counts deliveries of a business that were added, parked or finished.
+    /// Counts added, parked or finished deliveries of a business.
     mutating func changeBacklog(of business: BusinessID, by count: Int) {
         businesses[business, default: Business()].backlog += count
     }
 
-    /// Counts the end of a delivery.
+    /// Counts a finished delivery.
     mutating func recordFinish(of business: BusinessID, wasParked: Bool, at now: UInt64) {
         businesses[business]?.finishedAt = now
         if !wasParked { businesses[business]?.backlog -= 1 }
     }
 
-    /// How many deliveries of a business are not finished, parked ones left out; 0 when none was in the second before
-    /// `now`, because then no handler works on them.
+    /// The number of unfinished deliveries of a business, without parked ones; 0 when none finished in the
+    /// second before `now`, because then no handler is working.
     func backlog(of business: BusinessID, at now: UInt64) -> Int {
         guard let state = businesses[business], state.finishedAt + 1_000_000_000 > now else { return 0 }
         return state.backlog
     }
 
-    /// Holds all deliveries until so many suspects have run, each alone.
+    /// Pauses all deliveries until this many suspects have run, each alone.
     mutating func holdForSuspects(_ count: Int) {
         guard count > 0 else { return }
         suspectCount = count
@@ -74,7 +74,7 @@ struct ReadyConversations: Sendable {
         return nextSuspect()
     }
 
-    /// Counts the end of a suspect's attempt; returns what can be leased then.
+    /// Counts the end of a suspect's attempt; returns the leases that became possible.
     mutating func endSuspect() -> [Handover] {
         guard isSuspectLeased else { return [] }
         isSuspectLeased = false
@@ -83,7 +83,7 @@ struct ReadyConversations: Sendable {
         return nextSuspect().map { [$0] } ?? []
     }
 
-    /// Whether a suspect runs at the moment, and how many have not.
+    /// Whether a suspect is running, and how many have not run.
     var suspects: (isLeased: Bool, count: Int) {
         (isSuspectLeased, holds.contains(.suspects) ? suspectCount : 0)
     }
@@ -109,7 +109,7 @@ struct ReadyConversations: Sendable {
         return nil
     }
 
-    /// Adds a deliverable conversation; returns the waiter that gets it, if there is one.
+    /// Adds a deliverable conversation; returns the waiter that gets it, if any.
     mutating func add(_ key: ConversationKey) -> Handover? {
         guard holds.isEmpty, !isClosed, let waiter = businesses[key.business]?.waiters.popLast() else {
             businesses[key.business, default: Business()].ready.append(key)
@@ -140,7 +140,7 @@ struct ReadyConversations: Sendable {
         return businesses[business]?.waiters.remove(at: index).handover
     }
 
-    /// Leases no more deliveries; returns the waiters that end.
+    /// Closes the lanes; returns the waiters to resume with nil.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []
@@ -151,13 +151,13 @@ struct ReadyConversations: Sendable {
         return handovers
     }
 
-    /// Holds all deliveries; whether none was held until now.
+    /// Pauses all deliveries; returns whether none were paused before.
     mutating func hold(_ reason: Holds) -> Bool {
         defer { holds.formUnion(reason) }
         return holds.subtracting(.suspects).isEmpty
     }
 
-    /// Removes a reason; returns what can be leased when it was the last.
+    /// Removes a reason; returns the leases that became possible when it was the last.
     mutating func release(_ reason: Holds) -> [Handover] {
         guard !holds.isEmpty, holds.subtracting(reason).isEmpty else {
             holds.subtract(reason)
@@ -171,7 +171,7 @@ struct ReadyConversations: Sendable {
         return handovers
     }
 
-    /// Leases one delivery, of another business each time, to find out whether its conversation can be written.
+    /// Leases one delivery, of another business each time, to test whether its conversation can be written.
     mutating func probe() -> Handover? {
         guard holds == .conversations else { return nil }
         if probed.isEmpty { for business in businesses.keys { probed.append(business) } }
@@ -181,7 +181,7 @@ struct ReadyConversations: Sendable {
         return nil
     }
 
-    /// Pairs a waiter with the conversation of its business that is ready longest.
+    /// Pairs a waiter with the longest-ready conversation of its business.
     private mutating func pair(_ business: BusinessID) -> Handover? {
         guard let state = businesses[business], !state.ready.isEmpty, let waiter = state.waiters.last,
             let key = businesses[business]?.ready.popFirst()

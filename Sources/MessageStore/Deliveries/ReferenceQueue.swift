@@ -14,7 +14,7 @@ struct ReferenceQueue: Sendable {
 
     init(slots: Int, share: Int) { queue = FairQueue(slots: slots, share: share) }
 
-    /// How many references wait.
+    /// The number of waiting references.
     var count: Int { queue.waitingCount }
 
     /// Adds a message with a reference.
@@ -47,7 +47,7 @@ struct ReferenceQueue: Sendable {
         waiters.remove { $0.id == waiter }.map { ($0, nil) }
     }
 
-    /// Cancels all waiters, and every later one at once.
+    /// Cancels all waiters, and later ones at once.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []

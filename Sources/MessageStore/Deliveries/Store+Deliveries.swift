@@ -4,7 +4,8 @@ import Logging
 import Synchronization
 
 extension Store {
-    /// Waits for a message whose payload must be fetched; nil when the store closes or the task is cancelled.
+    /// Waits for a message whose payload must be downloaded; nil when the store closes or the task is
+    /// cancelled.
     ///
     /// Outside the order of conversations, and each once in this life of the store; several may be out, of one business
     /// no more than ``limitReferences(slots:share:)`` allows until `release(_:)`.
@@ -29,18 +30,18 @@ extension Store {
         scheduler.releaseReference(of: reference.business)
     }
 
-    /// Changes how many references may be out at once, and how many of them each business may have in any case;
-    /// without it 16 and 4.
+    /// Sets the number of concurrent references, and the share that each business may always use; the
+    /// defaults are 16 and 4.
     ///
     /// See ``FairQueue``.
     package func limitReferences(slots: Int, share: Int) {
         scheduler.limitReferences(slots: slots, share: share)
     }
 
-    /// Changes how many messages of each business may wait to be finished, and how many of every other business; over
-    /// it ``StoreError/quotaReached(maximum:)``.
+    /// Limits the unfinished messages of each business, with a default for the others; above the limit,
+    /// messages are refused with ``StoreError/quotaReached(maximum:)``.
     ///
-    /// Without it there is no such bound.
+    /// Without this call there is no limit.
     package func limitPending(_ quotas: [BusinessID: Int], others: Int) {
         scheduler.quotas.set(quotas, others: others)
     }
@@ -56,10 +57,11 @@ extension Store {
         scheduler.resolve(reference.record, of: key, at: record.location)
     }
 
-    /// Records messages by `record` from now on: each conversation's in order, and each on the executor of its partition.
+    /// Records messages with `record` from now on: in order for each conversation, on the executor of its
+    /// partition.
     ///
-    /// `record` decides as what a message is recorded, calls `write(_:as:repeating:event:)` and returns what that returned. It may
-    /// wait for the conversation's file and for nothing else. What it throws is tried again, after a pause that grows.
+    /// `record` decides the kind, calls `write(_:as:repeating:event:)` and returns its result. It may wait only
+    /// for the conversation's file. After an error it is called again, with growing pauses.
     package func startRecording(_ record: @escaping @Sendable (UnrecordedMessage) throws -> RecordedLine) {
         scheduler.startRecording { [weak self] lease in
             guard let self else { throw StoreError.closed }
@@ -85,11 +87,13 @@ extension Store {
         }
     }
 
-    /// Appends a message's line to its conversation's file, once however often it is called; on the executor of the partition.
+    /// Appends a message's line to its conversation's file, once even when called repeatedly; must run on the
+    /// partition's executor.
     ///
-    /// Returns when the system has the line; the journal can write it again after a power cut. A line that this file alone
-    /// refuses again and again is left to the journal, so that it does not hold up the conversation for ever.
-    /// `original` is the message that this one repeats, if it does; `event` is kept for the delivery while there is room.
+    /// Returns when the system has the line; after a power failure the journal can restore it. A line that
+    /// only this file refuses repeatedly stays in the journal, so that it does not block the conversation
+    /// forever. `original` is the message that this one repeats, if any; `event` is cached for the delivery
+    /// if possible.
     package func write(
         _ message: UnrecordedMessage, as kind: Kind, repeating original: MessageID? = nil,
         event: InboundEvent? = nil
@@ -112,14 +116,14 @@ extension Store {
             event: lease.pending.text == nil ? nil : event.map(DecodedEvent.init))
     }
 
-    /// How often a line is tried that its file refuses.
+    /// The number of attempts to write a line that its file refuses.
     private static let maximumRecordings: UInt8 = 5
 
     /// Waits for the next delivery of a business and leases it; nil when the store closes or the task is
     /// cancelled.
     ///
-    /// First in, first out in each conversation and at most one out of each; conversations side by side. Its message is
-    /// recorded.
+    /// Each conversation is first in, first out, with at most one leased delivery; conversations run in
+    /// parallel. The message is recorded.
     package func nextDelivery(for business: BusinessID) async -> Delivery? {
         while let lease = await scheduler.next(for: business) {
             if held.keeps(lease) { continue }
@@ -128,7 +132,8 @@ extension Store {
         return nil
     }
 
-    /// What the journal says of a lease; nil when it cannot be read, and then the lease is released or stands still.
+    /// The leased delivery with its journal data; nil when that is unreadable, and then the lease is released
+    /// or blocked.
     private func delivery(_ lease: Lease) -> Delivery? {
         do throws(StoreError) {
             let delivery = Delivery(lease, try text(of: lease))
@@ -144,7 +149,7 @@ extension Store {
         }
     }
 
-    /// The texts of a message: from memory where they are, else from the journal.
+    /// The texts of a message: from the cache, or else from the journal.
     private func text(of lease: Lease) throws(StoreError) -> MessageRecords {
         if let text = lease.pending.text, lease.pending.related.isEmpty {
             return MessageRecords(text.message)
@@ -152,8 +157,8 @@ extension Store {
         return try MessageRecords(lease.pending.location, lease.pending.related, from: reader)
     }
 
-    /// Keeps what an earlier attempt decided about the state; to be called before the delivery is finished, and however
-    /// often it is.
+    /// Stores the state of an earlier attempt's decision; called before the delivery is finished, possibly
+    /// repeatedly.
     package func rememberDecision(of delivery: Delivery) async throws {
         _ = try leased(delivery)
         guard let decided = delivery.decided else { return }
@@ -161,7 +166,8 @@ extension Store {
         try enqueueReplies(decided, of: delivery)
     }
 
-    /// Queues the replies of a decided outcome, once: those of earlier lives were queued when the store was opened.
+    /// Queues the replies of a decided outcome, once: replies of earlier processes were queued when the store
+    /// was opened.
     private func enqueueReplies(_ outcome: DecidedOutcome, of delivery: Delivery) throws {
         let pending = try leased(delivery)
         guard let decidedAt = pending.decidedAt, let decision = pending.related.last else { return }
@@ -170,8 +176,8 @@ extension Store {
             outcome, of: delivery, segment: pending.location.segment, decision: decision, at: decidedAt)
     }
 
-    /// Journals what became of a message's attachments, then appends a line that says so to the conversation's file; returns
-    /// when the journal is on disk.
+    /// Journals the results of a message's attachments, then appends a files line to the conversation;
+    /// returns when the journal is on disk.
     package func recordFiles(_ delivery: Delivery, _ files: [RecordedFile]) async throws {
         let pending = try leased(delivery)
         let now = Timestamp.now()
@@ -185,9 +191,9 @@ extension Store {
             mightBeThere: pending.isRecovered)
     }
 
-    /// The last lines of a conversation, oldest first; reads no more of the file than it must.
+    /// The last lines of a conversation, oldest first; reads only the necessary part of the file.
     ///
-    /// No more than have `maximumBytes` together, but always the last.
+    /// At most `maximumBytes` in total, but always the last line.
     package func recentLines(
         of business: BusinessID, _ customer: CustomerID, maximum: Int, maximumBytes: Int = .max
     ) throws -> [ConversationLine] {
@@ -197,15 +203,15 @@ extension Store {
                 maximumBytes: maximumBytes))
     }
 
-    /// Throws when a conversation is known to be damaged, so that nobody is asked about what was said there.
+    /// Throws when a conversation is known to be damaged, so that no handler is called without its history.
     package func checkIntact(_ business: BusinessID, _ customer: CustomerID) throws {
         try conversations.checkIntact(ConversationKey(business: business, customer: customer))
     }
 
-    /// Journals what the handler decided, with every reply's id and bytes; returns when it is on disk, the state is kept and
-    /// the replies are queued.
+    /// Journals the handler's decision, with every reply's id and bytes; returns when it is on disk, the
+    /// state is stored and the replies are queued.
     ///
-    /// Throws ``StoreError/alreadyDecided(record:)`` for the second decision about a delivery.
+    /// Throws ``StoreError/alreadyDecided(record:)`` for a second decision about a delivery.
     package func decide(_ delivery: Delivery, _ outcome: DecidedOutcome) async throws {
         let key = delivery.conversation
         let pending = try leased(delivery)
@@ -231,14 +237,14 @@ extension Store {
         relate(record.location, to: delivery)
         scheduler.update(delivery.record, of: key) { $0.decidedAt = now }
         try await remember(outcome.state, decidedBy: record.number, in: key)
-        // Behind the state: what the customer answers finds it.
+        // After the state: the handler of the customer's answer must find it.
         try enqueueReplies(outcome, of: delivery)
     }
 
     /// Releases the lease; the delivery is leased again after the delay.
     ///
-    /// It stays first in its conversation, unless it `parks` or did before: then the others are leased without it, and the
-    /// next of them is told so.
+    /// It stays first in its conversation, unless it `parks` or was parked before: then its conversation
+    /// continues without it, and the next delivery reports a gap.
     package func postpone(_ delivery: Delivery, after delay: Duration, parks: Bool = false) {
         let key = delivery.conversation
         let isParked = parks || delivery.isParked
@@ -249,7 +255,7 @@ extension Store {
                 ? scheduler.park(delivery.record, of: key, after: delay)
                 : scheduler.postpone(delivery.record, of: key, after: delay)
         else { return }
-        // Only a count of attempts is lost when the store is closed.
+        // A closed store loses only a count of attempts.
         try? journal.append(
             JournalBody.attempt(
                 of: delivery.record, delivery.attempt, at: now, next: now.advanced(by: delay),
@@ -257,17 +263,20 @@ extension Store {
             for: .nobody)
     }
 
-    /// Releases the lease as if it had never been acquired: no attempt counts, nothing is journalled or parked; the delivery
-    /// is leased again after a pause that grows with each time up to half a minute.
+    /// Releases the lease as if it had never been acquired: no attempt counts, and nothing is journalled or
+    /// parked.
     ///
-    /// For a store that cannot write, and for a handler that is not there. Returns the pause; nil when the delivery is not
-    /// leased.
+    /// The delivery is leased again after a pause that grows to half a minute.
+    ///
+    /// For a store that cannot write, and for an absent handler. Returns the pause; nil when the delivery is
+    /// not leased.
     package func release(_ delivery: Delivery) -> Duration? {
         calls.end(delivery.record)
         return scheduler.release(delivery.record, of: delivery.conversation)
     }
 
-    /// The same for an error that may pass, at most so many times; nil when it did not pass, and an attempt must count.
+    /// Does the same for a transient error, at most this many times; nil when the error persists and an
+    /// attempt must count.
     package func release(_ delivery: Delivery, atMost maximum: UInt8) -> Duration? {
         var mayPass = false
         scheduler.update(delivery.record, of: delivery.conversation) {
@@ -279,13 +288,14 @@ extension Store {
 
     /// Ends a delivery; the next one of its conversation can be leased.
     ///
-    /// Does not wait for the disk: after a crash the delivery may be leased again, with its outcome if it was
-    /// decided.
+    /// Does not wait for the disk: after a crash the delivery may be leased again, including its outcome if
+    /// it was decided.
     package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
         let pending = try leased(delivery)
         let result = result.end(of: pending)
         calls.end(delivery.record)
-        // Before it leaves the queues: it is in one of the two for whoever looks there and then into the journal.
+        // Before it leaves the queues, so that a caller that checks the queues and then the journal finds it
+        // in one of them.
         try journal.append(
             JournalBody.finished(
                 of: delivery.record, kind: pending.recording.kind, result, at: .now()),
@@ -319,21 +329,22 @@ extension Store {
         }
     }
 
-    /// Whether what cannot be read now may be read later, which is said once; what is damaged never will.
+    /// Whether an unreadable message may become readable, which is logged once; a damaged one never will.
     private func isPassing(_ error: any Error, _ lease: Lease) -> Bool {
         let metadata: Logger.Metadata = ["record": "\(lease.pending.record)", "error": "\(error)"]
         guard case StoreError.unavailable = error else {
-            logger.critical("a journalled message cannot be read back", metadata: metadata)
+            logger.critical(
+                "journalled message is unreadable; its conversation is blocked", metadata: metadata)
             return false
         }
         if lease.pending.releases == 0 {
-            logger.error("a journalled message cannot be read; it is tried again", metadata: metadata)
+            logger.error("journalled message is unreadable; retrying", metadata: metadata)
         }
         return true
     }
 }
 
-/// A delivery ended while its conversation's file refused lines that the journal has.
+/// A delivery ended while its conversation's file refused lines that the journal contains.
 struct RefusedLines: Error, CustomStringConvertible {
     let record: UInt64
 

@@ -3,16 +3,16 @@ package import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// Ends of messages that no handler ends.
+/// Ends messages without a handler.
 extension Store {
-    /// The reason of a message that an operator drops.
+    /// The reason in a message that an operator dropped.
     package static let droppedByOperator = "dropped by an operator"
 
-    /// Ends unfinished messages as dropped, though their records cannot be read; durable when it returns.
+    /// Ends unfinished messages as dropped, even when their records are unreadable; durable when it returns.
     ///
-    /// Returns those that were dropped before. All of them or none, unless a handler gets one of them meanwhile.
-    /// Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message that a handler has
-    /// at the moment, and ``StoreError/notPending(record:)`` for one that has ended otherwise.
+    /// Returns those that were dropped before. All or none of them, unless a handler gets one of them
+    /// meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message
+    /// that a handler is processing, and ``StoreError/notPending(record:)`` for one that has ended otherwise.
     package func dropPending(_ records: [UInt64], reason: String) async throws -> Set<UInt64> {
         var repeated: Set<UInt64> = []
         var found: [Lease] = []
@@ -29,10 +29,11 @@ extension Store {
         return repeated
     }
 
-    /// Ends the unfinished messages of businesses that are not served, as dead letters, when the latest of them is older
-    /// than `age`; returns how many.
+    /// Ends the unfinished messages of unserved businesses as dead letters, when the latest of them is older
+    /// than `age`; returns their number.
     ///
-    /// A business that is not served gets no new messages, so it has been removed for no longer than that.
+    /// An unserved business gets no new messages, so the age of its latest message limits the time since its
+    /// removal.
     package func endPending(
         ofAllBut served: (BusinessID) -> Bool, olderThan age: Duration, reason: String
     ) async throws -> Int {
@@ -52,7 +53,8 @@ extension Store {
     private func end(_ leases: [Lease], as result: DeliveryResult, evenLeased: Bool) async throws {
         for lease in leases {
             let pending = lease.pending
-            // Out of the queues first: whoever leased it in the meantime keeps it, and it is not ended twice.
+            // Remove them from the queues first: a delivery leased meanwhile stays with its handler, and none
+            // is ended twice.
             guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: evenLeased) else {
                 throw StoreError.notFinished(record: pending.record)
             }
@@ -65,7 +67,7 @@ extension Store {
                     segment: pending.location.segment,
                     deadLetter: result.isDeadLetter ? DeadLetter(pending.record, reply: nil) : nil))
         }
-        // Behind them in the journal: durable when it returns.
+        // After them in the journal: durable when it returns.
         await journal.flush()
         if !leases.isEmpty, let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
     }
@@ -79,7 +81,7 @@ extension Store {
 }
 
 extension JournalFiles {
-    /// The same for a task: the whole journal is read on a queue, so that no other task waits for it.
+    /// Does the same for a task: reads the whole journal on a queue, so that no other task waits for it.
     fileprivate func eventsOnQueue(where wanted: @escaping @Sendable (JournalEvent) -> Bool) async throws
         -> [JournalEvent]
     {

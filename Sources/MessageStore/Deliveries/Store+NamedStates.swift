@@ -1,9 +1,9 @@
 extension Store {
-    /// Hands finished messages over again that are in the states that the caller names, as ``replay(_:)-([UInt64])`` does.
+    /// Replays finished messages that are in the given states, like ``replay(_:)-([UInt64])``.
     ///
-    /// A message that was handed over since then is not handed over a second time; the result says as what it was.
-    /// Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` and
-    /// ``StoreError/changed(record:now:)``; then no message is handed over.
+    /// A message that was replayed since then is not replayed again; the result has the record of that
+    /// replay. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` and
+    /// ``StoreError/changed(record:now:)``; then no message is replayed.
     package func replay(_ named: [NamedState]) async throws -> [ReplayResult] {
         try await changes.run {
             var results: [ReplayResult] = []
@@ -27,9 +27,10 @@ extension Store {
         }
     }
 
-    /// Removes messages from the dead letters for good, as ``drop(_:)`` does; returns those that were dropped before.
+    /// Removes messages from the dead letters for good, like ``drop(_:)``; returns those that were dropped
+    /// before.
     ///
-    /// Throws ``StoreError/changed(record:now:)`` as well, for a message that was retried.
+    /// Also throws ``StoreError/changed(record:now:)``, for a message that was retried.
     package func dropDead(_ records: [UInt64]) async throws -> Set<UInt64> {
         try await changes.run {
             let events = try await self.currentEvents(records)
@@ -44,7 +45,7 @@ extension Store {
     }
 
     private func currentEvents(_ records: [UInt64]) async throws -> [JournalEvent] {
-        // What was finished a moment ago may still be on its way to the file.
+        // A message finished a moment ago may not be in the file yet.
         await journal.flush()
         return try await files.eventsOnQueue(records)
     }

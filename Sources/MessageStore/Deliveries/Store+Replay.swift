@@ -2,14 +2,14 @@ import BalloonPOSIX
 import BusinessMessages
 
 extension Store {
-    /// Hands finished messages over again, each as a delivery of its own at the end of its conversation; returns their
-    /// new records.
+    /// Replays finished messages, each as a new delivery at the end of its conversation; returns their new
+    /// records.
     ///
-    /// All of them or none, each once though it is named twice, and durable when it returns. Never taken for a repetition;
-    /// a dead letter that is handed over again is none any more.
-    /// Throws ``StoreError/unknownRecord(_:)`` and ``StoreError/notFinished(record:)``; then none is.
+    /// All or none of them, each once even when it is named twice, and durable when it returns. A replay
+    /// never counts as a repetition, and ends the dead letter. Throws ``StoreError/unknownRecord(_:)`` and
+    /// ``StoreError/notFinished(record:)``; then none is replayed.
     package func replay(_ records: [UInt64]) async throws -> [UInt64] {
-        // What was finished a moment ago may still be on its way to the file.
+        // A message finished a moment ago may not be in the file yet.
         await journal.flush()
         let events = try await files.eventsOnQueue(records)
         if let open = events.first(where: { !$0.isFinished }) {
@@ -44,7 +44,8 @@ extension Store {
 
     /// Removes messages from the dead letters for good.
     ///
-    /// All of them or none, and durable when it returns. Throws ``StoreError/unknownRecord(_:)`` and ``StoreError/notDead(record:)``; then none is.
+    /// All or none of them, and durable when it returns. Throws ``StoreError/unknownRecord(_:)`` and
+    /// ``StoreError/notDead(record:)``; then none is removed.
     package func drop(_ records: [UInt64]) async throws {
         await journal.flush()
         let events = try await files.eventsOnQueue(records)

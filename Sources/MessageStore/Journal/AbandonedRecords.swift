@@ -1,18 +1,18 @@
 import BalloonJSON
 
-/// The records that are not in the journal whatever is in the files: those that failed to reach the disk and were answered so,
-/// and those that a repair gave up.
+/// The records that do not belong to the journal although files may contain them: records that failed to
+/// reach the disk and were reported so, and records that a repair removed.
 struct AbandonedRecords: Sendable {
     private(set) var ranges: [ClosedRange<UInt64>] = []
 
     mutating func insert(_ range: ClosedRange<UInt64>) { ranges.append(range) }
 
-    /// How many bytes of a segment's start are read for this.
+    /// The number of bytes that are read for this from the start of a segment.
     static let startBytes = 4096
-    /// How many ranges one segment says, so that they are in its start.
+    /// The maximum number of ranges in one segment, so that they fit into its start.
     static let maximumRanges = 30
 
-    /// Reads what the lines behind a segment's first may say.
+    /// Reads the abandoned records from the lines after a segment's first.
     mutating func insert(fromStartOf segment: [UInt8]) {
         var isFirst = true
         for line in segment.split(separator: UInt8(ascii: "\n"), maxSplits: Self.maximumRanges + 2) {
@@ -23,7 +23,7 @@ struct AbandonedRecords: Sendable {
     }
 
     private static func range(_ line: ArraySlice<UInt8>) -> ClosedRange<UInt64>? {
-        // What is no JSON says nothing.
+        // A line that is not JSON contains none.
         guard JournalLine.isIntact(line), let document = try? JSONDocument(Array(line), limits: .journal),
             document.root["type"]?.equals("abandoned") ?? false,
             let from = document.root.record("from"), let to = document.root.record("to"), from <= to

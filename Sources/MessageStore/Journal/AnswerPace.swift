@@ -1,14 +1,13 @@
-/// How long a sender waits for the answer about a message that is durable, so that senders who wait for one answer before
-/// they send more bring no more than is handled.
+/// The delay of a 200 while a business has a backlog, which slows down senders that wait for each answer.
 ///
-/// No time up to ``maximumUnpaced`` deliveries of a business that are neither finished nor parked; from there on longer and
-/// longer, up to ``maximumPause`` at twice as many. Senders with a clock of their own are held up no longer than that, and
-/// not at all while a handler is down.
+/// There is no delay up to ``maximumUnpaced`` unfinished deliveries of a business, parked ones excluded.
+/// Above that it grows to ``maximumPause`` at twice the number. Senders that do not wait for answers are
+/// delayed by at most that. While a handler is down, there is no delay.
 struct AnswerPace: Sendable {
     var maximumUnpaced = 4096
     var maximumPause = Duration.milliseconds(50)
 
-    /// The pause behind so many deliveries.
+    /// The delay for this backlog.
     func pause(behind backlog: Int) -> Duration {
         guard backlog > maximumUnpaced else { return .zero }
         return maximumPause * min(backlog - maximumUnpaced, maximumUnpaced) / maximumUnpaced

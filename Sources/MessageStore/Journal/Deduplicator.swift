@@ -2,7 +2,7 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Where messages come in: one of a kind goes to the journal, its twins wait for the same answer.
+/// Deduplicates inbound messages: the first copy is journalled, later ones wait for the same answer.
 final class Deduplicator: Sendable {
     private let index: Mutex<MessageIndex>
     private let scheduler: DeliveryScheduler
@@ -24,10 +24,10 @@ final class Deduplicator: Sendable {
         self.maximumPendingDeliveries = maximumPendingDeliveries
     }
 
-    /// How many messages are known.
+    /// The number of known messages.
     var count: Int { index.withLock { $0.count } }
 
-    /// Hands a message to the journal unless it is known.
+    /// Journals a message unless it is known.
     func append(
         _ message: ReceivedMessage, to journal: Journal, isPrompt: Bool,
         completion: @escaping AppendCompletion
@@ -35,14 +35,14 @@ final class Deduplicator: Sendable {
         let key = MessageKey(business: message.business, id: message.id)
         let body = JournalBody.message(message)
         let accepted = AcceptedMessage(key: key, message: message)
-        // In one step, so that no twin comes between the claim and a refusal.
+        // In one step, so that no second copy arrives between the claim and a refusal.
         let answer = index.withLock { index -> AppendResult? in
             switch index.claim(key, at: message.receivedAt, completion) {
             case .durable: return .duplicate
             case .waiting: return nil
             case .absent:
                 do throws(StoreError) {
-                    // Those on their way to the disk come on top; their bytes are bounded.
+                    // Messages on their way to the disk are not included; their bytes are limited separately.
                     if scheduler.pendingCount >= maximumPendingDeliveries {
                         throw .tooManyPending(maximum: maximumPendingDeliveries)
                     }
@@ -62,7 +62,7 @@ final class Deduplicator: Sendable {
         if let answer { completion(answer) }
     }
 
-    /// Tells everyone who waited for a batch what became of it; on the journal's queue.
+    /// Reports the result of a batch to all waiting senders; on the journal's queue.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
         switch result {
         case .durable(let records): store(entries, records)
@@ -92,7 +92,8 @@ final class Deduplicator: Sendable {
                 deliveries.append(Lease(conversation: message.conversation, pending: pending))
             }
         }
-        // Before the senders are told, so that a sender that was told finds it counted; it costs them microseconds.
+        // Before the senders are answered, so that the counts include an answered message; this takes
+        // microseconds.
         for delivery in deliveries { outbox.record(delivery.pending.act, in: delivery.conversation) }
         let backlogs = scheduler.add(deliveries)
         for (message, record) in proactive {

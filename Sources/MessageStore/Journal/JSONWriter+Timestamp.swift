@@ -2,7 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 
 extension JSONWriter {
-    /// Writes a member that is an instant, without making a string of it.
+    /// Writes a member that is an instant, without creating a string.
     mutating func field(_ name: String, _ instant: Timestamp) {
         key(name)
         raw { bytes in

@@ -2,12 +2,13 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The journal's one writer: all that arrived during a sync goes with the next, as one write and one sync.
+/// The journal's only writer: all records that arrive during a sync are written with the next one, as one
+/// write and one sync.
 ///
-/// Entries may come from any thread and never wait. Batches are written on a serial queue, and what became of
-/// a batch is told there, before the next is written.
+/// Entries may be appended from any thread without blocking. Batches are written on a serial queue, which
+/// also reports the result of a batch before it writes the next.
 final class Journal: Sendable {
-    /// What became of a batch.
+    /// The result of a batch.
     enum BatchResult: Sendable {
         /// The entries are on disk, with these numbers in the same order.
         case durable([JournalledRecord])
@@ -15,15 +16,15 @@ final class Journal: Sendable {
         case failed(StoreError)
     }
 
-    /// A flush, or a rotation, that a caller waits for.
+    /// A flush or rotation with a waiting caller.
     fileprivate struct Request: Sendable {
         let rotates: Bool
-        /// Records that the next segment says are abandoned.
+        /// Records that the next segment declares as abandoned.
         var abandoned: [ClosedRange<UInt64>] = []
         let completion: @Sendable () -> Void
     }
 
-    /// A batch, and the requests that are served with it.
+    /// A batch with the requests that it completes.
     fileprivate struct Round {
         let entries: [JournalEntry]
         let requests: [Request]
@@ -35,14 +36,14 @@ final class Journal: Sendable {
         var entries: [JournalEntry] = []
         var requests: [Request] = []
         var bytes = 0
-        /// How many of the entries somebody waits for.
+        /// The number of entries with a waiting caller.
         var urgent = 0
         var isScheduled = false
         var isFlushArmed = false
         var isProbeArmed = false
         var isClosed = false
         var lastFailure: SystemError?
-        /// The number of the last record that is on disk.
+        /// The number of the last record on disk.
         var lastRecord: UInt64
     }
 
@@ -54,7 +55,7 @@ final class Journal: Sendable {
     private let probeInterval: Duration
     private let settle: @Sendable ([JournalEntry], BatchResult) -> Void
 
-    /// Takes a writer; `settle` is called on the journal's queue for every batch.
+    /// Creates a journal; `settle` is called on the journal's queue for every batch.
     init(
         _ writer: sending JournalWriter, configuration: StoreConfiguration,
         settle: @escaping @Sendable ([JournalEntry], BatchResult) -> Void
@@ -67,10 +68,11 @@ final class Journal: Sendable {
         self.settle = settle
     }
 
-    /// Hands a record to the writer.
+    /// Appends a record.
     ///
-    /// Throws ``StoreError/overloaded`` when too much waits, which only a sender's message can cause, and
-    /// ``StoreError/closed``; then nobody is told anything else. One that is not prompt may wait for ``begin()``.
+    /// Throws ``StoreError/overloaded`` at the limit of waiting bytes, which only inbound messages can reach,
+    /// and ``StoreError/closed``; then nothing else is reported. A record that is not prompt may wait for
+    /// ``begin()``.
     func append(
         _ body: [UInt8], for waiter: JournalEntry.Waiter, isPrompt: Bool = true,
         effect: JournalEntry.Effect? = nil
@@ -78,7 +80,7 @@ final class Journal: Sendable {
         try append(JournalEntry(body: body, waiter: waiter, effect: effect), isPrompt: isPrompt)
     }
 
-    /// Begins to write what was appended and not promptly.
+    /// Starts writing records that were appended without prompt.
     func begin() {
         let schedules = waiting.withLock { waiting in
             guard waiting.urgent > 0, !waiting.isScheduled else { return false }
@@ -88,7 +90,7 @@ final class Journal: Sendable {
         if schedules { queue.async { self.drain() } }
     }
 
-    /// So many do not wait for more company.
+    /// This many records are written without waiting for more.
     private static let companyCount = 32
 
     private func append(
@@ -120,7 +122,7 @@ final class Journal: Sendable {
         }
     }
 
-    /// Writes a record and waits until it is on disk.
+    /// Appends a record and waits until it is on disk.
     func append(_ body: [UInt8], effect: JournalEntry.Effect? = nil) async throws -> JournalledRecord {
         try await withCheckedThrowingContinuation { continuation in
             do { try append(body, for: .task(continuation), effect: effect) } catch {
@@ -129,7 +131,8 @@ final class Journal: Sendable {
         }
     }
 
-    /// Writes several records in one batch and waits until they are on disk; when that fails, none is.
+    /// Appends several records in one batch and waits until they are on disk; after an error, none of them
+    /// is.
     func append(_ bodies: [(body: [UInt8], effect: JournalEntry.Effect)]) async throws -> [JournalledRecord] {
         guard let first = bodies.first else { return [] }
         return try await withCheckedThrowingContinuation { continuation in
@@ -142,32 +145,33 @@ final class Journal: Sendable {
         }
     }
 
-    /// Begins another segment, if there is one and it is too old.
+    /// Starts a new segment when the current one is too old.
     ///
-    /// Waits for two syncs at most, like ``flush()``.
+    /// Waits for at most two syncs, like ``flush()``.
     func rotate() async {
         await withCheckedContinuation { continuation in rotate { continuation.resume() } }
     }
 
-    /// Writes all records that wait, the lazy ones included, and waits until they are on disk or refused.
+    /// Writes all waiting records, including lazy ones, and waits until they are on disk or failed.
     ///
-    /// Waits for two syncs at most, whatever comes in meanwhile: that of the batch that is being written, and that of the
-    /// next batch, which takes along all that waits.
+    /// Waits for at most two syncs, regardless of new records: the current batch's, and the next batch's,
+    /// which includes everything waiting.
     func flush() async {
         await withCheckedContinuation { continuation in flush { continuation.resume() } }
     }
 
-    /// The same for a caller that does not wait; the completion runs on the journal's queue.
+    /// Does the same without waiting; the completion runs on the journal's queue.
     func rotate(completion: @escaping @Sendable () -> Void) {
         request(Request(rotates: true, completion: completion))
     }
 
-    /// The same for a caller that does not wait; the completion runs on the journal's queue.
+    /// Does the same without waiting; the completion runs on the journal's queue.
     func flush(completion: @escaping @Sendable () -> Void) {
         request(Request(rotates: false, completion: completion))
     }
 
-    /// Writes at the start of new segments that these records are abandoned, and waits until that is on disk.
+    /// Declares at the start of new segments that these records are abandoned, and waits until that is on
+    /// disk.
     func abandon(_ records: [ClosedRange<UInt64>]) async throws(StoreError) {
         for start in stride(from: 0, to: records.count, by: AbandonedRecords.maximumRanges - 1) {
             let some = Array(records[start..<min(start + AbandonedRecords.maximumRanges - 1, records.count)])
@@ -189,14 +193,14 @@ final class Journal: Sendable {
         if schedules { queue.async { self.drain() } }
     }
 
-    /// Takes nothing more, writes what waits, and returns when the writer is at rest.
+    /// Accepts no more records, writes the waiting ones, and returns when the writer is idle.
     func close() async {
         waiting.withLock { $0.isClosed = true }
         await flush()
         await onQueue { self.writer.withLock { $0.end() } }
     }
 
-    /// Returns when the queue has done all that it was given before, filling the segment ahead included.
+    /// Returns when the queue has completed its current work, including preallocation.
     func rest() async { await onQueue {} }
 
     private func onQueue(_ body: @escaping @Sendable () -> Void) async {
@@ -208,20 +212,20 @@ final class Journal: Sendable {
         }
     }
 
-    /// The bytes that wait for a sync, those of the batch that is being written included.
+    /// The bytes that wait for a sync, including the current batch.
     var waitingBytes: Int { waiting.withLock { $0.bytes } }
 
-    /// Why the last batch failed; nil when it did not.
+    /// The error of the last batch; nil after a success.
     var lastFailure: SystemError? { waiting.withLock { $0.lastFailure } }
 
-    /// The number of the last record that is on disk.
+    /// The number of the last record on disk.
     var lastRecord: UInt64 { waiting.withLock { $0.lastRecord } }
 
-    /// Writes batches until nobody waits, and serves flushes and rotations between them.
+    /// Writes batches until no caller waits, and serves flushes and rotations between them.
     private func drain() {
         while let round = waiting.withLock({ $0.nextRound() }) {
             let isRotated = begin(round)
-            // The first lines of a segment are a batch like any other.
+            // The first lines of a segment are a normal batch.
             if isRotated || !round.entries.isEmpty { commit(round.entries) }
             for request in round.requests { request.completion() }
         }
@@ -229,7 +233,7 @@ final class Journal: Sendable {
         prepare()
     }
 
-    /// Begins another segment where a request asks for it; whether its first lines are to be written.
+    /// Starts a new segment when a request asks for it; returns whether its first lines must be written.
     private func begin(_ round: Round) -> Bool {
         let abandoned = round.requests.flatMap(\.abandoned)
         return writer.withLock { writer in
@@ -239,17 +243,17 @@ final class Journal: Sendable {
         }
     }
 
-    /// Fills the segment ahead, now that nobody waits; whoever comes meanwhile does.
+    /// Preallocates the segment while no caller waits; callers that arrive meanwhile wait for it.
     private func prepare() {
         guard waiting.withLock({ !$0.isClosed && $0.lastFailure == nil }) else { return }
         writer.withLock { $0.prepare() }
     }
 
-    /// Writes the lazy records that nothing took along.
+    /// Writes the lazy records, which wait for a batch of others, when none came in time.
     private func writeLazy() {
         let entries = waiting.withLock { waiting -> [JournalEntry] in
             waiting.isFlushArmed = false
-            // A drain that is scheduled takes them.
+            // A scheduled drain includes them.
             return waiting.isScheduled ? [] : waiting.take()
         }
         if !entries.isEmpty { commit(entries) }
@@ -268,12 +272,12 @@ final class Journal: Sendable {
         }
     }
 
-    /// Finds out whether disk writes succeed again, with what waits or with a segment's first lines alone: a server
-    /// that is not ready is sent nothing that would.
+    /// Tests whether disk writes succeed again, with waiting records or with a segment's first lines alone:
+    /// an unready server receives no messages that would test it.
     private func probe() {
         let entries = waiting.withLock { waiting -> [JournalEntry]? in
             waiting.isProbeArmed = false
-            // A drain that is scheduled finds out as well.
+            // A scheduled drain tests it as well.
             guard waiting.lastFailure != nil, !waiting.isScheduled, !waiting.isClosed else { return nil }
             return waiting.take()
         }
@@ -313,7 +317,7 @@ extension Journal.Waiting {
         if !entry.isLazy { urgent += 1 }
     }
 
-    /// What the writer does next; nil when it may rest.
+    /// The next work of the writer; nil when it is idle.
     fileprivate mutating func nextRound() -> Journal.Round? {
         guard urgent > 0 || !requests.isEmpty else {
             isScheduled = false
@@ -323,7 +327,7 @@ extension Journal.Waiting {
         return Journal.Round(entries: take(), requests: requests)
     }
 
-    /// All that waits; it stays counted until it is settled.
+    /// Removes all waiting records; they stay counted until they are settled.
     fileprivate mutating func take() -> [JournalEntry] {
         var taken: [JournalEntry] = []
         taken.reserveCapacity(entries.count)
@@ -336,8 +340,8 @@ extension Journal.Waiting {
         for entry in entries { bytes -= entry.body.count }
         lastFailure = failure
         guard failure != nil else { return }
-        // They go with the next batch that somebody waits for, so that a broken disk is not tried in a
-        // circle.
+        // They are written with the next batch that has a waiting caller, so that a broken disk is not tried
+        // in a loop.
         let lazy = entries.filter(\.isLazy)
         for entry in lazy { bytes += entry.body.count }
         self.entries.insert(contentsOf: lazy, at: 0)

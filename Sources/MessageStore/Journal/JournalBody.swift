@@ -2,9 +2,9 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// The records of the journal, each as an object that begins with `"type"`.
+/// The bodies of journal records, each an object that begins with `"type"`.
 ///
-/// Record numbers, batch and checksum are the writer's; see ``JournalLine``. `of` is a message's record
+/// The writer adds record numbers, batch and checksum; see ``JournalLine``. `of` is a message's record
 /// number.
 enum JournalBody {
     /// `{"type":"segment","format":1,"at":"…"}`: the first line of every segment.
@@ -15,8 +15,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"abandoned","from":3,"to":9}`: these records failed to reach the disk, whatever the files
-    /// say.
+    /// `{"type":"abandoned","from":3,"to":9}`: these records failed to reach the disk, even when files
+    /// contain them.
     static func abandoned(_ records: ClosedRange<UInt64>) -> [UInt8] {
         object("abandoned") {
             $0.field("from", Int(records.lowerBound))
@@ -24,12 +24,14 @@ enum JournalBody {
         }
     }
 
-    /// A message that came in.
+    /// A received or proactive message.
     ///
-    /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`;
-    /// with `"reference":true` before the message when it has a payload reference.
-    /// `"replayOf":12` says which message is handed over again, with `"retriedReply":0` which of its replies is sent again, `"outbound":"text"` that the message is one of that
-    /// kind from the business, which answers no event, `"person":true` that no program wrote that, and `"act":"closes"` or `"neither"` that it says nothing.
+    /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`
+    ///
+    /// Optional members before the message: `"reference":true` for a payload reference; `"replayOf":12` for a
+    /// replay of that message, with `"retriedReply":0` for a new attempt of that reply; `"outbound":"text"`
+    /// for a proactive message of that kind, with `"person":true` when a person wrote it; and
+    /// `"act":"closes"` or `"neither"` for a message without content.
     static func message(
         _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil
     ) -> [UInt8] {
@@ -55,9 +57,9 @@ enum JournalBody {
         }
     }
 
-    /// The end of a payload reference.
+    /// The result of a payload reference.
     ///
-    /// `{"type":"resolved","of":12,"at":"…","message":{…}}`, or `"failure":"…"` in place of the message.
+    /// `{"type":"resolved","of":12,"at":"…","message":{…}}`, or `"failure":"…"` instead of the message.
     static func resolved(of record: UInt64, _ resolution: Resolution, at: Timestamp) -> [UInt8] {
         switch resolution {
         case .resolved(let message):
@@ -75,10 +77,10 @@ enum JournalBody {
         }
     }
 
-    /// What became of a message's attachments, in their order.
+    /// The results of a message's attachments, in order.
     ///
-    /// `{"type":"files","of":12,"at":"…","ownLine":true,"files":[{"sha256":"…","size":148861},{"failure":"…"}]}`; `ownLine`
-    /// says that the conversation has a line of its own for it, which earlier versions did not write.
+    /// `{"type":"files","of":12,"at":"…","ownLine":true,"files":[{"sha256":"…","size":148861},{"failure":"…"}]}`;
+    /// `ownLine` means that the conversation has a separate files line, which earlier versions did not write.
     static func files(of record: UInt64, _ files: [RecordedFile], at: Timestamp) -> [UInt8] {
         object("files") { writer in
             writer.field("of", Int(record))
@@ -88,7 +90,7 @@ enum JournalBody {
         }
     }
 
-    /// What a handler decided.
+    /// The decision of a handler.
     ///
     /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
     /// `"replyCount":2,"replies":[…]}`;
@@ -129,7 +131,7 @@ enum JournalBody {
         }
     }
 
-    /// How a reply ended.
+    /// The end of a reply.
     ///
     /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","attempts":1,"at":"…"}`;
     /// results are `accepted`, `refused`, `expired` and `dropped`; earlier versions also wrote `failed`.
@@ -166,8 +168,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"replyAttempt","of":12,"index":0,"attempt":1,"at":"…","next":"…"}`: an attempt to send a reply that the
-    /// gateway did not answer well, and when the next is due.
+    /// `{"type":"replyAttempt","of":12,"index":0,"attempt":1,"at":"…","next":"…"}`: a failed attempt to send
+    /// a reply, and the time of the next one.
     static func replyAttempt(of reply: ReplyID, _ attempt: Int, at: Timestamp, next: Timestamp) -> [UInt8] {
         object("replyAttempt") {
             $0.field("of", Int(clamping: reply.record))
@@ -178,8 +180,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","next":"…","parked":true}`: an attempt that ended without an
-    /// outcome, when the next is due, and whether the delivery left its conversation's order.
+    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","next":"…","parked":true}`: an attempt without an
+    /// outcome, the time of the next one, and whether the delivery was parked.
     static func attempt(
         of record: UInt64, _ attempt: Int, at: Timestamp, next: Timestamp, isParked: Bool
     ) -> [UInt8] {
@@ -192,7 +194,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","crashed":true}`: an attempt that ended with the process.
+    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","crashed":true}`: an attempt during which the process
+    /// ended.
     static func crashedAttempt(of record: UInt64, _ attempt: Int, at: Timestamp) -> [UInt8] {
         object("attempt") {
             $0.field("of", Int(record))
@@ -205,7 +208,7 @@ enum JournalBody {
     /// The end of a delivery.
     ///
     /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; without `kind`
-    /// when no conversation line was written for the message. A result of `repeated` names the other message in
+    /// when the message has no conversation line. A result of `repeated` has the id of the other message in
     /// `original`.
     static func finished(of record: UInt64, kind: Kind?, _ result: DeliveryResult, at: Timestamp) -> [UInt8] {
         object("finished") {
@@ -218,8 +221,7 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: nothing is to be done about a dead letter, which is a reply where
-    /// there is an index.
+    /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: a dropped dead letter; with an index, it is a reply.
     static func dropped(of record: UInt64, reply index: Int? = nil, at: Timestamp) -> [UInt8] {
         object("dropped") {
             $0.field("of", Int(clamping: record))
@@ -228,11 +230,11 @@ enum JournalBody {
         }
     }
 
-    /// A dead letter as it is, for the time after its own segment.
+    /// A copy of a dead letter whose own segment will be deleted.
     ///
     /// `{"type":"carried","of":12,"at":"…","business":"…","customer":"…","id":"…","replayOf":…,"kind":"text",`
-    /// `"attempts":7,"result":"failed","reason":"…","attributes":{…},"reference":true,"message":{…}}`; `of` stays its
-    /// number, and `at` the time when it came in.
+    /// `"attempts":7,"result":"failed","reason":"…","attributes":{…},"reference":true,"message":{…}}`; `of`
+    /// is its original number, and `at` its arrival time.
     static func carried(_ event: JournalEvent) -> [UInt8] {
         object("carried") { writer in
             writer.field("of", Int(clamping: event.record))
@@ -253,11 +255,11 @@ enum JournalBody {
         }
     }
 
-    /// A reply that is a dead letter as it is, for the time after its own segment.
+    /// A copy of a dead reply whose own segment will be deleted.
     ///
     /// `{"type":"carried","of":12,"index":0,"at":"…","business":"…","customer":"…","id":"…","kind":"text","attempts":3,`
-    /// `"result":"refused","status":400,"reason":"…","person":true,"attributes":{…},"message":{…}}`; `at` is when it was
-    /// decided.
+    /// `"result":"refused","status":400,"reason":"…","person":true,"attributes":{…},"message":{…}}`; `at` is
+    /// the time of its decision.
     static func carried(_ reply: JournalReply) -> [UInt8] {
         object("carried") { writer in
             writer.field("of", Int(clamping: reply.id.record))
@@ -277,9 +279,9 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"checkpoint","through":12,"at":"…"}`: how far conversations are on disk.
+    /// `{"type":"checkpoint","through":12,"at":"…"}`: the conversation lines up to this record are on disk.
     ///
-    /// The lines of every delivery whose `finished` has at most this number are.
+    /// These are the lines of every delivery whose `finished` record has at most this number.
     static func checkpoint(through record: UInt64, at: Timestamp) -> [UInt8] {
         object("checkpoint") {
             $0.field("through", Int(record))
@@ -287,8 +289,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"unsynced","at":"…"}`: a sync of conversations failed; until the next checkpoint no line that was written
-    /// since the last is known to be on disk, whatever the file shows.
+    /// `{"type":"unsynced","at":"…"}`: a sync of conversations failed; until the next checkpoint no line
+    /// written since the last one is known to be on disk, even when files contain it.
     static func unsynced(at: Timestamp) -> [UInt8] { object("unsynced") { $0.field("at", at) } }
 
     private static func write(_ attributes: ReceivedAttributes, to writer: inout JSONWriter) {
@@ -309,7 +311,7 @@ enum JournalBody {
         }
     }
 
-    /// Adds the member `message` with a valid JSON text as its value, in one line.
+    /// Writes the member `message` with a valid JSON text as its value, on one line.
     private static func write(message json: some Collection<UInt8>, to writer: inout JSONWriter) {
         writer.key("message")
         writer.raw {
@@ -320,8 +322,8 @@ enum JournalBody {
     }
 }
 
-/// Returns a valid JSON text in one line: inside strings line breaks are always escaped, so that the raw ones
-/// stand between tokens and may be spaces as well (RFC 8259 §2).
+/// Returns a valid JSON text on one line: inside strings line breaks are always escaped, so raw ones are
+/// between tokens and may become spaces (RFC 8259 §2).
 func oneLine(_ json: [UInt8]) -> [UInt8] {
     var text = json
     makeOneLine(&text, from: 0)

@@ -1,47 +1,47 @@
-/// What of a journal is lost, and what follows from that until somebody has it repaired.
+/// The lost parts of a journal, and their consequences until a repair.
 ///
-/// A lost record may have been a message, or the end of one. Where the journal shows that the message ended, nothing follows. Else
-/// the server is not ready, and the messages that were open then are held back, with their conversations: their ends may be
-/// among what is lost.
+/// A lost record may have been a message, or the end of one. Where the journal shows that the message ended,
+/// there are no consequences. Otherwise the server is not ready. The messages that were unfinished then are
+/// held back with their conversations, since their ends may be among the lost records.
 struct JournalDamage: Sendable {
-    /// All that is lost.
+    /// All losses.
     private(set) var losses: [JournalReader.Loss] = []
-    /// Segments with lines that nobody wrote, which displaced no record.
+    /// Segments with invalid lines that displaced no record.
     private(set) var blemishes: [UInt64] = []
     /// The lost records that may have been unfinished messages, or the ends of messages.
     private(set) var harmful: [ClosedRange<UInt64>] = []
     /// The conversations whose messages are held back.
     private(set) var held: Set<ConversationKey> = []
-    /// Messages that ended behind the first loss.
+    /// Messages that ended after the first loss.
     private var ended: Set<UInt64> = []
 
-    /// Whether nothing is wrong.
+    /// Whether the journal is intact.
     var isWhole: Bool { losses.isEmpty && blemishes.isEmpty }
 
-    /// Whether somebody must have the journal repaired.
+    /// Whether the journal needs a repair.
     var isHarmful: Bool { !harmful.isEmpty }
 
-    /// Adds what the reader cannot know.
+    /// Adds a loss that the reader cannot detect.
     mutating func add(_ loss: JournalReader.Loss) { losses.append(loss) }
 
-    /// Takes in a record that stands behind a loss.
+    /// Applies a record that follows a loss.
     mutating func take(_ record: JournalRecord) {
         if case .finished(let finished) = record { ended.insert(finished.of) }
     }
 
-    /// Decides what is harmful, when all was read.
+    /// Determines the harmful losses, after everything was read.
     mutating func judge(_ reader: JournalReader, openMessages: [RecoveredJournal.Recovered]) {
         losses = (reader.losses + losses).sorted { $0.records.lowerBound < $1.records.lowerBound }
         blemishes = reader.blemishes.map(\.segment)
         let firstOpen = openMessages.map(\.state.record).min() ?? .max
         for loss in losses {
-            // So many are not looked at one by one.
+            // Large losses are not checked record by record.
             guard loss.records.count <= Self.maximumSingles else {
                 harmful.append(loss.records)
                 continue
             }
             for record in loss.records where !ended.contains(record) {
-                // What says that it was no message can only have ended one that is open.
+                // A lost record that was not a message can only have ended an unfinished one.
                 if reader.lostNotes.contains(record), record < firstOpen { continue }
                 addHarmful(record)
             }
@@ -62,18 +62,18 @@ struct JournalDamage: Sendable {
     private static let maximumSingles = 10_000
 }
 
-/// What a repair of the journal gives up, or gave up.
+/// The result, or the preview, of a journal repair.
 package struct JournalRepair: Hashable, Sendable {
-    /// The records that are lost.
+    /// The lost records.
     package let lostRecords: [ClosedRange<UInt64>]
-    /// The names of the segments with damage.
+    /// The names of damaged segments.
     package let segments: [String]
-    /// How many conversations are held back until then.
+    /// The number of conversations held back until the repair.
     package let heldConversations: Int
-    /// Whether something unfinished may be among what is lost.
+    /// Whether the losses may include unfinished messages.
     package let isHarmful: Bool
 
-    /// Nothing is wrong.
+    /// Whether the journal is intact.
     package var isEmpty: Bool { lostRecords.isEmpty && segments.isEmpty }
 
     package init(

@@ -4,16 +4,16 @@ import BalloonPOSIX
 struct JournalEntry: Sendable {
     /// The record without number, batch and checksum: an object that begins with `"type"`.
     let body: [UInt8]
-    /// Who is told when the record is on disk, or that it is not.
+    /// The receiver of the result.
     let waiter: Waiter
-    /// What the record means for the segments of the journal once it is durable.
+    /// The effect of the durable record on the ledger of segments.
     var effect: Effect?
 
-    /// What a durable record changes in the ledger of segments.
+    /// A change in the ledger of segments.
     enum Effect: Sendable {
-        /// A message begins.
+        /// A message starts.
         case message
-        /// So many replies of a message in this segment were decided.
+        /// This many replies of a message in this segment were decided.
         case replies(Int, segment: UInt64)
         /// A delivery, or a reply, of a message in this segment ended.
         case end(segment: UInt64, deadLetter: DeadLetter?)
@@ -25,19 +25,20 @@ struct JournalEntry: Sendable {
         case checkpoint(through: UInt64)
     }
 
-    /// Who waits for a record.
+    /// The receiver of a record's result.
     ///
-    /// What nobody waits for is lazy: it goes with the next batch and is kept for another when that fails.
+    /// A record without a receiver is lazy: it is written with the next batch, and with a later one when that
+    /// fails.
     enum Waiter: Sendable {
         /// A sender, for its answer.
         case sender(AcceptedMessage, AppendCompletion)
         /// A task.
         case task(CheckedContinuation<JournalledRecord, any Error>)
-        /// A task that writes so many in one batch, of which this is the first.
+        /// A task that writes several records in one batch, of which this is the first.
         case tasks(CheckedContinuation<[JournalledRecord], any Error>, count: Int)
-        /// The task of an entry before it.
+        /// The same task as for the previous entry.
         case same
-        /// Nobody.
+        /// No receiver.
         case nobody
     }
 
@@ -49,7 +50,7 @@ struct JournalEntry: Sendable {
     }
 }
 
-/// A message that waits for its sync.
+/// An accepted message that waits for its sync.
 struct AcceptedMessage: Sendable {
     let key: MessageKey
     let message: ReceivedMessage

@@ -2,79 +2,79 @@ import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// A message that came in, and what became of it, as the journal tells.
+/// An inbound message with its outcome, according to the journal.
 package struct JournalEvent: Sendable {
-    /// What became of a message.
+    /// The state of a message.
     package enum Status: String, CaseIterable, Sendable {
-        /// It waits, or is being worked on.
+        /// Waiting, or being processed.
         case pending
-        /// It failed and waits outside its conversation's order for the next attempt.
+        /// The event failed and waits outside its conversation's order for the next attempt.
         case parked
-        /// A handler took it and its replies are settled.
+        /// A handler handled it, and its replies are settled.
         case handled
         /// The business has no handler for its kind.
         case unhandled
-        /// The handler did not want it: a dead letter.
+        /// The handler rejected it: a dead letter.
         case rejected
         /// A person took over.
         case handedOff
-        /// It was given up: a dead letter.
+        /// All attempts failed: a dead letter.
         case failed
-        /// It said once more what another had said moments before.
+        /// The event repeated the choice of a recent message.
         case repeated
-        /// It was a dead letter, and somebody decided that nothing is to be done.
+        /// The event was a dead letter, or pending, and an operator dropped it.
         case dropped
-        /// It was a dead letter, and is handed over again as another record.
+        /// The event was a dead letter, and was replayed as another record.
         case retried
 
-        /// Whether somebody must decide what is to be done.
+        /// Whether the event is a dead letter, which needs an operator's decision.
         package var isDeadLetter: Bool { self == .failed || self == .rejected }
     }
 
     /// The number of its record.
     package let record: UInt64
-    /// When it came in; for a replay, when that was asked for.
+    /// The arrival time; for a replay, the time of the request.
     package let at: Timestamp
-    /// The business it is for.
+    /// The receiving business.
     package let business: BusinessID
-    /// The customer it is from.
+    /// The customer who sent it.
     package let customer: CustomerID
     /// The message's id.
     package let id: MessageID
-    /// The record whose message this hands over again.
+    /// The record of the message that this replays.
     package let replayOf: UInt64?
-    /// The record as which it was handed over again last; nil when it never was.
+    /// The record of its latest replay; nil when there is none.
     package let replayedAs: UInt64?
-    /// The kind, once that was found out.
+    /// The kind, once known.
     package let kind: Kind?
-    /// What became of it.
+    /// The state.
     package let status: Status
-    /// Why, where somebody said so.
+    /// The reason of the state, if known.
     package let reason: String?
-    /// How many attempts ended without an outcome.
+    /// The number of attempts without an outcome.
     package let attempts: Int
-    /// When the next attempt of one that is parked is due.
+    /// The time of the next attempt of a parked message.
     package let next: Timestamp?
-    /// The message, with its payload in place when that was resolved.
+    /// The message, including its payload when that was resolved.
     package let message: JSONValue
-    /// The kind of a message that went out unasked; nil for what a customer sent.
+    /// The kind of a proactive message; nil for a customer's message.
     package let outboundKind: Kind?
-    /// What became of the replies that were decided, in their order.
+    /// The states of its decided replies, in order.
     package let replies: [ReplyState.Status]
-    /// Whether it tells a handler that a reply failed, which is no message and has no kind.
+    /// Whether the event tells a handler that a reply failed, which is no message and has no kind.
     package let isReplyFailure: Bool
-    /// Whether a person, not a program, wrote what went out unasked.
+    /// Whether a person, not a program, wrote a proactive message.
     let isFromPerson: Bool
-    /// Whether it came with a payload reference.
+    /// Whether the event has a payload reference.
     let hasReference: Bool
     let attributes: ReceivedAttributes
 
-    /// Whether somebody must decide what is to be done.
+    /// Whether the event is a dead letter, which needs an operator's decision.
     package var isDeadLetter: Bool { status.isDeadLetter }
-    /// Whether it came to an end.
+    /// Whether the event has ended.
     package var isFinished: Bool { status != .pending && status != .parked }
 
-    /// Reads the message of a state; throws when a line cannot be read, or is no message.
+    /// Reads the message of a state; throws when a line is unreadable or is not a message.
     init(_ state: MessageState, from reader: SegmentReader) throws(StoreError) {
         let root = try reader.line(at: state.location).root
         guard let business = root["business"]?.string, let customer = root["customer"]?.string,
@@ -103,7 +103,7 @@ package struct JournalEvent: Sendable {
             reason = root["reason"]?.string
             attempts = root["attempts"]?.int ?? 0
             next = nil
-            // What was dropped or retried since says so; else it is what it was.
+            // A later drop or retry overrides the end of the delivery.
             status =
                 state.status == .pending
                 ? root["result"]?.string.flatMap(Status.init) ?? .failed : state.status
@@ -112,15 +112,15 @@ package struct JournalEvent: Sendable {
             reason = state.reason
             attempts = Int(state.attempts)
             next = state.next
-            // What the business sends of its own accord has no delivery, only a reply.
+            // A proactive message has no delivery, only a reply.
             status =
                 outboundKind != nil && state.end == nil && !state.hasQueuedReply ? .handled : state.status
         }
     }
 
-    /// The message as it is handed over again.
+    /// The message for its replay.
     ///
-    /// A payload whose reference was never resolved is fetched once more.
+    /// A payload whose reference was never resolved is downloaded again.
     var replay: ReceivedMessage {
         let isOpen = hasReference && message["interactiveDataRef"] != nil
         return ReceivedMessage(
@@ -131,7 +131,7 @@ package struct JournalEvent: Sendable {
 }
 
 extension ReceivedAttributes {
-    /// Reads the member of a record.
+    /// Parses the member of a record.
     init(_ attributes: JSONValue?) {
         self.init(
             capabilityList: attributes?["capabilityList"]?.string, locale: attributes?["locale"]?.string,

@@ -1,35 +1,36 @@
 import BalloonPOSIX
 import Dispatch
 
-/// The journal of a data directory for who only reads it; takes no lock, and may run beside a server.
+/// Read-only access to the journal of a data directory; needs no lock, and works while a server runs.
 package struct JournalFiles: Sendable {
     private let directory: String
 
-    /// Takes the path of the data directory.
+    /// Uses the data directory at this path.
     package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).journal }
 
-    /// Calls `body` with every message that is `wanted`, in the order of arrival.
+    /// Calls `body` with every `wanted` message, in the order of arrival.
     ///
-    /// Reads the whole journal once and then each message on its own: no more than one text is in memory, and about a
-    /// hundred bytes for each message. Leaves out what is being written. Throws ``StoreError/damaged(file:line:)`` when
-    /// a line is not what was written, and ``StoreError/quarantined(file:)`` when a segment was set aside for that.
-    /// Where a segment is cut off in front of others, or records between two are gone, it throws behind the last message.
+    /// Reads the whole journal once and then each message separately: at most one text is in memory, and
+    /// about a hundred bytes for each message. Omits records that are being written. Throws
+    /// ``StoreError/damaged(file:line:)`` for a damaged line, and ``StoreError/quarantined(file:)`` for a
+    /// quarantined segment. When records between segments or inside one are missing, it throws after the last
+    /// message.
     package func forEach(
         where wanted: (JournalEvent) -> Bool = { _ in true }, _ body: (JournalEvent) throws -> Void
     ) throws {
         try forEach(of: nil) { if wanted($0) { try body($0) } }
     }
 
-    /// Every message that is `wanted`, in the order of arrival; reads the whole journal.
+    /// Every `wanted` message, in the order of arrival; reads the whole journal.
     package func events(where wanted: (JournalEvent) -> Bool) throws -> [JournalEvent] {
         var events: [JournalEvent] = []
         try forEach(where: wanted) { events.append($0) }
         return events
     }
 
-    /// The messages of these records, in their order and each once.
+    /// The messages of these records, in order and without duplicates.
     ///
-    /// Throws ``StoreError/unknownRecord(_:)`` when one is no message's.
+    /// Throws ``StoreError/unknownRecord(_:)`` for a record that is not a message.
     package func events(_ records: [UInt64]) throws -> [JournalEvent] {
         var wanted = Set(records)
         var found: [UInt64: JournalEvent] = [:]
@@ -40,7 +41,7 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// The same for who runs as a task: the whole journal is read on a queue, so that no other task waits for it.
+    /// Does the same for a task: reads the whole journal on a queue, so that no other task waits for it.
     func eventsOnQueue(_ records: [UInt64]) async throws -> [JournalEvent] {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.events").async {
@@ -49,15 +50,15 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Reads every segment, in order; nothing when there is no journal.
+    /// Reads every segment, in order; does nothing when there is no journal.
     ///
-    /// Returns what is damaged: that records are gone, or where lines are broken.
+    /// Returns the damage: missing records, or broken lines.
     @discardableResult
     func forEachRecord(
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) -> StoreError? {
         var reader = try JournalReader(directory)
-        // What it had is not "nothing".
+        // A missing segment must not be treated as empty.
         if let damaged = reader.quarantined.first { throw .quarantined(file: directory + "/" + damaged) }
         try reader.forEachRecord(body)
         return reader.damage
@@ -66,7 +67,7 @@ package struct JournalFiles: Sendable {
     private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
         let reader = SegmentReader(directory: directory)
         try forEachState(of: wanted) { state in
-            // Where only a reply was carried, the event's own text is gone.
+            // When only a reply was carried, the event's own text is deleted.
             if state.isCarried, state.status == .handled { return }
             guard
                 let event = try readingKept({ () throws(StoreError) in try JournalEvent(state, from: reader) }
@@ -76,9 +77,9 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Calls `body` with every reply that is `wanted`, in the order of their events.
+    /// Calls `body` with every `wanted` reply, in the order of their events.
     ///
-    /// Reads and throws as ``forEach(where:_:)`` does.
+    /// Reads and throws like ``forEach(where:_:)``.
     package func forEachReply(
         where wanted: (JournalReply) -> Bool = { _ in true }, _ body: (JournalReply) throws -> Void
     ) throws {
@@ -93,9 +94,9 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// The replies with these names, in their order and each once.
+    /// The replies with these names, in order and without duplicates.
     ///
-    /// Throws ``StoreError/unknownReply(record:index:)`` when one is none.
+    /// Throws ``StoreError/unknownReply(record:index:)`` for an unknown name.
     package func replies(_ names: [ReplyID]) throws -> [JournalReply] {
         let reader = SegmentReader(directory: directory)
         var wanted = Set(names)
@@ -115,7 +116,7 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// The same for a task: the whole journal is read on a queue, so that no other task waits for it.
+    /// Does the same for a task: reads the whole journal on a queue, so that no other task waits for it.
     func repliesOnQueue(_ names: [ReplyID]) async throws -> [JournalReply] {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.replies").async {
@@ -124,7 +125,7 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Folds the whole journal, then calls `body` with the state of every message, or of those that are wanted.
+    /// Folds the whole journal, then calls `body` with the state of every message, or of the wanted ones.
     private func forEachState(of wanted: Set<UInt64>?, _ body: (MessageState) throws -> Void) throws {
         var states: [UInt64: MessageState] = [:]
         var reported: Set<ReplyID> = []
@@ -152,11 +153,11 @@ package struct JournalFiles: Sendable {
             }
         }
         for record in states.keys.sorted() { if let state = states[record] { try body(state) } }
-        // Who named records has them all.
+        // A caller that named records has all of them now.
         if wanted == nil, let missing { throw missing }
     }
 
-    /// Nil when the segment has gone meanwhile.
+    /// Nil when the segment was deleted meanwhile.
     private func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
         do throws(StoreError) { return try body() } catch {
             if case .unavailable(_, let reason) = error, reason.isMissing { return nil }

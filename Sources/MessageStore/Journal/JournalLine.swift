@@ -3,15 +3,15 @@ import BalloonWire
 
 /// One line of the journal: `{"record":12,"batch":11,"type":"…",…,"crc32":"89abcdef"}`.
 ///
-/// `batch` is the number of the first record that was written together with this one, so that the lines say
-/// by themselves which of them a lost line belonged to. `crc32` is zlib's, in eight lower-case digits, over
-/// the bytes from the opening brace up to the comma before `"crc32"`.
+/// `batch` is the number of the first record that was written in the same batch, so that the batch of a lost
+/// line can be determined. `crc32` is zlib's, in eight lower-case digits, over the bytes from the opening
+/// brace up to the comma before `"crc32"`.
 enum JournalLine {
-    /// What stands at the start of a line.
+    /// The start of a line.
     struct Header {
         let record: UInt64
         let batch: UInt64
-        /// The name of the type, and where it begins in the line.
+        /// The name of the type, and its place in the line.
         let type: Range<Int>
     }
 
@@ -41,7 +41,7 @@ enum JournalLine {
         lines.append(UInt8(ascii: "\n"))
     }
 
-    /// Whether the line ends with the checksum of what stands before it.
+    /// Whether the line ends with a correct checksum.
     static func isIntact(_ line: ArraySlice<UInt8>) -> Bool {
         guard line.count > checksumBytes else { return false }
         let end = line.endIndex - checksumBytes
@@ -52,14 +52,14 @@ enum JournalLine {
         return CRC32.checksum(of: line[..<end]) == written
     }
 
-    /// The checksum that stands at a line's end.
+    /// The checksum at the end of a line.
     static func checksum(of line: ArraySlice<UInt8>) -> UInt32? {
         guard line.count > checksumBytes else { return nil }
         let digits = line.endIndex - 10
         return hexadecimal(line[digits..<digits + 8])
     }
 
-    /// Reads what stands at the start of an intact line; nil when it does not stand there.
+    /// Parses the start of an intact line; nil when it has another form.
     static func header(of line: ArraySlice<UInt8>) -> Header? {
         var position = line.startIndex
         guard skip(recordStart, in: line, &position), let record = decimal(in: line, &position),
@@ -71,10 +71,10 @@ enum JournalLine {
         return Header(record: record, batch: batch, type: start..<position)
     }
 
-    /// An intact line without the messages in it, as an object of its own.
+    /// An intact line without its messages, as a separate object.
     ///
-    /// Our own members come before them, and a text that looks like one of these names has its quotation marks
-    /// escaped; so the first occurrence is the member.
+    /// The store's own members precede them, and similar text inside a message has escaped quotation marks,
+    /// so the first occurrence is the member.
     static func withoutMessages(_ line: ArraySlice<UInt8>, _ header: Header) -> [UInt8] {
         let type = line[header.type]
         let marker: [UInt8]

@@ -1,33 +1,33 @@
 import BalloonPOSIX
 
-/// A journal's segments in their order: the only code that knows order, gaps and damage.
+/// A journal's segments in order: the only code that handles order, gaps and damage.
 ///
-/// Recovery, lists and the verification all read through it. Damage stops no reading; it is in ``losses``.
+/// Recovery, lists and verification use it. Damage does not stop reading; it is reported in ``losses``.
 struct JournalReader {
-    /// Records that were on disk once and are gone, and where that shows.
+    /// Lost records that were on disk once, and the place of the loss.
     struct Loss: Hashable, Sendable {
         let records: ClosedRange<UInt64>
-        /// The segment in which lines are broken, or behind which they are missing.
+        /// The segment with broken lines, or the one before missing lines.
         let segment: UInt64
-        /// The line where it was seen; 0 when all is missing between two segments.
+        /// The line of the loss; 0 when records are missing between two segments.
         let line: Int
     }
 
     /// The segments by their first records.
     let segments: [UInt64]
     let abandoned: AbandonedRecords
-    /// The names of segments that an earlier version set aside.
+    /// The names of segments that an earlier version quarantined.
     let quarantined: [String]
-    /// What is lost of the segments that were taken.
+    /// The losses in the segments read so far.
     private(set) var losses: [Loss] = []
-    /// Segments with damage that lost no record, and the line.
+    /// Segments with damage that lost no record, with the line.
     private(set) var blemishes: [(segment: UInt64, line: Int)] = []
     private(set) var lostNotes: Set<UInt64> = []
     private let directory: String
-    /// The last segment that was taken and has records.
+    /// The last segment with records that was read.
     private var last: (segment: UInt64, scan: SegmentScan)?
 
-    /// Lists the segments in a folder, none when it is missing, and reads which records were given up.
+    /// Lists the segments in a folder, none when it is missing, and reads the abandoned records.
     init(_ directory: String) throws(StoreError) {
         self.directory = directory
         var names: [String] = []
@@ -45,7 +45,7 @@ struct JournalReader {
                 let file = try File(path, for: .reading)
                 abandoned.insert(fromStartOf: try file.read(at: 0, count: AbandonedRecords.startBytes))
             } catch {
-                // A server that runs let it go meanwhile.
+                // A running server deleted it meanwhile.
                 if !error.isMissing { throw .unavailable(path: path, error) }
             }
         }
@@ -54,7 +54,7 @@ struct JournalReader {
 
     func path(_ segment: UInt64) -> String { directory + "/" + SegmentName.text(firstRecord: segment) }
 
-    /// The first thing that is wrong, as an error.
+    /// The first problem, as an error.
     var damage: StoreError? {
         if let loss = losses.min(by: { $0.records.lowerBound < $1.records.lowerBound }) {
             return .damaged(file: path(loss.segment), line: loss.line)
@@ -62,9 +62,9 @@ struct JournalReader {
         return blemishes.first.map { .damaged(file: path($0.segment), line: $0.line) }
     }
 
-    /// Takes a segment that was read, in the order of ``segments``.
+    /// Processes a segment that was read, in the order of ``segments``.
     mutating func take(_ segment: UInt64, _ scan: SegmentScan) {
-        // Nothing is known of one without any line; if records come behind it, they show what is missing.
+        // A segment without lines tells nothing; later records show which ones are missing.
         guard scan.lines > 0 else { return }
         if let last {
             judge(last.segment, last.scan, isLast: false)
@@ -77,7 +77,7 @@ struct JournalReader {
         last = (segment, scan)
     }
 
-    /// Takes the end: a power cut may explain how the last segment ends.
+    /// Processes the end: a power failure may explain the end of the last segment.
     mutating func finish() {
         if let last { judge(last.segment, last.scan, isLast: true) }
         last = nil
@@ -91,7 +91,7 @@ struct JournalReader {
         blemishes.append((segment, line))
     }
 
-    /// Forgets the segments that were taken: a server that runs let them go while they were read.
+    /// Drops the segments read so far: a running server deleted them meanwhile.
     private mutating func takeMissing() {
         last = nil
         losses = []
@@ -100,7 +100,7 @@ struct JournalReader {
 
     /// Reads every segment, in order; calls `body` with each record.
     ///
-    /// Leaves out what is being written.
+    /// Omits records that are being written.
     mutating func forEachRecord(
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -115,7 +115,7 @@ struct JournalReader {
                 continue
             }
             while let line = try next(&lines, of: segment) {
-                // The checksum held, so this is what was written.
+                // The checksum is correct, so this is what was written.
                 guard let record = JournalRecord(lines.buffer[line.range], line.header) else { continue }
                 try body(record, line.record, lines.location(of: line, in: segment))
             }
@@ -124,7 +124,7 @@ struct JournalReader {
         finish()
     }
 
-    /// The number of the last record that is in a file.
+    /// The number of the last record in a file.
     func lastRecord() throws(StoreError) -> UInt64 {
         for segment in segments.reversed() {
             do throws(SystemError) {

@@ -2,35 +2,35 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// What a record of the journal says, without the messages in it.
+/// A parsed journal record, without its messages.
 enum JournalRecord: Sendable {
-    /// A message came in, or is handed over again.
+    /// A received, replayed or proactive message.
     case message(Message)
-    /// A payload reference came to an end.
+    /// The result of a payload reference.
     case resolved(of: UInt64)
-    /// A handler decided.
+    /// A handler's decision.
     case outcome(Outcome)
-    /// An attempt to send a reply failed, and another one is due.
+    /// A failed attempt to send a reply, with the next one due.
     case replyAttempt(ReplyAttempt)
-    /// A reply came to an end.
+    /// The end of a reply.
     case reply(Reply)
-    /// What became of a message's attachments.
+    /// The results of a message's attachments.
     case files(of: UInt64)
-    /// An attempt ended without an outcome.
+    /// An attempt without an outcome.
     case attempt(Attempt)
-    /// A delivery ended.
+    /// The end of a delivery.
     case finished(Finished)
     /// A dead letter was dropped: the event, or one of its replies.
     case dropped(of: UInt64, reply: Int?)
-    /// A dead letter whose own segment may go: the event, or one of its replies.
+    /// A copy of a dead letter whose own segment may be deleted: the event, or one of its replies.
     case carried(of: UInt64, reply: Int?)
-    /// How far conversations are on disk.
+    /// Conversation lines up to this record are on disk.
     case checkpoint(through: UInt64)
     /// A sync of conversations failed.
     case unsynced
-    /// A segment begins.
+    /// The start of a segment.
     case segment(at: Timestamp?)
-    /// A type that this program does not know, or nothing that it must act upon.
+    /// An unknown type, or a record without relevant content.
     case other
 
     struct Message: Sendable {
@@ -39,7 +39,7 @@ enum JournalRecord: Sendable {
         let at: Timestamp?
         let hasReference: Bool
         let replayOf: UInt64?
-        /// Which of that record's replies is sent again; nil when the event is handed over again.
+        /// The reply of that record that is sent again; nil when the event is replayed.
         let retriedReply: Int?
         let outboundKind: Kind?
         let act: ReceivedMessage.Act
@@ -49,7 +49,7 @@ enum JournalRecord: Sendable {
         let of: UInt64
         let at: Timestamp?
         let kind: Kind?
-        /// How many replies were decided.
+        /// The number of decided replies.
         let replies: Int
     }
 
@@ -88,7 +88,7 @@ enum JournalRecord: Sendable {
         let original: MessageID?
     }
 
-    /// Reads an intact line with this header; nil when it is no JSON, which the checksum says it is.
+    /// Parses an intact line with this header; nil when it is not JSON despite its correct checksum.
     init?(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) {
         if let record = Self.scan(line, header) {
             self = record
@@ -96,14 +96,14 @@ enum JournalRecord: Sendable {
         }
         let head = JournalLine.withoutMessages(line, header)
         let short = (try? JSONDocument(head, limits: .journal))?.root
-        // The head of an outcome that an earlier version wrote does not say how many replies follow.
+        // The head of an outcome from an earlier version lacks the number of replies.
         let isEnough = short.map { $0["type"]?.equals("outcome") != true || $0["replyCount"] != nil } ?? false
         guard let root = isEnough ? short : (try? JSONDocument(Array(line), limits: .journal))?.root
         else { return nil }
         self = Self.read(root) ?? .other
     }
 
-    /// The record of the message that this is about; nil for a message itself and for what is about none.
+    /// The record of the message that this concerns; nil for a message itself and for records about none.
     var subject: UInt64? {
         switch self {
         case .resolved(let record), .files(let record), .dropped(let record, _), .carried(let record, _):
@@ -117,7 +117,7 @@ enum JournalRecord: Sendable {
         }
     }
 
-    /// Whether an event begins with it.
+    /// Whether an event begins with this record.
     var beginsEvent: Bool {
         switch self {
         case .message: true
@@ -126,7 +126,7 @@ enum JournalRecord: Sendable {
         }
     }
 
-    /// Reads a record from its JSON; nil when it lacks what its type has, or this program does not know the type.
+    /// Parses a record from its JSON; nil when a required member is missing, or the type is unknown.
     static func read(_ root: JSONValue) -> JournalRecord? {
         guard let type = root["type"] else { return nil }
         if type.equals("message") { return Message(root).map { .message($0) } }
@@ -168,7 +168,8 @@ extension JournalRecord.Outcome {
         of = record
         at = root.timestamp("at")
         kind = root.messageKind
-        // Earlier versions did not write the count before the replies, which the head of a line leaves out.
+        // Earlier versions did not write the count before the replies, and the head of a line omits the
+        // replies.
         replies = min(max(0, root["replyCount"]?.int ?? root["replies"]?.elements.count ?? 0), 10_000)
     }
 }
@@ -188,7 +189,7 @@ extension JournalRecord.Reply {
         guard let index = root.replyIndex, let result = root["result"]?.string else { return nil }
         of = record
         self.index = index
-        // What a newer program says counts as an end, so that nothing is sent twice.
+        // An unknown result of a newer version counts as an end, so that no reply is sent twice.
         status = ReplyState.Status(rawValue: result) ?? .dropped
         httpStatus = root["status"]?.int
         reason = root["reason"]?.string

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Logging
 
-/// Reads the journal's segments back when the store opens.
+/// Reads the journal's segments when the store opens.
 struct JournalRecovery {
     private let directory: String
     private let logger: Logger
@@ -9,18 +9,18 @@ struct JournalRecovery {
     private var state: RecoveredJournal
     private var damage = JournalDamage()
     private let snapshot: SnapshotFile
-    /// The last record that a snapshot has taken in.
+    /// The last record in the snapshot.
     private var covered: UInt64 = 0
     private var last: UInt64 = 0
     private var segments: [JournalSnapshot.Segment] = []
 
-    /// What a journal adds up to.
+    /// The result of a recovery.
     struct Result {
         var state: RecoveredJournal
         let damage: JournalDamage
-        /// Where the records of each segment end.
+        /// The segments with the ends of their records.
         let segments: [JournalSnapshot.Segment]
-        /// The last record that was taken from a snapshot; 0 when everything was read.
+        /// The last record of the used snapshot; 0 when everything was read.
         let covered: UInt64
         /// The last record that was read.
         let lastRecord: UInt64
@@ -40,8 +40,9 @@ struct JournalRecovery {
         }
     }
 
-    /// Reads a snapshot and the segments behind it, or every segment; cuts what a power cut left unfinished, and returns what
-    /// the records add up to, and what of the journal is damaged.
+    /// Reads a snapshot and the later segments, or every segment.
+    ///
+    /// Removes unfinished records of a power failure, and returns the state of the journal and its damage.
     static func run(
         directory: String, state: RecoveredJournal, snapshot: SnapshotFile, logger: Logger
     ) throws(StoreError) -> Result {
@@ -53,7 +54,7 @@ struct JournalRecovery {
             covered: recovery.covered, lastRecord: recovery.last)
     }
 
-    /// Earlier versions set a damaged segment aside and refused to start; its intact records count again.
+    /// Restores segments that earlier versions quarantined; their intact records are valid.
     private static func restore(
         _ names: [String], in directory: String, _ logger: Logger
     ) throws(StoreError) {
@@ -67,7 +68,7 @@ struct JournalRecovery {
                 throw .unavailable(path: path, error)
             }
             logger.warning(
-                "a damaged journal file that was set aside is read again", metadata: ["file": "\(original)"])
+                "quarantined journal file restored", metadata: ["file": "\(original)"])
         }
     }
 
@@ -80,14 +81,14 @@ struct JournalRecovery {
             covered = base.lastRecord
             last = covered
             segments = base.segments
-            // The last may go on behind the snapshot.
+            // The last segment may continue after the snapshot.
             rest = rest.dropFirst(segments.count - 1)
             segments.removeLast()
         }
         let reading = SegmentReading(rest, in: directory, abandoned: reader.abandoned)
         try reading.forEach { records throws(StoreError) in try apply(records) }
         reader.finish()
-        // Numbers that were given up, or are lost, are not given out again.
+        // Numbers of abandoned or lost records are not reused.
         for range in reader.abandoned.ranges { state.skip(to: range.upperBound + 1) }
         for loss in reader.losses { state.skip(to: loss.records.upperBound + 1) }
         damage.judge(reader, openMessages: state.unended)
@@ -101,7 +102,7 @@ struct JournalRecovery {
         }
         if damage.isHarmful {
             logger.critical(
-                "the journal is damaged: balloon journal repair",
+                "the journal is damaged: run balloon journal repair",
                 metadata: ["heldConversations": "\(damage.held.count)"])
         }
     }
@@ -118,14 +119,14 @@ struct JournalRecovery {
         }
     }
 
-    /// Makes sure that the last segment with records is on disk and ends with a whole line; returns how many
-    /// segments count.
+    /// Ensures that the last segment with records is on disk and ends with a complete line; returns the
+    /// number of used segments.
     private mutating func cutLast(_ segments: ArraySlice<UInt64>) throws(StoreError) -> Int {
         var rest = segments
         while let segment = rest.popLast() {
             let scan = try access(segment) { file throws(SystemError) in
-                // What a killed process left in the system's memory only, or a failed sync marked as written,
-                // must not be taken for durable.
+                // Data that a killed process left only in the page cache, or that a failed sync marked as
+                // written, must not count as durable.
                 try file.synchronizeData()
                 file.dropCache()
                 var lines = SegmentLines(file, firstRecord: segment, abandoned: reader.abandoned)
@@ -140,7 +141,7 @@ struct JournalRecovery {
             case .powerCut where scan.lines > 0:
                 try cut(segment, firstRecord: scan.firstRecord)
                 return rest.count + 1
-            // A first batch that is torn leaves one piece, or two; more is not one batch.
+            // A torn first batch leaves one or two pieces; more pieces are not one batch.
             case .powerCut where scan.brokenPieces <= 2: try setAside(segment, suffix: ".unreadable")
             case .powerCut where scan.lines == 0:
                 // Each piece may have been a record.
@@ -153,14 +154,14 @@ struct JournalRecovery {
         return 0
     }
 
-    /// What was prepared for records that never came is not read again at every start.
+    /// Removes unused preallocation, so that it is not read at every start.
     private func cutPrepared(_ segment: UInt64, behind last: RecordLocation) throws(SystemError) {
         let file = try File(path(segment), for: .overwriting)
         let endBytes = Int(last.offset) + Int(last.lengthBytes) + 1
         if endBytes < (try file.sizeBytes()) { try file.truncate(to: endBytes) }
     }
 
-    /// Writes the intact lines to a new file that takes the segment's name.
+    /// Writes the intact lines to a new file that replaces the segment.
     private func cut(_ segment: UInt64, firstRecord: UInt64?) throws(StoreError) {
         var kept: [UInt8] = []
         if firstRecord != segment {
@@ -181,7 +182,7 @@ struct JournalRecovery {
             throw .unavailable(path: path(segment), error)
         }
         logger.warning(
-            "the journal's last batch was not complete and was cut",
+            "the journal's last batch was incomplete and was removed",
             metadata: ["file": "\(path(segment))", "bytes": "\(cutBytes - kept.count)"])
     }
 
@@ -202,7 +203,7 @@ struct JournalRecovery {
             throw .unavailable(path: path(segment), error)
         }
         logger.warning(
-            "a journal file without any intact line was set aside",
+            "a journal file without any intact line was quarantined",
             metadata: ["file": "\(path(segment))\(suffix)"])
     }
 

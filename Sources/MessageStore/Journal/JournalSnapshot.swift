@@ -1,22 +1,22 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// What the records of a journal add up to, up to one of them: hashes and numbers only.
+/// The state of a journal up to one record: hashes and numbers only.
 ///
-/// A cache, from which a start goes on with the records behind it; never more than reading the journal gives. Of messages that
-/// are open it has only where the lines about them stand: the start reads those lines, so there is one fold and no second
-/// format of its state.
+/// A cache: a start continues from it with the later records, and gets the same state as from the complete journal. For
+/// unfinished messages it has only the places of their lines. The start reads those lines, so there is only one fold and
+/// no second format of its state.
 struct JournalSnapshot: Sendable {
-    /// A segment that it was made from.
+    /// A segment that the snapshot covers.
     struct Segment: Hashable, Sendable {
         let first: UInt64
-        /// Where its last line ends, behind the line feed.
+        /// The end of its last line, after the line feed.
         let endBytes: Int
-        /// The checksum that stands in its last line.
+        /// The checksum in its last line.
         let checksum: UInt32
     }
 
-    /// A line about a message that is open.
+    /// A line of an unfinished message.
     struct Line: Hashable, Sendable {
         /// The message's own record.
         let message: UInt64
@@ -24,23 +24,23 @@ struct JournalSnapshot: Sendable {
         let location: RecordLocation
     }
 
-    /// The last record that was taken in.
+    /// The last covered record.
     var lastRecord: UInt64
     var segments: [Segment]
-    /// The numbers that are not given out again end here.
+    /// The next record number to assign.
     var nextRecord: UInt64
     var isUnsynced: Bool
     var latestMessageAt: Timestamp?
     var ledger: SegmentLedger
-    /// In the order of their records.
+    /// The lines of unfinished messages, in the order of their records.
     var openLines: [Line]
     var index: MessageIndex
 
-    /// How many lines of open messages are worth a snapshot; with more a start reads as fast from the front.
+    /// The maximum number of lines of unfinished messages; with more, reading the whole journal is as fast.
     static let maximumOpenLines = 100_000
     private static let magic: UInt64 = 0x31_746f_6853_6e42
 
-    /// The whole file: a magic number with the version, the members, and a checksum.
+    /// The complete file: a magic number with the version, the members, and a checksum.
     func encoded() -> [UInt8] {
         var bytes = SnapshotEncoder()
         bytes.append(Self.magic)
@@ -64,7 +64,7 @@ struct JournalSnapshot: Sendable {
         return bytes.finish()
     }
 
-    /// Reads a file; nil when it is not whole, of another version, or of an index with other bounds.
+    /// Parses a file; nil when it is damaged, of another version, or of an index with other limits.
     init?(_ bytes: [UInt8], emptyIndex: MessageIndex) {
         guard var bytes = SnapshotDecoder(bytes), bytes.next() == Self.magic, let lastRecord = bytes.next(),
             let nextRecord = bytes.next(), let isUnsynced = bytes.next(),
@@ -131,20 +131,20 @@ struct SnapshotEncoder {
         for element in list { body(&self, element) }
     }
 
-    /// All that was appended, and its checksum.
+    /// The appended bytes with their checksum.
     consuming func finish() -> [UInt8] {
         append(UInt64(CRC32.checksum(of: bytes)))
         return bytes
     }
 }
 
-/// Reads what a ``SnapshotEncoder`` wrote.
+/// Reads the output of a ``SnapshotEncoder``.
 struct SnapshotDecoder {
     private let bytes: [UInt8]
     private var position = 0
     private let end: Int
 
-    /// Nil when the checksum does not hold.
+    /// Nil when the checksum is wrong.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= 16, bytes.count.isMultiple(of: 8) else { return nil }
         self.bytes = bytes
@@ -155,7 +155,7 @@ struct SnapshotDecoder {
         position = 0
     }
 
-    /// Whether only the checksum is left.
+    /// Whether everything except the checksum was read.
     var isAtEnd: Bool { position == end - 8 }
 
     mutating func next() -> UInt64? {
@@ -166,7 +166,7 @@ struct SnapshotDecoder {
         return value
     }
 
-    /// Nil when the bytes end; a value that is nil when there is no time.
+    /// Nil at the end of the bytes; an inner nil for an absent time.
     mutating func nextTimestamp() -> Timestamp?? {
         guard let isThere = next(), let milliseconds = next() else { return nil }
         return .some(isThere == 1 ? Timestamp(milliseconds: Int64(bitPattern: milliseconds)) : nil)

@@ -2,8 +2,8 @@ import BalloonPOSIX
 
 /// Writes batches of records to segments: one write and one sync each.
 ///
-/// A segment is never trusted again after a write or a sync failed: it is cut to what was synced, and the
-/// next one begins by abandoning the records that were in the failed batch.
+/// After a failed write or sync a segment is not used again: it is truncated to its synced size, and the next
+/// one begins by abandoning the records of the failed batch.
 struct JournalWriter: Sendable {
     private let directory: String
     private let disk: any StoreDisk
@@ -14,25 +14,25 @@ struct JournalWriter: Sendable {
     private var nextRecord: UInt64
     private var segment: Segment?
     private var abandoned: ClosedRange<UInt64>?
-    /// Records that a repair gives up, for the next segment to say.
+    /// Records that a repair removed, to be declared in the next segment.
     private var declared: [ClosedRange<UInt64>] = []
     private var lines: [UInt8] = []
 
     private struct Segment {
         let file: File
         let firstRecord: UInt64
-        /// Counted without regard to anybody who sets the clock.
+        /// Monotonic, so that changes of the clock have no effect.
         let began = ContinuousClock.now
         var syncedBytes = 0
-        /// Where the file ends: behind the line feeds that wait to be written over.
+        /// The size of the file, including preallocated line feeds.
         var fileBytes = 0
-        /// Whether anything but its first lines is in it.
+        /// Whether the segment contains records besides its first lines.
         var hasEntries = false
     }
 
     /// The largest buffer that is kept between batches.
     private static let keptBufferBytes = 4 << 20
-    /// How long nothing is prepared after that failed: the room is better left to records.
+    /// The pause of preallocation after a failure, to leave the space to records.
     private static let pause = Duration.seconds(600)
     private var preparesAgain: ContinuousClock.Instant?
 
@@ -46,12 +46,12 @@ struct JournalWriter: Sendable {
         preparedBytes = configuration.preparedBytes
     }
 
-    /// The number of the last record that was given out.
+    /// The number of the last assigned record.
     var lastRecord: UInt64 { nextRecord - 1 }
 
     /// Writes the entries as one batch and waits until it is on disk.
     ///
-    /// Throws when any part of that failed; then none of the entries is in the journal.
+    /// Throws when any part failed; then none of the entries is in the journal.
     mutating func commit(_ entries: [JournalEntry]) throws(SystemError) -> [JournalledRecord] {
         lines.removeAll(keepingCapacity: lines.capacity <= Self.keptBufferBytes)
         let batch = nextRecord
@@ -86,10 +86,10 @@ struct JournalWriter: Sendable {
         return records
     }
 
-    /// Fills the segment ahead with line feeds, for a batch that is written over them is on disk sooner: its sync has no
-    /// new size and no new blocks to write.
+    /// Preallocates the segment with line feeds: a batch that overwrites them is synced faster, since neither
+    /// size nor blocks change.
     ///
-    /// For when nobody waits. Who reads skips blank lines.
+    /// Called when no caller waits. Readers skip blank lines.
     mutating func prepare() {
         guard var segment, segment.fileBytes - segment.syncedBytes < preparedBytes / 8 else { return }
         if let preparesAgain, ContinuousClock.now < preparesAgain { return }
@@ -101,24 +101,25 @@ struct JournalWriter: Sendable {
             self.segment = segment
             preparesAgain = nil
         } catch {
-            // Nothing is lost, but what stands behind the records is not known: a number that is given up says so.
+            // No record is lost, but the bytes after the records are undefined: a declared abandoned number
+            // covers them.
             preparesAgain = .now + Self.pause
             nextRecord += 1
             abandon(segment, from: nextRecord - 1)
         }
     }
 
-    /// Ends the segment that is written to, and cuts what was prepared.
+    /// Ends the current segment and removes its preallocation.
     mutating func end() {
         guard let segment else { return }
         self.segment = nil
-        // Blank lines do no harm where this fails.
+        // Remaining blank lines are harmless.
         if segment.fileBytes > segment.syncedBytes {
             try? disk.truncate(segment.file, to: segment.syncedBytes)
         }
     }
 
-    /// Ends the segment that is written to when it is old; whether it did.
+    /// Ends the current segment when it is old; returns whether it did.
     @discardableResult
     mutating func endIfOld() -> Bool {
         guard let segment, segment.hasEntries, ContinuousClock.now - segment.began >= maximumSegmentAge
@@ -127,13 +128,13 @@ struct JournalWriter: Sendable {
         return true
     }
 
-    /// Ends the segment, so that the next one says that these records are abandoned.
+    /// Ends the segment, so that the next one declares these records as abandoned.
     mutating func declare(_ records: [ClosedRange<UInt64>]) {
         end()
         declared = records
     }
 
-    /// Takes that back when the segment could not be written; whether it was still to be said.
+    /// Cancels the declaration when the segment could not be written; returns whether it was still pending.
     mutating func withdraw() -> Bool {
         defer { declared = [] }
         return !declared.isEmpty
@@ -143,7 +144,7 @@ struct JournalWriter: Sendable {
         let path = directory + "/" + SegmentName.text(firstRecord: batch)
         let file: File
         do throws(SystemError) { file = try disk.create(path) } catch {
-            // The next try takes the same name; what is there already was not made here.
+            // The next attempt uses the same name; an existing file was not created here.
             if !error.isExisting { try? disk.remove(path) }
             throw error
         }
@@ -162,7 +163,7 @@ struct JournalWriter: Sendable {
     private mutating func abandon(_ failed: Segment, from batch: UInt64) {
         abandoned = (abandoned?.lowerBound ?? batch)...(nextRecord - 1)
         segment = nil
-        // The abandoned record makes up for what cannot be taken back here.
+        // The abandoned record covers data that cannot be removed here.
         if failed.syncedBytes > 0 {
             try? disk.truncate(failed.file, to: failed.syncedBytes)
         } else {

@@ -1,21 +1,21 @@
 import BalloonPOSIX
 
-/// Which messages the journal holds or is about to hold, those of the deduplication window.
+/// The index of messages in the journal or on their way to it, for the deduplication window.
 ///
-/// Between 27 and 56 bytes for each message, for at most `maximumCount` messages: see ``MessageTable``. A quarter of them is
-/// forgotten at a time, with a table: no caller waits while a table is searched.
+/// It needs 27 to 56 bytes per message, for at most `maximumCount` messages: see ``MessageTable``. A quarter
+/// of them is dropped at a time with its table, so that no caller waits for a search.
 struct MessageIndex: Sendable {
-    /// What the index knew about a message.
+    /// The previous state of a claimed message.
     enum Claim: Equatable {
-        /// Nothing; it is waiting from now on.
+        /// Unknown; it is waiting from now on.
         case absent
-        /// It waits for its sync; the completion will get the same answer.
+        /// Waiting for its sync; the completion will get the same answer.
         case waiting
-        /// It is on disk.
+        /// On disk.
         case durable
     }
 
-    /// The messages that came in a third of the window.
+    /// The messages that arrived in a third of the window.
     private struct Generation {
         let began: Timestamp
         /// The record number of each message, ``MessageIndex/waits`` until it is on disk.
@@ -25,25 +25,25 @@ struct MessageIndex: Sendable {
     /// The newest is the first.
     private var generations: [Generation] = []
     private let window: Duration
-    /// How long messages go to the same generation.
+    /// The time span of one generation.
     private let generationSpan: Duration
     private let maximumCount: Int
     private static let waits = UInt64.max
-    /// Three of them make up the window, so that the oldest goes when all in it is older.
+    /// Three of them cover the window; the oldest is dropped when all of its messages are older.
     private static let maximumGenerations = 4
     private var twins: [MessageKey: [AppendCompletion]] = [:]
 
-    /// Takes how long a message is remembered at least, and how many are at most.
+    /// Remembers messages for at least `window`, and at most `maximumCount` of them.
     init(window: Duration = .seconds(72 * 3600), maximumCount: Int = 4_000_000) {
         self.window = window
         generationSpan = window / (Self.maximumGenerations - 1)
         self.maximumCount = maximumCount
     }
 
-    /// How many messages are known.
+    /// The number of known messages.
     var count: Int { generations.reduce(0) { $0 + $1.records.count } }
 
-    /// Looks a message up, and marks it as waiting when it is absent.
+    /// Looks up a message, and marks it as waiting when it is absent.
     mutating func claim(_ key: MessageKey, at now: Timestamp, _ completion: @escaping AppendCompletion)
         -> Claim
     {
@@ -57,7 +57,7 @@ struct MessageIndex: Sendable {
         }
     }
 
-    /// What the generations behind the newest know.
+    /// The record in an older generation.
     private func known(_ key: MessageKey) -> UInt64? {
         for older in generations.dropFirst() {
             if let record = older.records.record(of: key) { return record }
@@ -65,27 +65,27 @@ struct MessageIndex: Sendable {
         return nil
     }
 
-    /// Notes that a message is on disk; returns the completions of those that waited with it.
+    /// Records that a message is on disk; returns the completions of its waiting copies.
     mutating func store(_ key: MessageKey, record: UInt64) -> [AppendCompletion]? {
-        // It waits in the newest, or in the one before when that began in the meantime.
+        // It is in the newest generation, or in the one before when that was current at its claim.
         for generation in generations.indices
         where generations[generation].records.update(key, record: record) { break }
         return twins.isEmpty ? nil : twins.removeValue(forKey: key)
     }
 
-    /// Forgets a message that did not reach the disk; returns the completions of those that waited with it.
+    /// Removes a message that did not reach the disk; returns the completions of its waiting copies.
     mutating func forget(_ key: MessageKey) -> [AppendCompletion]? {
         for generation in generations.indices { generations[generation].records.remove(key) }
         return twins.isEmpty ? nil : twins.removeValue(forKey: key)
     }
 
-    /// Notes a message that recovery found; returns the record of the one that was known by that key.
+    /// Adds a recovered message; returns the record of an earlier message with the same key.
     mutating func recover(_ key: MessageKey, record: UInt64, at time: Timestamp) -> UInt64? {
         makeRoom(at: time)
         return known(key) ?? generations[0].records.insert(key, record: record)
     }
 
-    /// Adds the messages up to a record to a snapshot, with the bounds by which they were kept.
+    /// Adds the messages up to a record to a snapshot, with the limits of the index.
     func encode(to bytes: inout SnapshotEncoder, through lastRecord: UInt64) {
         bytes.append(UInt64(bitPattern: window.components.seconds))
         bytes.append(UInt64(maximumCount))
@@ -96,7 +96,7 @@ struct MessageIndex: Sendable {
             generation.records.forEach { _, record in if record <= lastRecord { count += 1 } }
             bytes.append(count)
             generation.records.forEach { key, record in
-                // Also what waits for its sync is behind the snapshot.
+                // Messages that wait for their sync come after the snapshot as well.
                 guard record <= lastRecord else { return }
                 bytes.append(key.high)
                 bytes.append(key.low)
@@ -105,7 +105,7 @@ struct MessageIndex: Sendable {
         }
     }
 
-    /// Takes the messages of a snapshot; false when it is not whole or was kept by other bounds.
+    /// Loads the messages of a snapshot; false when it is damaged or was made with other limits.
     mutating func decode(from bytes: inout SnapshotDecoder) -> Bool {
         guard bytes.next() == UInt64(bitPattern: window.components.seconds),
             bytes.next() == UInt64(maximumCount),
@@ -126,18 +126,18 @@ struct MessageIndex: Sendable {
         return true
     }
 
-    /// Forgets the messages of segments that went since a snapshot.
+    /// Removes the messages of segments deleted since a snapshot.
     mutating func forget(before record: UInt64) {
         for index in generations.indices { generations[index].records.remove(where: { $0 < record }) }
     }
 
-    /// The record of a message; nil when it is not known or waits for its sync.
+    /// The record of a message; nil when it is unknown or waits for its sync.
     func record(of key: MessageKey) -> UInt64? {
         let record = generations.lazy.compactMap { $0.records.record(of: key) }.first
         return record == Self.waits ? nil : record
     }
 
-    /// Begins a generation when the newest is full or a third of the window old, and lets the oldest go.
+    /// Starts a new generation when the newest is full or a third of the window old, and drops the oldest.
     ///
     /// A clock that is set forward costs one generation, one that is set back none.
     private mutating func makeRoom(at now: Timestamp) {

@@ -9,14 +9,14 @@ struct MessageRecords: Sendable {
     let attributes: ReceivedAttributes
     private(set) var message: [UInt8]
     private(set) var reference = ReferenceState.none
-    /// What a handler decided, and the record that says so.
+    /// The handler's decision, with its record.
     private(set) var decided: (outcome: DecidedOutcome, record: UInt64)?
-    /// Nil until the attachments were fetched.
+    /// Nil before the attachments were downloaded.
     private(set) var files: [RecordedFile]?
-    /// When that was recorded, if the conversation has a line of its own for it.
+    /// The time of the files record, if the conversation has a files line for it.
     private(set) var filesLineAt: Timestamp?
 
-    /// The texts of a message that is in memory still.
+    /// The texts of a message in memory.
     init(_ received: ReceivedMessage) {
         id = received.id
         receivedAt = received.receivedAt
@@ -24,7 +24,7 @@ struct MessageRecords: Sendable {
         message = received.message
     }
 
-    /// Reads the message's own record and those that say more about it, in their order.
+    /// Reads the message's record and its further records, in order.
     init(_ location: RecordLocation, _ related: [RecordLocation], from reader: SegmentReader)
         throws(StoreError)
     {

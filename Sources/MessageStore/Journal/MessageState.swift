@@ -1,53 +1,53 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// What the journal's records say of one message so far, without its text.
+/// The state of one message according to the journal's records so far, without its text.
 ///
-/// The one fold of records: recovery, lists, verification and the reconciler all read the journal into these.
+/// The only fold of records: recovery, lists, verification and the reconciler all use it.
 struct MessageState: Sendable {
     /// The number of the message's record.
     let record: UInt64
-    /// Where the message stands, or the copy that was carried to a later segment.
+    /// The place of the message, or of its copy in a later segment.
     let location: RecordLocation
-    /// Whether the message's own segment is gone and `location` is that of a carried dead letter.
+    /// Whether the message's own segment was deleted and `location` is that of a carried dead letter.
     let isCarried: Bool
-    /// The record whose message this hands over again.
+    /// The record of the message that this replays.
     let replayOf: UInt64?
-    /// The kind of a message that the business sends of its own accord; nil for what a customer sent.
+    /// The kind of a proactive message; nil for a customer's message.
     let outboundKind: Kind?
-    /// Whether it tells a handler that a reply failed; its record is the one that ended the reply.
+    /// Whether the message tells a handler that a reply failed; its record is the one that ended the reply.
     let isReplyFailure: Bool
-    /// What the customer does with it.
+    /// The message's effect on the conversation.
     let act: ReceivedMessage.Act
-    /// Whether its payload reference has no end yet.
+    /// Whether its payload reference is unresolved.
     private(set) var awaitsReference: Bool
-    /// The records that say more about it (resolved, files, outcome), in their order.
+    /// Its further records (resolved, files, outcome), in order.
     private(set) var related: [RecordLocation] = []
-    /// Where it stands with its payload.
+    /// The place of the message with its resolved payload.
     private(set) var resolved: RecordLocation?
-    /// The record of the decided outcome; for a message that the business sends of its own accord, its own record.
+    /// The record of the decided outcome; for a proactive message, its own record.
     private(set) var decision: (record: UInt64, location: RecordLocation)?
-    /// The replies that were decided, by their index.
+    /// The decided replies, by index.
     private(set) var replies: [ReplyState] = []
     private(set) var kind: Kind?
     /// The message that this one repeats.
     private(set) var original: MessageID?
     private(set) var status = JournalEvent.Status.pending
     private(set) var reason: String?
-    /// How many attempts ended without an outcome.
+    /// The number of attempts without an outcome.
     private(set) var attempts: Int32 = 0
     /// The number of the latest attempt.
     private(set) var attempt: Int32 = 0
-    /// How often the process ended while its handler had it.
+    /// How often the process ended during its handler call.
     private(set) var crashes: UInt8 = 0
-    /// When the next attempt is due.
+    /// The time of the next attempt.
     private(set) var next: Timestamp?
-    /// The record as which it was handed over again last.
+    /// The record of its latest replay.
     private(set) var replayedAs: UInt64?
     /// The record that ended its delivery; nil while it is pending.
     private(set) var end: UInt64?
 
-    /// Begins with the message's own record.
+    /// Starts with the message's own record.
     init(_ message: JournalRecord.Message, record: UInt64, at location: RecordLocation) {
         self.record = record
         self.location = location
@@ -59,7 +59,7 @@ struct MessageState: Sendable {
         awaitsReference = message.hasReference
         kind = message.outboundKind
         guard message.outboundKind != nil else { return }
-        // What the business sends of its own accord is decided when it is stored.
+        // A proactive message is decided when it is stored.
         decision = (record, location)
         replies = [ReplyState(decidedAt: message.at ?? Timestamp(milliseconds: 0))]
     }
@@ -76,7 +76,7 @@ struct MessageState: Sendable {
         awaitsReference = false
     }
 
-    /// Begins with a dead letter that was carried: the event, or one of its replies.
+    /// Starts with a carried dead letter: the event, or one of its replies.
     init(carried record: UInt64, reply index: Int?, at location: RecordLocation) {
         self.record = record
         self.location = location
@@ -91,27 +91,27 @@ struct MessageState: Sendable {
         addCarried(index, at: location)
     }
 
-    /// Whether the handler's part is over: the delivery ended, or there never was one.
+    /// Whether the delivery ended, or the message never had one.
     var isDelivered: Bool { end != nil || outboundKind != nil }
 
-    /// Whether a handler, or whoever stored it, decided its replies.
+    /// Whether its replies are decided, by a handler or by the creator of a proactive message.
     var isDecided: Bool { decision != nil }
 
-    /// Whether a reply was decided and has no end yet.
+    /// Whether a decided reply has not ended.
     var hasQueuedReply: Bool { replies.contains { $0.status == .queued } }
 
-    /// Whether the reply with this index was decided and has no end yet.
+    /// Whether the reply with this index is decided and has not ended.
     func isQueued(_ index: Int) -> Bool {
         replies.indices.contains(index) && replies[index].status == .queued
     }
 
-    /// Whether nothing is known of the reply with this index, since only others were carried.
+    /// Whether the reply with this index is unknown, because only others were carried.
     func isPlaceholder(_ index: Int) -> Bool { decision == nil && replies[index].carried == nil }
 
-    /// The last of the records that ended its delivery or a reply; 0 when nothing ended.
+    /// The last record that ended its delivery or a reply; 0 when nothing ended.
     var lastEnd: UInt64 { replies.reduce(end ?? 0) { max($0, $1.end?.record ?? 0) } }
 
-    /// Takes in a later record about it.
+    /// Applies a later record.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         switch record {
         case .resolved:
@@ -125,14 +125,14 @@ struct MessageState: Sendable {
         case .attempt(let attempt): apply(attempt)
         case .finished(let finished): finish(finished, by: number)
         case .dropped(_, let index?): change(index) { $0.drop() }
-        // A carried one that has no other status is a dead letter.
+        // A carried record without another status is a dead letter.
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
         case .carried(_, let index?): addCarried(index, at: location)
         case .message, .dropped, .carried, .checkpoint, .unsynced, .segment, .other: break
         }
     }
 
-    /// Records that it, or one of its replies, is handed over again as another record.
+    /// Records that it, or one of its replies, was replayed as another record.
     mutating func applyRetry(of reply: Int?, as record: UInt64) {
         if reply == nil { replayedAs = record }
         if let reply { return change(reply) { $0.retry(as: record) } }
@@ -168,9 +168,9 @@ struct MessageState: Sendable {
         next = nil
         end = number
         guard finished.result == .failed, isDecided else { return }
-        // Earlier versions ended a delivery together with its replies: what was not sent then is a dead letter now.
+        // Earlier versions ended a delivery together with its replies: unsent ones are dead letters now.
         for index in replies.indices { replies[index].fail(finished.reason) }
-        // Of a message of the business's own accord the reply is the dead letter.
+        // For a proactive message the reply is the dead letter.
         if outboundKind != nil { status = .handled }
     }
 
@@ -181,12 +181,12 @@ struct MessageState: Sendable {
         change(index) { $0.carry(to: location) }
     }
 
-    /// A reply that the outcome does not have is damage that the checksum did not see, or a newer program's.
+    /// A reply that the outcome lacks is undetected damage, or comes from a newer version.
     private mutating func change(_ index: Int, _ change: (inout ReplyState) -> Void) {
         guard replies.indices.contains(index) else { return }
         change(&replies[index])
     }
 
-    /// An index is a number from a file.
+    /// The limit for an index, which is a number from a file.
     private static let maximumReplies = 10_000
 }

@@ -1,10 +1,10 @@
 /// A hash table from message keys to record numbers that grows a page at a time.
 ///
-/// Extendible hashing: the first bits of a key's hash choose one of the pages, and a page that is full is split in two
-/// by the next bit. Growing moves one page of 6 KiB, never the whole table, so that no caller waits for that. 24 bytes
-/// for each slot; a page is between 44 and 88 percent full, which makes 27 to 56 bytes for each message.
+/// Extendible hashing: the first bits of a key's hash select a page, and a full page is split by the next
+/// bit. Growing moves one page of 6 KiB and never the whole table, so that no caller waits long. A slot has
+/// 24 bytes, and pages are 44 to 88 percent full, which results in 27 to 56 bytes per message.
 struct MessageTable: Sendable {
-    /// A message; the record is 0 where the slot is empty.
+    /// A message; the record is 0 in an empty slot.
     struct Slot: Sendable {
         var key: MessageKey
         var record: UInt64
@@ -12,11 +12,11 @@ struct MessageTable: Sendable {
         static let empty = Slot(key: MessageKey(high: 0, low: 0), record: 0)
     }
 
-    /// A small open-addressing table of the keys whose hashes begin with the same bits.
+    /// A small open-addressing table of keys with the same hash prefix.
     fileprivate struct Page: Sendable {
         var slots: [Slot]
         var count = 0
-        /// How many bits that are.
+        /// The number of bits of that prefix.
         var depth: Int
 
         init(depth: Int, slots: Int) {
@@ -25,20 +25,20 @@ struct MessageTable: Sendable {
         }
     }
 
-    /// How many messages are in the table.
+    /// The number of messages.
     private(set) var count = 0
     private var pages = [Page(depth: 0, slots: firstSlots)]
-    /// The page of each value of the first ``depth`` bits.
+    /// The page for each value of the first ``depth`` bits.
     private var directory: [UInt32] = [0]
     private var depth = 0
-    // Message identifiers are chosen outside; which page they go to must not be known there.
+    // Senders choose message identifiers; the seed prevents them from choosing the page.
     private let seed = UInt64.random(in: .min ... .max)
     private let factor = UInt64.random(in: .min ... .max) | 1
 
     private static let firstSlots = 16
     private static let pageSlots = 256
 
-    /// The record of a message; nil when it is not in the table.
+    /// The record of a message; nil when it is unknown.
     func record(of key: MessageKey) -> UInt64? {
         let hash = hash(key)
         let page = Int(directory[prefix(hash)])
@@ -47,9 +47,9 @@ struct MessageTable: Sendable {
         return record == 0 ? nil : record
     }
 
-    /// Adds a message unless it is in the table; returns the record that it has there, nil when it was added.
+    /// Adds an unknown message; returns the record of a known one, or nil when it was added.
     ///
-    /// The record is not 0.
+    /// The record must not be 0.
     mutating func insert(_ key: MessageKey, record: UInt64) -> UInt64? {
         let hash = hash(key)
         var page = Int(directory[prefix(hash)])
@@ -67,7 +67,7 @@ struct MessageTable: Sendable {
         return nil
     }
 
-    /// Gives a message another record; whether it is in the table.
+    /// Changes the record of a message; returns whether it is known.
     mutating func update(_ key: MessageKey, record: UInt64) -> Bool {
         let page = Int(directory[prefix(hash(key))])
         let slot = pages[page].slot(of: key)
@@ -76,7 +76,7 @@ struct MessageTable: Sendable {
         return true
     }
 
-    /// Removes a message; whether it was in the table.
+    /// Removes a message; returns whether it was known.
     @discardableResult
     mutating func remove(_ key: MessageKey) -> Bool {
         let page = Int(directory[prefix(hash(key))])
@@ -85,14 +85,14 @@ struct MessageTable: Sendable {
         return true
     }
 
-    /// Removes the messages whose records are chosen; quick when there are none.
+    /// Removes the messages with chosen records; fast when there are none.
     mutating func remove(where isChosen: (UInt64) -> Bool) {
         var chosen: [MessageKey] = []
         forEach { key, record in if isChosen(record) { chosen.append(key) } }
         for key in chosen { remove(key) }
     }
 
-    /// The memory of its pages and of the directory, without what the allocator adds.
+    /// The memory of its pages and of the directory, without the allocator's overhead.
     var sizeBytes: Int {
         pages.reduce(directory.count * 4) {
             $0 + MemoryLayout<Page>.stride + $1.slots.count * MemoryLayout<Slot>.stride
@@ -115,7 +115,7 @@ struct MessageTable: Sendable {
     private mutating func makeRoom(in page: Int) {
         if pages[page].slots.count < Self.pageSlots { return pages[page].grow() }
         if pages[page].depth == depth {
-            // A directory that is larger than this is no use: its keys were chosen to meet in one page.
+            // A larger directory is useless: its keys were chosen to collide in one page.
             guard directory.count <= 64 + count / 16 else { return pages[page].grow() }
             directory = directory.flatMap { [$0, $0] }
             depth += 1
@@ -134,7 +134,7 @@ struct MessageTable: Sendable {
         for slot in full.slots where slot.record != 0 {
             if hash(slot.key) & bit == 0 { low.add(slot) } else { high.add(slot) }
         }
-        // The entries of a page stand in a row; the second half of them is the new page's.
+        // The directory entries of a page are consecutive; the second half becomes the new page's.
         let length = 1 << (depth - full.depth)
         var first = 0
         if let any = full.slots.first(where: { $0.record != 0 }) {
@@ -147,10 +147,10 @@ struct MessageTable: Sendable {
 }
 
 extension MessageTable.Page {
-    /// Whether one more would make the search long.
+    /// Whether another key would make searches long.
     var isFull: Bool { count >= slots.count / 8 * 7 }
 
-    /// The slot of a key, or the empty one where it belongs.
+    /// The slot of a key, or the empty slot for it.
     func slot(of key: MessageKey) -> Int {
         let mask = slots.count - 1
         var slot = home(of: key)
@@ -169,14 +169,14 @@ extension MessageTable.Page {
         self = larger
     }
 
-    /// Removes a key and closes the gap: no search stops at an empty slot in front of what it looks for.
+    /// Removes a key and closes the gap, so that no search stops early at an empty slot.
     mutating func remove(_ key: MessageKey) -> Bool {
         let mask = slots.count - 1
         var gap = slot(of: key)
         guard slots[gap].record != 0 else { return false }
         var next = (gap + 1) & mask
         while slots[next].record != 0 {
-            // It may move when its own place is not between the gap and where it stands.
+            // A key may move when its own slot is not between the gap and its current slot.
             if (next - home(of: slots[next].key)) & mask >= (next - gap) & mask {
                 slots[gap] = slots[next]
                 gap = next

@@ -1,41 +1,43 @@
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// A message as it came in, or that goes out unasked, ready for the journal.
+/// An inbound or proactive message, ready for the journal.
 package struct ReceivedMessage: Sendable {
-    /// The business it is for.
+    /// The business of the conversation.
     package let business: BusinessID
-    /// The customer it is from.
+    /// The customer of the conversation.
     package let customer: CustomerID
-    /// The identity by which a repetition is recognised.
+    /// The identity by which a repetition is detected.
     package let id: MessageID
-    /// What came beside the message.
+    /// The attributes of the message.
     package let attributes: ReceivedAttributes
     /// The message: a valid JSON object, kept verbatim except that line breaks between tokens become spaces.
     package let message: [UInt8]
-    /// Whether the message points to a payload that must be fetched before it can be delivered.
+    /// Whether the message has a payload reference that must be resolved before the delivery.
     package let hasPayloadReference: Bool
-    /// The kind of a message from the business that answers no event; nil for what a customer sent.
+    /// The kind of a proactive message; nil for a customer's message.
     ///
-    /// It keeps its place in the conversation's order, is sent as it is, and no handler sees it.
+    /// A proactive message keeps its place in the conversation's order, is sent unchanged, and no handler
+    /// receives it.
     package let outboundKind: Kind?
-    /// Whether a person, not a program, wrote what goes out unasked.
+    /// Whether a person, not a program, wrote a proactive message.
     package let isFromPerson: Bool
-    /// What the customer does with it.
+    /// The message's effect on the conversation.
     package let act: Act
-    /// When it came in.
+    /// The arrival time.
     package let receivedAt: Timestamp
 
-    /// What a message is to the conversation: after `closes` nothing is sent until the customer `writes` again.
+    /// The effect of a message on the conversation: after `closes` nothing is sent until the customer
+    /// `writes` again.
     package enum Act: String, Sendable {
-        /// The customer says something.
+        /// The customer sends content.
         case writes
         /// The customer closes the conversation.
         case closes
         /// The customer begins or stops typing.
         case neither
 
-        /// Reads the body's `type`.
+        /// Derives the effect from the body's `type`.
         package init(type: String?) {
             switch type {
             case "close": self = .closes
@@ -45,7 +47,7 @@ package struct ReceivedMessage: Sendable {
         }
     }
 
-    /// Takes a message whose JSON was validated.
+    /// Creates a message from validated JSON.
     package init(
         business: BusinessID, customer: CustomerID, id: MessageID, attributes: ReceivedAttributes = .init(),
         message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil,
@@ -64,21 +66,21 @@ package struct ReceivedMessage: Sendable {
     }
 }
 
-/// What came beside a message, in headers or body, as it was spelled there.
+/// The attributes of a message from headers or body, in their original spelling.
 ///
-/// In the journal `{"capabilityList":"QUICK,LIST","locale":"en_US","intent":"…","group":"…"}`; what did not
-/// come is left out.
+/// In the journal `{"capabilityList":"QUICK,LIST","locale":"en_US","intent":"…","group":"…"}`; absent ones
+/// are omitted.
 package struct ReceivedAttributes: Sendable, Hashable {
     /// The header `capability-list`.
     package var capabilityList: String?
     /// The customer's locale, for example `en_US`.
     package var locale: String?
-    /// The intent that the conversation was started with.
+    /// The intent named by the link that opened the conversation.
     package var intent: String?
-    /// The group that the conversation was started with.
+    /// The group named by the link that opened the conversation.
     package var group: String?
 
-    /// Takes what came.
+    /// Creates attributes.
     package init(
         capabilityList: String? = nil, locale: String? = nil, intent: String? = nil, group: String? = nil
     ) {
@@ -91,15 +93,15 @@ package struct ReceivedAttributes: Sendable, Hashable {
     var isEmpty: Bool { capabilityList == nil && locale == nil && intent == nil && group == nil }
 }
 
-/// What became of a message that was appended.
+/// The result of appending a message.
 package enum AppendResult: Hashable, Sendable {
-    /// It is on disk and will be delivered.
+    /// The message is on disk and will be delivered.
     case stored
-    /// A message with its identity is on disk already.
+    /// A message with the same identity is on disk already.
     case duplicate
-    /// It is not kept; the sender must try again.
+    /// The message is not stored; the sender must try again.
     case failed(StoreError)
 }
 
-/// Is called once with what became of a message.
+/// A completion that is called once with the result of appending.
 package typealias AppendCompletion = @Sendable (AppendResult) -> Void

@@ -1,10 +1,10 @@
-/// Where the line of a record stands.
+/// The place of a record's line.
 ///
-/// Lives in memory only: files refer to records by number.
+/// Used in memory only: files refer to records by number.
 struct RecordLocation: Hashable, Sendable {
     /// The segment, by its first record's number.
     let segment: UInt64
-    /// Where the line begins in the segment.
+    /// The offset of the line in the segment.
     let offset: UInt32
     /// The line's length without its line feed.
     let lengthBytes: UInt32

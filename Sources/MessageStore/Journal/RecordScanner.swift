@@ -1,13 +1,14 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Walks the members of a record that have simple values, without an index: what a start reads a million times.
+/// Parses the members of a record with simple values, without a JSON index, because a start parses a million
+/// records.
 ///
-/// It stops at whatever it does not expect; then the record is read as any JSON.
+/// It stops at anything unexpected; the record is then parsed as general JSON.
 struct RecordScanner {
     /// A member's value.
     enum Value {
-        /// A string without escapes, as its place between the quotation marks.
+        /// A string without escapes, as its range between the quotation marks.
         case string(Range<Int>)
         case number(UInt64)
         case `true`
@@ -18,13 +19,13 @@ struct RecordScanner {
     private let line: ArraySlice<UInt8>
     private var position: Int
 
-    /// Begins behind the type.
+    /// Starts after the type.
     init(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) {
         self.line = line
         position = header.type.upperBound + 1
     }
 
-    /// Begins at a comma between two members.
+    /// Starts at a comma between two members.
     init(_ line: ArraySlice<UInt8>, from position: Int) {
         self.line = line
         self.position = position
@@ -32,20 +33,20 @@ struct RecordScanner {
 
     func text(_ range: Range<Int>) -> String { String(decoding: line[range], as: UTF8.self) }
 
-    /// Whether a name is `wanted`.
+    /// Whether a name equals `wanted`.
     func name(_ range: Range<Int>, is wanted: [UInt8]) -> Bool {
         guard range.count == wanted.count else { return false }
         for offset in 0..<range.count where line[range.lowerBound + offset] != wanted[offset] { return false }
         return true
     }
 
-    /// The name of the next member; nil when none is where one should be.
+    /// The name of the next member; nil when the text has another form.
     mutating func nextName() -> Range<Int>? {
         guard skip(UInt8(ascii: ",")), let name = string(), skip(UInt8(ascii: ":")) else { return nil }
         return name
     }
 
-    /// The value behind a name; nil when it is not a simple one.
+    /// The value after a name; nil when it is not a simple one.
     mutating func value() -> Value? {
         guard position < line.endIndex else { return nil }
         switch line[position] {
@@ -98,7 +99,7 @@ struct RecordScanner {
 }
 
 extension JournalRecord {
-    /// Reads a record of the two most frequent types; nil when it is another, or spelled in another way.
+    /// Parses a record of the two most frequent types; nil for another type or spelling.
     static func scan(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) -> JournalRecord? {
         let scanner = RecordScanner(line, header)
         if scanner.name(header.type, is: Names.message) { return Message(scanner).map { .message($0) } }
@@ -159,7 +160,7 @@ extension JournalRecord.Finished {
             case .string(let text) where scanner.name(name, is: Names.result):
                 result = JournalEvent.Status(rawValue: scanner.text(text))
             case .string where scanner.name(name, is: Names.at): break
-            // A reason, or another message's identifier: seldom.
+            // A reason, or another message's identifier: rare.
             default: return nil
             }
         }
@@ -172,7 +173,7 @@ extension JournalRecord.Finished {
     }
 }
 
-/// The names that are known.
+/// The known names.
 private enum Names {
     static let at = Array("at".utf8)
     static let attributes = Array("attributes".utf8)

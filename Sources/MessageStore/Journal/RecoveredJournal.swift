@@ -1,40 +1,40 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// What the records of a journal add up to, one after the other.
+/// The state that the records of a journal add up to.
 struct RecoveredJournal: Sendable {
-    /// A message, its conversation and what became of it.
+    /// A message with its conversation and state.
     struct Recovered: Sendable {
         let conversation: ConversationKey
         var state: MessageState
     }
 
-    /// The number of the next record to be written.
+    /// The number of the next record.
     private(set) var nextRecord: UInt64 = 1
     private(set) var index: MessageIndex
     /// Whether a sync of conversations failed after the last checkpoint.
     private(set) var isUnsynced = false
-    /// When the latest message came in; nil when there is none.
+    /// The arrival time of the latest message; nil when there is none.
     private(set) var latestMessageAt: Timestamp?
-    /// What each segment is needed for.
+    /// The reasons to keep each segment.
     private(set) var ledger = SegmentLedger()
-    /// The messages that something is left to do for: a delivery, a reply, or a line that may not be on disk.
+    /// The messages with open work: a delivery, a reply, or a line that may not be on disk.
     private var open: [UInt64: Recovered] = [:]
-    /// The records that ended deliveries and replies whose lines may not be on disk, in their order, and of which messages.
+    /// The records that ended deliveries and replies whose lines may not be on disk, in order, with their messages.
     private var unsynced: [(end: UInt64, message: UInt64)] = []
-    /// Where the lines about open messages stand, in the order of their records; more than those until it is shortened.
+    /// The places of the lines of unfinished messages, in the order of their records; contains outdated ones until it is compacted.
     private var lines: [JournalSnapshot.Line] = []
-    /// As many lines are worth a look at which of them are needed still.
+    /// The number of lines at which it is compacted.
     private var maximumLines = 4096
-    /// Whether lines of a snapshot are read, all of which count.
+    /// Whether lines of a snapshot are being read, all of which are valid.
     private var isRestoring = false
 
-    /// Where the lines about the messages stand that something is left to do for, in the order of their records.
+    /// The places of the lines of unfinished messages, in the order of their records.
     var openLines: [JournalSnapshot.Line] { lines.filter { open[$0.message] != nil } }
 
-    /// Goes on from a snapshot, with the records of its open lines in their order.
+    /// Restores the state of a snapshot, with the records of its open lines in order.
     ///
-    /// `first` is the first segment that is there: what was in earlier ones is forgotten.
+    /// `first` is the first existing segment: messages of earlier ones are dropped.
     init(
         _ configuration: StoreConfiguration, _ snapshot: JournalSnapshot, first: UInt64,
         records: [(JournalRecord, JournalSnapshot.Line)]
@@ -42,7 +42,7 @@ struct RecoveredJournal: Sendable {
         self.init(configuration)
         isRestoring = true
         var last: UInt64 = 0
-        // A line about two messages comes twice.
+        // A line of two messages occurs twice.
         for (record, line) in records where line.record > last {
             apply(record, number: line.record, at: line.location)
             last = line.record
@@ -60,7 +60,7 @@ struct RecoveredJournal: Sendable {
         ledger.remove(before: first)
     }
 
-    /// Adds up the records of a store with this configuration.
+    /// Starts with no records, for a store with this configuration.
     init(_ configuration: StoreConfiguration) {
         index = MessageIndex(
             window: configuration.deduplicationWindow,
@@ -70,10 +70,10 @@ struct RecoveredJournal: Sendable {
     /// The messages whose delivery has not ended, in the order of their records.
     var undelivered: [Recovered] { messages { !$0.isDelivered } }
 
-    /// The messages with a delivery or a reply that has not ended.
+    /// The messages with an unfinished delivery or reply.
     var unended: [Recovered] { open.values.filter { !$0.state.isDelivered || $0.state.hasQueuedReply } }
 
-    /// The messages with replies that have not ended, in the order in which those were decided.
+    /// The messages with unfinished replies, in the order of the decisions.
     var withQueuedReplies: [Recovered] {
         open.values.filter { $0.state.hasQueuedReply }
             .sorted { ($0.state.decision?.record ?? 0) < ($1.state.decision?.record ?? 0) }
@@ -87,10 +87,10 @@ struct RecoveredJournal: Sendable {
         open.filter { isWanted($0.value.state) }.keys.sorted().compactMap { open[$0] }
     }
 
-    /// Goes past numbers that must not be given out.
+    /// Skips numbers that must not be assigned.
     mutating func skip(to record: UInt64) { nextRecord = max(nextRecord, record) }
 
-    /// Takes in a record; types that are not known are kept in the file and have no effect.
+    /// Applies a record; unknown types stay in the file and have no effect.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         skip(to: number + 1)
         keepLine(of: record, number: number, at: location)
@@ -116,7 +116,7 @@ struct RecoveredJournal: Sendable {
         }
     }
 
-    /// Counts a crash for those of the deliveries that were not decided; returns the records that say so.
+    /// Counts a crash for each undecided delivery; returns the records of that.
     mutating func countCrashes(of deliveries: Set<UInt64>) -> [JournalEntry] {
         deliveries.sorted().compactMap { record in
             guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
@@ -134,8 +134,8 @@ struct RecoveredJournal: Sendable {
         let at = message.at ?? .now()
         latestMessageAt = max(latestMessageAt ?? at, at)
         ledger.begin(location.segment, at: at)
-        // Of two with an identity the first counts. But one that came when the first was forgotten was taken for
-        // another message, and acknowledged.
+        // Of two messages with one identity the first is valid. A copy that arrived after the first was
+        // dropped from the index was accepted as a new message.
         if let replayed = message.replayOf {
             ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
         } else if !isRestoring, let first = index.recover(message.key, record: record, at: at),
@@ -152,7 +152,7 @@ struct RecoveredJournal: Sendable {
         open[record].map { !$0.state.isDelivered || $0.state.hasQueuedReply } ?? false
     }
 
-    /// Changes a message where it stands; a copy would cost more than the change.
+    /// Changes a message in place, because a copy would cost more than the change.
     private mutating func update<Result>(
         _ message: UInt64, _ change: (inout MessageState) -> Result?
     ) -> Result? {
@@ -174,11 +174,11 @@ struct RecoveredJournal: Sendable {
             state.apply(record, number: number, at: location)
             return state.location.segment
         }
-        // In the message's own segment: without the message the outcome means nothing.
+        // In the message's own segment: an outcome is useless without its message.
         if let segment { ledger.recordOpen(outcome.replies, in: segment) }
     }
 
-    /// Ends a reply; whether it had no end before.
+    /// Ends a reply; returns whether it had no end before.
     private mutating func end(
         _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
     ) -> Bool {
@@ -194,7 +194,7 @@ struct RecoveredJournal: Sendable {
         return true
     }
 
-    /// Opens the event that tells of a failed reply.
+    /// Adds the event of a failed reply.
     private mutating func report(
         _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
     ) {
@@ -218,7 +218,7 @@ struct RecoveredJournal: Sendable {
         }
         guard let ended else { return }
         unsynced.append((number, finished.of))
-        // What the business sends of its own accord has no delivery: its reply is counted.
+        // A proactive message has no delivery: its reply is counted.
         if ended.hasDelivery {
             let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
             ledger.recordEnd(in: ended.segment, deadLetter: letter, by: number)

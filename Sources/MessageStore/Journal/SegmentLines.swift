@@ -1,17 +1,17 @@
 import BalloonPOSIX
 
-/// Reads a segment's lines one after the other, in pieces of the file that the cache holds.
+/// Reads a segment's lines in sequence, in pieces that fit into the processor's cache.
 ///
-/// It has no more of the file in memory than such a piece, or its longest line.
+/// It holds one such piece in memory, or the longest line.
 struct SegmentLines {
     private let file: File
-    /// What is thought of the lines so far.
+    /// The assessment of the lines so far.
     private(set) var scan: SegmentScan
-    /// A piece of the file; the last line that was returned stands in it until the next is asked for.
+    /// A piece of the file, which contains the last returned line until the next call.
     private(set) var buffer: [UInt8]
-    /// The place in the file where the buffer begins.
+    /// The offset of the buffer in the file.
     private var origin = 0
-    /// What was read and not looked at yet.
+    /// The bytes that were read and not processed yet.
     private var rest = 0..<0
     private var number = 0
     private var isAtEnd = false
@@ -24,7 +24,7 @@ struct SegmentLines {
         buffer = [UInt8](repeating: 0, count: Self.stepBytes)
     }
 
-    /// The next line that counts, its range in ``buffer``; nil at the end.
+    /// The next valid line, with its range in ``buffer``; nil at the end.
     mutating func next() throws(SystemError) -> SegmentScan.Line? {
         while true {
             guard let (piece, isComplete) = try nextPiece() else { return nil }
@@ -34,14 +34,14 @@ struct SegmentLines {
         }
     }
 
-    /// Where a line stands in the file.
+    /// The place of a line in the file.
     func location(of line: SegmentScan.Line, in segment: UInt64) -> RecordLocation {
         RecordLocation(
             segment: segment, offset: UInt32(origin + line.range.lowerBound),
             lengthBytes: UInt32(line.range.count))
     }
 
-    /// What stands before the next line feed, or at the end without one.
+    /// The bytes before the next line feed, or at the end without one.
     private mutating func nextPiece() throws(SystemError) -> (range: Range<Int>, isComplete: Bool)? {
         var searched = rest.lowerBound
         while true {
@@ -61,7 +61,7 @@ struct SegmentLines {
         }
     }
 
-    /// Moves what is left to the front and reads more behind it.
+    /// Moves the rest to the front and reads more.
     private mutating func fill() throws(SystemError) {
         if rest.lowerBound > 0 {
             let left = rest.count

@@ -1,6 +1,6 @@
 /// The name of a journal segment: its first record's number in at least twelve digits, and `.jsonl`.
 enum SegmentName {
-    /// What a damaged segment's name gets at its end.
+    /// The suffix of a quarantined segment's name.
     static let damagedSuffix = ".damaged"
     private static let suffix = ".jsonl"
 
@@ -10,7 +10,7 @@ enum SegmentName {
         return String(repeating: "0", count: max(0, 12 - digits.utf8.count)) + digits + suffix
     }
 
-    /// Reads a name; nil for any other file.
+    /// Parses a name; nil for any other file.
     static func firstRecord(_ name: String) -> UInt64? {
         guard name.hasSuffix(suffix) else { return nil }
         let digits = name.utf8.dropLast(suffix.utf8.count)

@@ -2,7 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import Synchronization
 
-/// Reads single lines back from segments; keeps a bounded number of them open.
+/// Reads single lines from segments; keeps a limited number of them open.
 final class SegmentReader: Sendable {
     private let directory: String
     private let files = Mutex<[UInt64: File]>([:])
@@ -10,7 +10,7 @@ final class SegmentReader: Sendable {
 
     init(directory: String) { self.directory = directory }
 
-    /// Makes an open segment known.
+    /// Adds an open segment.
     func add(_ file: File, firstRecord: UInt64) {
         files.withLock { files in
             if files.count >= Self.maximumOpenFiles, let oldest = files.keys.min() { files[oldest] = nil }
@@ -18,20 +18,20 @@ final class SegmentReader: Sendable {
         }
     }
 
-    /// Forgets a segment.
+    /// Removes a segment.
     func remove(firstRecord: UInt64) { files.withLock { $0[firstRecord] = nil } }
 
-    /// Reads the line of a record; throws when it cannot be read or is not what was written.
+    /// Reads the line of a record; throws when it is unreadable or damaged.
     func line(at location: RecordLocation) throws(StoreError) -> JSONDocument {
         let bytes = try bytes(at: location)
-        // What the checksum covers was valid when it was written.
+        // The checksum is correct, and the JSON was validated before it was written.
         guard let document = try? JSONDocument(bytes, limits: .journal) else {
             throw .damaged(file: path(firstRecord: location.segment), line: 0)
         }
         return document
     }
 
-    /// The same as it stands there.
+    /// The bytes of the line.
     func bytes(at location: RecordLocation) throws(StoreError) -> [UInt8] {
         let bytes: [UInt8]
         do throws(SystemError) {
@@ -40,6 +40,7 @@ final class SegmentReader: Sendable {
         } catch {
             throw .unavailable(path: path(firstRecord: location.segment), error)
         }
+        // The checksum is correct, and the JSON was validated before it was written.
         guard bytes.count == Int(location.lengthBytes), JournalLine.isIntact(bytes[...]) else {
             throw .damaged(file: path(firstRecord: location.segment), line: 0)
         }
@@ -59,7 +60,7 @@ final class SegmentReader: Sendable {
 }
 
 extension JSONLimits {
-    /// Room for whatever was accepted, and the record around it.
+    /// The limits for every accepted message with its record.
     static var journal: JSONLimits {
         JSONLimits(
             maximumDepth: 1 << 20, maximumBytes: JSONLimits.addressableBytes,

@@ -2,10 +2,10 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Reads segments ahead of who takes them, one on each core, and gives them back in their order.
+/// Reads segments in advance, one on each core, and returns them in order.
 final class SegmentReading: Sendable {
     private struct State {
-        /// The next that nobody reads.
+        /// The next unassigned segment.
         var next = 0
         var read: [Int: Result<SegmentRecords, StoreError>] = [:]
     }
@@ -16,10 +16,10 @@ final class SegmentReading: Sendable {
     private let state = Mutex(State())
     private let hasRead = DispatchSemaphore(value: 0)
     private let queue = DispatchQueue(label: "balloon.recovery", attributes: .concurrent)
-    /// Each holds the records of some 64 MiB.
+    /// Each contains the records of up to 64 MiB.
     private static let maximumAhead = 4
 
-    /// Begins to read.
+    /// Starts reading.
     init(_ segments: ArraySlice<UInt64>, in directory: String, abandoned: AbandonedRecords) {
         self.segments = Array(segments)
         self.directory = directory
@@ -27,7 +27,7 @@ final class SegmentReading: Sendable {
         for _ in 0..<min(Self.maximumAhead, ProcessorCount.available() + 1) { readNext() }
     }
 
-    /// Gives each segment to `body`, in their order; throws what reading one or `body` throws.
+    /// Passes each segment to `body`, in order; rethrows errors of reading and of `body`.
     func forEach(_ body: (SegmentRecords) throws(StoreError) -> Void) throws(StoreError) {
         for index in segments.indices {
             var result: Result<SegmentRecords, StoreError>?

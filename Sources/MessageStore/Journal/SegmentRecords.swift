@@ -2,7 +2,7 @@ import BalloonPOSIX
 
 /// The records of one segment, read from its file.
 struct SegmentRecords: Sendable {
-    /// A record, its number and where it stands.
+    /// A record with its number and place.
     typealias Entry = (record: JournalRecord, number: UInt64, location: RecordLocation)
 
     let segment: UInt64
@@ -10,7 +10,7 @@ struct SegmentRecords: Sendable {
     private(set) var scan: SegmentScan
     /// Where the records end; nil when there are none.
     private(set) var end: JournalSnapshot.Segment?
-    /// Whether an intact line is no JSON; it can only be another program's.
+    /// Whether an intact line is not JSON; it can only come from another program.
     private(set) var isForeign = false
 
     /// Reads a segment's file.

@@ -1,73 +1,73 @@
 import BalloonJSON
 import BalloonPOSIX
 
-/// What is to be thought of a segment's lines, one after the other: which count, which records are lost, and whether a power cut
-/// explains that.
+/// Assesses a segment's lines in sequence: which are valid, which records are lost, and whether a power
+/// failure explains that.
 ///
-/// A value without effects. Lines of abandoned records do not count; blank lines are skipped by who reads. Lines behind damage
-/// count as well: their checksums and numbers say that they are what was written.
+/// A value without side effects. Lines of abandoned records are not valid; readers skip blank lines. Lines
+/// after damage are valid too, because their checksums and numbers prove that they were written.
 struct SegmentScan: Sendable {
     /// An intact line.
     struct Line: Sendable {
-        /// Where it stands in what was read, without its line feed.
+        /// The range of the line in the buffer, without its line feed.
         let range: Range<Int>
         let header: JournalLine.Header
 
         var record: UInt64 { header.record }
     }
 
-    /// What the text looks like.
+    /// The assessment of the text.
     enum Verdict: Hashable, Sendable {
-        /// Nothing is wrong.
+        /// No problem.
         case sound
-        /// The last batch was not written completely: what was acknowledged is all there.
+        /// The last batch was not written completely: all acknowledged records exist.
         case powerCut(line: Int)
-        /// A line that was on disk once is broken or gone. Lines count from 1.
+        /// A line that was on disk once is broken or missing. Lines count from 1.
         case damaged(line: Int)
     }
 
-    /// Records that were on disk once and are not any more.
+    /// Lost records that were on disk once.
     struct Loss: Hashable, Sendable {
         let records: ClosedRange<UInt64>
-        /// The line where that was seen.
+        /// The line at which the loss was detected.
         let line: Int
     }
 
     private(set) var verdict = Verdict.sound
-    /// How many lines count.
+    /// The number of valid lines.
     private(set) var lines = 0
-    /// How many pieces of the text are no lines.
+    /// The number of pieces that are not lines.
     private(set) var brokenPieces = 0
-    /// The number of the first line that counts.
+    /// The number of the first valid line.
     private(set) var firstRecord: UInt64?
     /// The number that the next line should have.
     private(set) var expected: UInt64
-    /// What no power cut explains.
+    /// The losses that no power failure explains.
     private(set) var losses: [Loss] = []
-    /// Lost records whose broken lines still say that they were no messages.
+    /// Lost records whose broken lines still show that they were not messages.
     private(set) var lostNotes: Set<UInt64> = []
 
     private let abandoned: AbandonedRecords
     private var lastBatch: UInt64 = 0
-    /// What is missing in the batch that is being read: a power cut explains it when that is the last batch.
+    /// The missing records of the current batch: a power failure explains them when it is the last batch.
     private var gaps: [Loss] = []
-    /// The first record that is missing in that batch, and the line where that was seen.
+    /// The first missing record of that batch, and the line at which it was detected.
     private var firstMissing: (record: UInt64, line: Int)?
     /// The batch of the lines after the first missing record.
     private var lateBatch: UInt64?
 
-    /// Begins a segment whose name says that it begins with `firstRecord`.
+    /// Starts a segment whose name contains `firstRecord`.
     init(firstRecord: UInt64, abandoned: AbandonedRecords) {
         expected = firstRecord
         self.abandoned = abandoned
     }
 
-    /// Judges the next piece of the text, which is not empty; returns the line in it when it counts.
+    /// Assesses the next piece of the text, which is not empty; returns the line in it when it is valid.
     ///
-    /// `number` is that of the line in the file; `isComplete` says whether a line feed followed.
+    /// `number` is the line's number in the file; `isComplete` tells whether a line feed followed.
     mutating func judge(_ bytes: [UInt8], _ piece: Range<Int>, number: Int, isComplete: Bool) -> Line? {
         var start = piece.lowerBound
-        // A block that never reached the disk reads as zeros; the line behind it may be whole.
+        // A block that never reached the disk reads as zeros; the line after it may be intact.
         while start < piece.upperBound, bytes[start] == 0 { start += 1 }
         let text = bytes[start..<piece.upperBound]
         guard JournalLine.isIntact(text), let header = JournalLine.header(of: text) else {
@@ -107,7 +107,8 @@ struct SegmentScan: Sendable {
         }
     }
 
-    /// Lines may be missing only in the last batch: all that follow belong to it, and it began before them.
+    /// Lines may be missing only in the last batch: all following lines belong to it, and it began before
+    /// them.
     private mutating func judgeGaps(before header: JournalLine.Header) {
         guard let firstMissing else { return }
         let late = lateBatch ?? header.batch
@@ -132,10 +133,10 @@ struct SegmentScan: Sendable {
         if cut, verdict == .sound { verdict = .powerCut(line: line) }
     }
 
-    /// The line where the end is broken; 0 when it is not.
+    /// The line at which the end is broken; 0 for an intact end.
     var endLine: Int { if case .powerCut(let line) = verdict { line } else { 0 } }
 
-    /// The losses of a segment behind which there are others, so that no power cut explains anything in it.
+    /// The losses of a segment that others follow, so that a power failure explains none of them.
     var lossesInside: [Loss] {
         if case .sound = verdict { return losses }
         return losses + gaps

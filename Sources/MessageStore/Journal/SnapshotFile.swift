@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Logging
 
-/// The file of a journal's snapshot, and whether it fits the journal.
+/// The file of a journal's snapshot, with the check that it matches the journal.
 struct SnapshotFile: Sendable {
     private let path: String
     private let journal: String
@@ -14,28 +14,28 @@ struct SnapshotFile: Sendable {
         self.configuration = configuration
     }
 
-    /// What a start goes on from.
+    /// The state from which a start continues.
     struct Restored {
         let state: RecoveredJournal
         let lastRecord: UInt64
-        /// Those of the segments that are there still.
+        /// The covered segments that still exist.
         let segments: [JournalSnapshot.Segment]
     }
 
-    /// Reads the snapshot; nil, with the reason in the log, when a start must read everything.
+    /// Reads the snapshot; nil, after logging the reason, when a start must read everything.
     func read(_ segments: ArraySlice<UInt64>, logger: Logger) -> Restored? {
         guard Directory.exists(path) else { return nil }
         switch restore(segments) {
         case .success(let restored): return restored
         case .failure(let misfit):
             logger.notice(
-                "the snapshot of the journal is not used; all of it is read",
+                "journal snapshot not used; reading the whole journal",
                 metadata: ["reason": "\(misfit.reason)"])
             return nil
         }
     }
 
-    /// Writes a snapshot in the place of the one before.
+    /// Writes a snapshot that replaces the previous one.
     func write(_ snapshot: JournalSnapshot) throws(SystemError) {
         try AtomicFile.write(snapshot.encoded(), to: path)
     }
@@ -44,28 +44,31 @@ struct SnapshotFile: Sendable {
 
     private func restore(_ segments: ArraySlice<UInt64>) -> Result<Restored, Misfit> {
         let bytes: [UInt8]
-        // Where the disk says no, everything is read.
+        // After a read error, the whole journal is read.
         do { bytes = try File(path, for: .reading).readAll() } catch {
-            return .failure(Misfit(reason: "it cannot be read: \(error)"))
+            return .failure(Misfit(reason: "the file is unreadable: \(error)"))
         }
         let empty = RecoveredJournal(configuration).index
         guard let snapshot = JournalSnapshot(bytes, emptyIndex: empty) else {
-            return .failure(Misfit(reason: "it is damaged, of another version or made with other settings"))
+            return .failure(
+                Misfit(reason: "the file is damaged, of another version or made with other settings"))
         }
-        guard let last = snapshot.segments.last else { return .failure(Misfit(reason: "it has no segments")) }
+        guard let last = snapshot.segments.last else {
+            return .failure(Misfit(reason: "the file has no segments"))
+        }
         let covered = segments.prefix { $0 <= last.first }
         let kept = snapshot.segments.suffix(covered.count)
-        // The oldest may have gone meanwhile; no other may.
+        // Only the oldest segments may have been deleted meanwhile.
         guard let first = covered.first, kept.map(\.first) == Array(covered) else {
-            return .failure(Misfit(reason: "it was made from other segments"))
+            return .failure(Misfit(reason: "the file covers other segments"))
         }
         for segment in kept {
             guard isAsItWas(segment, isLast: segment == last) else {
-                return .failure(Misfit(reason: "a segment is not as it was"))
+                return .failure(Misfit(reason: "a segment has changed"))
             }
         }
         guard let records = openRecords(snapshot) else {
-            return .failure(Misfit(reason: "a record of an open message is not where it was"))
+            return .failure(Misfit(reason: "the record of an unfinished message is at another place"))
         }
         return .success(
             Restored(
@@ -75,7 +78,7 @@ struct SnapshotFile: Sendable {
 
     private func isAsItWas(_ segment: JournalSnapshot.Segment, isLast: Bool) -> Bool {
         let path = journal + "/" + SegmentName.text(firstRecord: segment.first)
-        // What cannot be read does not fit.
+        // An unreadable segment does not match.
         guard let file = try? File(path, for: .reading), let sizeBytes = try? file.sizeBytes(),
             isLast ? sizeBytes >= segment.endBytes : sizeBytes == segment.endBytes,
             segment.endBytes > JournalLine.checksumBytes,
@@ -90,7 +93,7 @@ struct SnapshotFile: Sendable {
         let reader = SegmentReader(directory: journal)
         var records: [(JournalRecord, JournalSnapshot.Line)] = []
         for line in snapshot.openLines {
-            // A line that is not what was written does not fit.
+            // A damaged line does not match.
             guard let bytes = try? reader.bytes(at: line.location),
                 let header = JournalLine.header(of: bytes[...]), header.record == line.record,
                 let record = JournalRecord(bytes[...], header)

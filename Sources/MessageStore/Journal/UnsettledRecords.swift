@@ -1,17 +1,17 @@
-/// The messages whose conversation lines an earlier life may not have brought to disk.
+/// The messages whose conversation lines an earlier process may not have synced.
 struct UnsettledRecords: Sendable {
     private let records: Set<UInt64>
     private let last: UInt64
 
-    /// None.
+    /// Creates an empty set.
     init() { (records, last) = ([], 0) }
 
-    /// Takes the messages, and the last record of that life.
+    /// Creates the set from the messages and the last record of that process.
     init(_ records: Set<UInt64>, last: UInt64) { (self.records, self.last) = (records, last) }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     var isEmpty: Bool { records.isEmpty }
 
-    /// Whether the message is one of them, or of this life.
+    /// Whether the message is in the set, or from this process.
     func contains(_ record: UInt64) -> Bool { record > last || records.contains(record) }
 }

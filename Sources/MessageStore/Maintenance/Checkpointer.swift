@@ -3,31 +3,31 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Has conversations synced behind the journal, in rounds, and records in it how far they are on disk.
+/// Syncs conversations in rounds, and journals which lines are on disk.
 ///
-/// A round begins some seconds after a line was written, and no sooner than the sync interval after the last one: no file
-/// is synced more often.
+/// A round starts some seconds after a line was written, and at the earliest one sync interval after the
+/// previous round, so that no file is synced more often.
 final class Checkpointer: Sendable {
     private struct State {
         var isClosed = false
-        /// When the last round ended that synced anything.
+        /// The end of the last round that synced a file.
         var lastRound: ContinuousClock.Instant?
-        /// False once a sync failed, until all that was written since the last checkpoint is written anew.
+        /// False after a failed sync, until everything written since the last checkpoint was rewritten.
         var isTrusted = true
-        /// Why not, until there are checkpoints again.
+        /// The reason of that, until checkpoints succeed again.
         var failure: String?
         /// When that is tried next, and how long after that once more.
         var recovery: (at: ContinuousClock.Instant, backoff: Backoff)
         /// When it was last said that a line could not be written.
         var alarm: ContinuousClock.Instant?
-        /// The last checkpoint that was begun.
+        /// The last started checkpoint.
         var latest: Task<Void, Never>?
     }
 
     private static let alarmInterval = Duration.seconds(60)
     private let state: Mutex<State>
     private let timers = DispatchQueue(label: "balloon.checkpoints")
-    /// Whether a round is going to begin.
+    /// Whether a round is scheduled.
     private let isArmed = Atomic(false)
     private let interval: Duration
     /// The times between two tries to write conversations anew.
@@ -72,13 +72,13 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// How long the next round must wait.
+    /// The wait before the next round.
     private func remaining(_ state: State) -> Duration {
         guard let lastRound = state.lastRound else { return .zero }
         return max(.zero, lastRound + syncInterval - .now)
     }
 
-    /// Says that a line could not be written: once for all that fail together, and now and then again.
+    /// Logs that a line could not be written: once for failures at the same time, and repeated at intervals.
     ///
     /// No checkpoint waits for it: its delivery is not finished before the line is there, and comes again until then.
     func recordFailure(of entry: ConversationEntry, _ error: any Error) {
@@ -89,26 +89,26 @@ final class Checkpointer: Sendable {
         }
         guard isNews else { return }
         logger.error(
-            "a conversation could not be written; its delivery is tried again",
+            "write to a conversation failed; its delivery is retried",
             metadata: ["record": "\(entry.record)", "error": "\(error)"])
     }
 
-    /// Makes no checkpoint until conversations are written anew.
+    /// Stops checkpoints until conversations are rewritten.
     func distrust(_ error: any Error) {
         state.withLock { state in
             state.isTrusted = false
             state.failure = "\(error)"
         }
         logger.error(
-            "conversations could not be brought to disk; they are written anew",
+            "sync of conversations failed; rewriting them",
             metadata: ["error": "\(error)"])
         recordWrite()
     }
 
-    /// Why no checkpoint is made; nil while checkpoints are made.
+    /// The reason why checkpoints are stopped; nil while they succeed.
     var failure: String? { state.withLock { $0.failure } }
 
-    /// Whether what is written can be synced: by now, if it could not.
+    /// Whether written data can be synced, possibly after a recovery.
     private func recover() async -> Bool {
         let isDue = state.withLock { $0.isTrusted ? nil : $0.recovery.at <= .now }
         guard let isDue else { return true }
@@ -117,12 +117,12 @@ final class Checkpointer: Sendable {
                 state.withLock { state in
                     state.recovery.at = .now + state.recovery.backoff.fail()
                 }
-                // From here on: what fails meanwhile may be too late for this one.
+                // From here on: a failure meanwhile may be too late for this recovery.
                 state.withLock { $0.isTrusted = true }
                 try await recovery.run()
                 conversations.forgetRefused()
                 state.withLock { if $0.isTrusted { $0.failure = nil } }
-                logger.notice("conversations were written anew; checkpoints are made again")
+                logger.notice("conversations rewritten; checkpoints resumed")
                 return true
             }
         } catch {
@@ -130,7 +130,7 @@ final class Checkpointer: Sendable {
                 state.isTrusted = false
                 state.failure = "\(error)"
             }
-            logger.error("conversations cannot be written anew yet", metadata: ["error": "\(error)"])
+            logger.error("rewriting of conversations failed", metadata: ["error": "\(error)"])
         }
         // The next look is by the same clock as that after any line.
         recordWrite()
@@ -139,7 +139,7 @@ final class Checkpointer: Sendable {
 
     /// Syncs what was written, then records it in the journal; one round at a time, so that ``close()`` waits for the one that runs.
     ///
-    /// `isDue` says that one is needed although no line was written since the last.
+    /// `isDue` requests a checkpoint even when no line was written since the last.
     func run(isDue: Bool = false) async { await run(isDue: isDue, isLast: false) }
 
     private func run(isDue: Bool, isLast: Bool) async {
@@ -155,7 +155,7 @@ final class Checkpointer: Sendable {
         await checkpoint.value
     }
 
-    /// Ends a round that runs, and makes the last checkpoint.
+    /// Ends a running round, and makes the last checkpoint.
     func close() async {
         syncer.stop()
         await run(isDue: false, isLast: true)
@@ -184,8 +184,8 @@ final class Checkpointer: Sendable {
             return
         } catch {
             distrust(error)
-            // The next process may find the same lines in the system's memory. Should the journal fail as well, it is not
-            // told.
+            // The next process may find the same lines in the page cache. If the journal fails as well, it
+            // does not learn of the failed sync.
             _ = try? await journal.append(JournalBody.unsynced(at: .now()))
         }
     }

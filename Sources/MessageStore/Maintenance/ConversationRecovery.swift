@@ -1,11 +1,12 @@
 import BalloonPOSIX
 import Dispatch
 
-/// Writes conversations anew after a sync of them failed.
+/// Rewrites conversations after a failed sync.
 ///
-/// The system says once that it could not write, and may have dropped what it could not: neither the next sync nor what
-/// the file shows proves anything about those lines. So every conversation that was written since the last checkpoint gets
-/// a new file, of the lines that it shows and those that the journal has, which is synced before it takes the name.
+/// The system reports a write error once, and may have dropped the data: neither the next sync nor the file's
+/// content proves that those lines are on disk. Every conversation written since the last checkpoint
+/// therefore gets a new file, from its current lines and those of the journal, which is synced before it
+/// replaces the old one.
 struct ConversationRecovery: Sendable {
     let files: JournalFiles
     let reader: SegmentReader
@@ -14,11 +15,12 @@ struct ConversationRecovery: Sendable {
     let scheduler: DeliveryScheduler
     let conversations: ConversationPartitions
 
-    /// Returns when all of them are on disk; one that turns out to be damaged, that the disk cannot read or that its mode
-    /// forbids to write is set aside with an alarm.
+    /// Returns when all of them are on disk.
     ///
-    /// Reads the whole journal, on a queue. Throws a ``StoreError``; what can be written anew is by
-    /// then, unless disk write failed.
+    /// A conversation that is damaged, unreadable or not writable is quarantined with an alarm.
+    ///
+    /// Reads the whole journal, on a queue. Throws a ``StoreError``; all writable conversations are rewritten
+    /// by then, unless disk writes fail.
     func run() async throws {
         let checkpoint = accounts.withLedger { $0.checkpoint }
         // Before the journal is read, so that who finishes meanwhile is in one of the two: see ``Store/finish``.
@@ -40,7 +42,7 @@ struct ConversationRecovery: Sendable {
             else { return }
             journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
-        // An earlier life may have written their lines, or meant to.
+        // An earlier process may have written their lines, or have been about to.
         for line in fold.openLines {
             journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
@@ -63,7 +65,7 @@ struct ConversationRecovery: Sendable {
                 case .closed: throw error
                 case .unavailable(_, let reason) where reason.isDiskWide: throw error
                 case .unavailable(_, let reason) where reason.isForbidden:
-                    // One file's own trouble, until somebody sees to it: no checkpoint waits for that.
+                    // An error of one file, until an operator corrects it: checkpoints do not wait for that.
                     do throws(StoreError) {
                         try partition.withPool { pool throws(StoreError) in try pool.setAside(name, error) }
                     } catch { failure = failure ?? error }
@@ -76,7 +78,7 @@ struct ConversationRecovery: Sendable {
 }
 
 extension Lease {
-    /// The lines that it has in its conversation by now.
+    /// The lines that must be in its conversation by now.
     func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let kind = pending.recording.kind, !pending.isReplay else { return [] }
         return try MessageRecords(pending.location, pending.related, from: reader)

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The damage of the journal that a store found when it opened, and the deliveries that are held back for it.
+/// The journal's damage found at the start, and the deliveries held back because of it.
 final class HeldConversations: Sendable {
     private struct State {
         var damage: JournalDamage
-        /// The deliveries that were leased and are not handed out.
+        /// The leased deliveries that are held back.
         var leases: [Lease] = []
     }
 
@@ -12,10 +12,10 @@ final class HeldConversations: Sendable {
 
     init(_ damage: JournalDamage) { state = Mutex(State(damage: damage)) }
 
-    /// What is damaged.
+    /// The damage.
     var damage: JournalDamage { state.withLock { $0.damage } }
 
-    /// Keeps the lease of a conversation that is held back; whether it is one.
+    /// Holds the lease of an affected conversation; returns whether it is held.
     func keeps(_ lease: Lease) -> Bool {
         state.withLock { state in
             guard state.damage.held.contains(lease.conversation) else { return false }
@@ -24,7 +24,7 @@ final class HeldConversations: Sendable {
         }
     }
 
-    /// Forgets the damage; returns the leases that were kept.
+    /// Clears the damage; returns the held leases.
     func release() -> [Lease] {
         state.withLock { state in
             defer { state = State(damage: JournalDamage()) }

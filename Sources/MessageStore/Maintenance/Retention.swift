@@ -3,14 +3,15 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Lets the journal's oldest segments go when nothing needs them any more.
+/// Deletes the journal's oldest segments when they are no longer needed.
 ///
-/// Everything in them is finished, its conversations are on disk, and it is older than the deduplication window. Dead
-/// letters are carried to the current segment first: they wait for a person, and nothing else may wait for them.
+/// That is when everything in them is finished, its conversations are on disk, and it is older than the
+/// deduplication window. Dead letters are copied to the current segment first, because they wait for an
+/// operator without a time limit.
 final class Retention: Sendable {
     private struct State {
         var isClosed = false
-        /// The last round that was begun.
+        /// The last started round.
         var latest: Task<Void, Never>?
     }
 
@@ -46,7 +47,7 @@ final class Retention: Sendable {
         self.logger = logger
     }
 
-    /// Makes a round after the interval, again and again.
+    /// Runs a round after each interval.
     func arm() {
         timers.asyncAfter(deadline: .now() + interval.dispatchInterval) { [weak self] in
             guard let self else { return }
@@ -57,7 +58,7 @@ final class Retention: Sendable {
         }
     }
 
-    /// Makes a round; one at a time.
+    /// Runs a round; one at a time.
     func run() async {
         let round = state.withLock { state -> Task<Void, Never>? in
             if state.isClosed { return nil }
@@ -96,24 +97,24 @@ final class Retention: Sendable {
         let quarantined = conversations.quarantinedCount
         guard quarantined == 0 else {
             return logger.error(
-                "the journal is kept for damaged conversations: balloon conversations rebuild",
+                "journal segments are kept for damaged conversations: run balloon conversations rebuild",
                 metadata: ["count": "\(quarantined)"])
         }
         do {
             try await carry(deadLetters)
             try await remove(expired)
             logger.info(
-                "journal segments that nothing needs were deleted",
+                "expired journal segments deleted",
                 metadata: [
                     "count": "\(expired.count)", "through": "\(last)", "deadLetters": "\(deadLetters.count)",
                 ])
         } catch {
-            // The next round goes on where this one ended.
-            logger.error("a journal segment could not be deleted", metadata: ["error": "\(error)"])
+            // The next round continues where this one ended.
+            logger.error("deletion of a journal segment failed", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Writes dead letters to the current segment, and what was decided about them meanwhile.
+    /// Writes dead letters to the current segment, including decisions made about them meanwhile.
     private func carry(_ letters: [DeadLetter]) async throws {
         if letters.isEmpty { return }
         let records = letters.filter { $0.reply == nil }.map(\.record)
@@ -136,14 +137,14 @@ final class Retention: Sendable {
             if isOne { ledger.recordCarried(letter, in: written.location.segment) }
             return isOne
         }
-        // Retried or dropped before this copy of it was written: that must stand behind the copy as well.
+        // Retried or dropped before this copy was written: the decision must follow the copy as well.
         if !isOne {
             _ = try await journal.append(
                 JournalBody.dropped(of: letter.record, reply: letter.reply, at: .now()))
         }
     }
 
-    /// On a queue: a large file is not gone in an instant.
+    /// On a queue, because deleting a large file takes time.
     private func remove(_ segments: [UInt64]) async throws {
         try await withCheckedThrowingContinuation { continuation in
             timers.async {
@@ -152,7 +153,8 @@ final class Retention: Sendable {
         }
     }
 
-    /// One after the other, oldest first and each on disk before the next: a segment must not outlive a later one.
+    /// Deletes in sequence, oldest first, each synced before the next: a segment must not outlive a later
+    /// one.
     private func remove(_ segment: UInt64) throws(StoreError) {
         let path = directory + "/" + SegmentName.text(firstRecord: segment)
         reader.remove(firstRecord: segment)

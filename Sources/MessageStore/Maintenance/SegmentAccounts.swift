@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Keeps the ledger of a store that runs, from what becomes durable.
+/// Updates the ledger of a running store from durable records.
 final class SegmentAccounts: Sendable {
     private let ledger: Mutex<SegmentLedger>
     private let opened = Timestamp.now()
@@ -13,12 +13,12 @@ final class SegmentAccounts: Sendable {
         self.ledger = Mutex(ledger)
     }
 
-    /// The time by which segments grow old: the clock's when the store was opened, and what has passed since.
+    /// The time for the age of segments: the clock's time when the store was opened, plus the elapsed time.
     ///
-    /// Who sets the clock makes nothing old.
+    /// Changes of the clock do not age segments.
     var now: Timestamp { opened.advanced(by: start.duration(to: .now)) }
 
-    /// Takes in a batch; on the journal's queue, before anybody hears of it.
+    /// Applies a batch; on the journal's queue, before its result is reported.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
         guard case .durable(let records) = result else { return }
         let now = now

@@ -1,30 +1,30 @@
 import BalloonPOSIX
 
-/// What each segment of the journal is still needed for.
+/// The reasons to keep each segment of the journal.
 ///
-/// A value without effects. Records refer to earlier ones only, so the oldest segments may go and leave nothing that
-/// is misunderstood; one in the middle never may.
+/// A value without side effects. Records refer to earlier ones only, so the oldest segments may be deleted
+/// without affecting the rest; a segment in the middle must not be.
 struct SegmentLedger: Sendable {
-    /// A segment and what was written to it.
+    /// A segment with its counts.
     struct Segment: Sendable {
         /// The number of its first record.
         let first: UInt64
-        /// When something was last written to it that must be remembered, or to one before it.
+        /// The time of the last write to it, or to one before it, that must be remembered.
         var newest: Timestamp
-        /// How many deliveries and replies of its messages have not ended.
+        /// The number of unfinished deliveries and replies of its messages.
         var open = 0
-        /// The last of the records that ended one of them.
+        /// The last record that ended one of them.
         var lastEnd: UInt64 = 0
     }
 
     /// The oldest is the first.
     private(set) var segments: [Segment] = []
-    /// How far conversations are on disk.
+    /// The last record whose conversation lines are on disk.
     private(set) var checkpoint: UInt64 = 0
-    /// The segment of each dead letter that nobody has decided about.
+    /// The segment of each dead letter that waits for a decision.
     private(set) var deadLetters: [DeadLetter: UInt64] = [:]
 
-    /// Notes a segment, and that something was written to it.
+    /// Adds a segment, or a write to it.
     mutating func begin(_ segment: UInt64, at: Timestamp?) {
         if let last = segments.indices.last, segments[last].first == segment {
             if let at { segments[last].newest = max(segments[last].newest, at) }
@@ -34,19 +34,18 @@ struct SegmentLedger: Sendable {
         segments.append(Segment(first: segment, newest: max(before, at ?? before)))
     }
 
-    /// Takes what claims to be younger than `now` to be as young as can be: a clock that ran ahead once must not hold
-    /// segments for years.
+    /// Limits future times to `now`: a clock that once was ahead must not keep segments for years.
     mutating func limitAges(to now: Timestamp) {
         for index in segments.indices { segments[index].newest = min(segments[index].newest, now) }
     }
 
-    /// Counts deliveries or replies of messages in a segment that must come to an end.
+    /// Counts unfinished deliveries or replies of messages in a segment.
     mutating func recordOpen(_ count: Int, in segment: UInt64) {
         guard let index = index(of: segment) else { return }
         segments[index].open += count
     }
 
-    /// Counts the end of one of them, by the record that says so.
+    /// Counts the end of one of them, with its record.
     mutating func recordEnd(in segment: UInt64, deadLetter: DeadLetter?, by record: UInt64) {
         guard let index = index(of: segment) else { return }
         segments[index].open -= 1
@@ -57,18 +56,19 @@ struct SegmentLedger: Sendable {
     /// Removes a dead letter that was retried or dropped.
     mutating func recordDecision(about letter: DeadLetter) { deadLetters[letter] = nil }
 
-    /// Moves a dead letter to the segment that has a copy of it; whether it was one still.
+    /// Moves a dead letter to the segment of its copy; returns whether it still was one.
     @discardableResult
     mutating func recordCarried(_ letter: DeadLetter, in segment: UInt64) -> Bool {
         deadLetters.updateValue(segment, forKey: letter) != nil
     }
 
-    /// Records how far conversations are on disk.
+    /// Records the last record whose conversation lines are on disk.
     mutating func recordCheckpoint(through record: UInt64) { checkpoint = max(checkpoint, record) }
 
-    /// The oldest segments that nothing needs, dead letters aside; never the last, which knows the next number.
+    /// The oldest segments that can be deleted, ignoring dead letters; never the last one, which determines
+    /// the next number.
     ///
-    /// All in them is finished, its conversations are on disk, and it is older than the window.
+    /// Everything in them is finished, its conversations are on disk, and it is older than the window.
     func expired(at now: Timestamp, window: Duration) -> ArraySlice<Segment> {
         segments.dropLast().prefix { segment in
             segment.open == 0 && segment.lastEnd <= checkpoint
@@ -76,7 +76,7 @@ struct SegmentLedger: Sendable {
         }
     }
 
-    /// Whether nothing but a checkpoint is missing for the oldest segment to go.
+    /// Whether only a checkpoint is missing before the oldest segment can be deleted.
     func awaitsCheckpoint(at now: Timestamp, window: Duration) -> Bool {
         guard let oldest = segments.dropLast().first else { return false }
         return oldest.open == 0 && oldest.lastEnd > checkpoint
@@ -89,7 +89,7 @@ struct SegmentLedger: Sendable {
         return deadLetters.filter { $0.value <= last.first }.map(\.key).sorted()
     }
 
-    /// Forgets a segment.
+    /// Removes a segment.
     mutating func remove(_ segment: UInt64) { segments.removeAll { $0.first == segment } }
 
     private func index(of segment: UInt64) -> Int? {
@@ -104,7 +104,7 @@ struct SegmentLedger: Sendable {
 }
 
 extension SegmentLedger {
-    /// Adds it to a snapshot.
+    /// Adds the ledger to a snapshot.
     func encode(to bytes: inout SnapshotEncoder) {
         bytes.append(checkpoint)
         bytes.append(segments) { bytes, segment in
@@ -121,7 +121,7 @@ extension SegmentLedger {
         }
     }
 
-    /// Takes it from a snapshot; nil when that is not whole.
+    /// Loads the ledger from a snapshot; nil when that is damaged.
     init?(_ bytes: inout SnapshotDecoder) {
         guard let checkpoint = bytes.next() else { return nil }
         let segments = bytes.list { bytes -> Segment? in
@@ -143,7 +143,7 @@ extension SegmentLedger {
         deadLetters = Dictionary(letters) { first, _ in first }
     }
 
-    /// Forgets the segments before this one.
+    /// Removes the segments before this one.
     mutating func remove(before segment: UInt64) { segments.removeAll { $0.first < segment } }
 }
 

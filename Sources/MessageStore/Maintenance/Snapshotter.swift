@@ -3,15 +3,15 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Writes a snapshot of the journal when the store has opened, from time to time, and when it closes.
+/// Writes snapshots of the journal: after the store has opened, at intervals, and when it closes.
 ///
-/// It reads the last snapshot and what was written behind it from the files, on a queue of its own: writers wait for nothing.
-/// It lets no segment go, and failing costs only time at the next start.
+/// It reads the last snapshot and the later records from the files, on its own queue, so writers never wait for it.
+/// It deletes no segment, and a failure only makes the next start slower.
 final class Snapshotter: Sendable {
     private struct State {
-        /// The last record that the file has taken in.
+        /// The last record in the file.
         var lastRecord: UInt64
-        /// How many messages it knows.
+        /// The number of messages in its index.
         var messages = 0
         var isClosed = false
     }
@@ -23,7 +23,7 @@ final class Snapshotter: Sendable {
     private let journal: Journal
     private let held: HeldConversations
     private let logger: Logger
-    /// So many records at least are worth a snapshot.
+    /// The minimum number of new records for a snapshot.
     private let interval: UInt64
     private static let pause = Duration.seconds(60)
 
@@ -40,7 +40,7 @@ final class Snapshotter: Sendable {
         interval = configuration.snapshotInterval
     }
 
-    /// Writes what a start has read, when that was much, and looks again from time to time.
+    /// Writes a snapshot after a start that read many records, and starts the interval.
     func begin(_ recovered: JournalRecovery.Result) {
         state.withLock { $0.messages = recovered.state.index.count }
         if journal.lastRecord >= recovered.covered + interval {
@@ -55,14 +55,14 @@ final class Snapshotter: Sendable {
         queue.asyncAfter(deadline: .now() + Self.pause.dispatchInterval) { [weak self] in
             guard let self else { return }
             if self.state.withLock({ !$0.isClosed }) {
-                // A large table is written less often, so that a record costs no more than with a small one.
+                // A large index is written less often, so that the cost per record stays constant.
                 self.make(behind: max(self.interval, UInt64(self.state.withLock { $0.messages } / 4)))
                 self.arm()
             }
         }
     }
 
-    /// Writes one now, if anything is behind the last.
+    /// Writes a snapshot now, if there are newer records.
     func make() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -72,11 +72,11 @@ final class Snapshotter: Sendable {
         }
     }
 
-    /// Writes the last one, when the journal is at rest.
+    /// Writes the last snapshot, when the journal is idle.
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async {
-                // A store that is closed a second time has given its directory away.
+                // At a second call the directory may belong to another process.
                 let isFirst = self.state.withLock { state in
                     defer { state.isClosed = true }
                     return !state.isClosed
@@ -87,20 +87,20 @@ final class Snapshotter: Sendable {
         }
     }
 
-    /// Writes a snapshot when so many records are behind the last.
+    /// Writes a snapshot when there are this many newer records.
     private func make(behind count: UInt64) {
         let last = journal.lastRecord
-        // What is damaged must be found again at the next start.
+        // The next start must detect the damage again.
         guard held.damage.isWhole, last >= state.withLock({ $0.lastRecord }) + count else { return }
         do throws(StoreError) {
             if let snapshot = try read(through: last) { write(snapshot) }
         } catch {
-            logger.warning("the journal's snapshot cannot be made", metadata: ["error": "\(error)"])
+            logger.warning("journal snapshot failed", metadata: ["error": "\(error)"])
         }
         FreeMemory.trim()
     }
 
-    /// Nil when the journal is not as the store wrote it.
+    /// Nil when the journal is damaged.
     private func read(through last: UInt64) throws(StoreError) -> JournalSnapshot? {
         let directory = DataDirectory(path: configuration.directory).journal
         var reader = try JournalReader(directory)
@@ -115,7 +115,7 @@ final class Snapshotter: Sendable {
                 records = try SegmentRecords(
                     reader.path(segment), segment: segment, abandoned: reader.abandoned, through: last)
             } catch {
-                // The oldest has gone meanwhile; the next round finds it so.
+                // The oldest segment was deleted meanwhile; the next round reads the new list.
                 if error.isMissing { return nil }
                 throw .unavailable(path: reader.path(segment), error)
             }
@@ -141,7 +141,7 @@ final class Snapshotter: Sendable {
             }
         } catch {
             logger.warning(
-                "the journal's snapshot cannot be written; the next start reads more",
+                "write of the journal snapshot failed; the next start reads more",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -4,20 +4,20 @@ import Dispatch
 import Logging
 
 extension Store {
-    /// What a rebuild did.
+    /// The result of a rebuild.
     package struct Rebuilt: Hashable, Sendable {
-        /// Lines that were missing, or said something else than the journal, and are there now.
+        /// The number of restored lines, which were missing or differed from the journal.
         package fileprivate(set) var restoredLines = 0
-        /// Conversations that were damaged and are whole again.
+        /// The number of repaired conversations.
         package fileprivate(set) var repairedConversations = 0
-        /// Lines that neither the damaged files nor the journal had.
+        /// The number of lines that neither the damaged files nor the journal contained.
         package fileprivate(set) var lostLines = 0
 
         fileprivate init() {}
 
-        /// Reads ``json``; nil when it is something else.
+        /// Parses ``json``; nil when it has another form.
         package init?(_ json: [UInt8]) {
-            // What is no JSON is something else.
+            // Invalid JSON has another form.
             guard let root = (try? JSONDocument(json))?.root, let restored = root["restoredLines"]?.int,
                 let repaired = root["repairedConversations"]?.int, let lost = root["lostLines"]?.int
             else { return nil }
@@ -36,14 +36,14 @@ extension Store {
         }
     }
 
-    /// Replays the journal onto the conversations: writes every line that is missing, and anew each file in which a line is
-    /// damaged, out of its number, twice, elsewhere's or not what the journal says.
+    /// Restores conversations from the journal: appends every missing line, and rewrites each file with a
+    /// damaged, misnumbered, repeated, misplaced or differing line.
     ///
-    /// Beside everything else that the store does. A damaged file stays in its folder, with `.before` behind its name. One
-    /// that can be neither read nor written is left as it is, and holds up no other.
-    /// Throws a ``StoreError``; what was rebuilt until then stays.
+    /// Runs during normal operation of the store. A damaged file stays in its folder, with the suffix
+    /// `.before`. A file that can be neither read nor written is left unchanged, and does not block the
+    /// others. Throws a ``StoreError``; earlier results are kept.
     package func rebuild() async throws -> Rebuilt {
-        // What was finished a moment ago may still be on its way to the file.
+        // A message finished a moment ago may not be in the file yet.
         await journal.flush()
         let rebuilt = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.rebuild").async {
@@ -113,13 +113,14 @@ extension Store {
         return rebuilt
     }
 
-    /// Runs `body`; nil when the system refuses one file, which it says, unless it is the whole disk's trouble.
+    /// Runs `body`; nil, after logging, when the system refuses one file, but rethrows errors of the whole
+    /// disk.
     private func leavingRefused<Result>(
         _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result? {
         do throws(StoreError) { return try body() } catch {
             guard case .unavailable(_, let reason) = error, !reason.isDiskWide else { throw error }
-            logger.error("a conversation cannot be rebuilt", metadata: ["error": "\(error)"])
+            logger.error("rebuild of a conversation failed", metadata: ["error": "\(error)"])
             return nil
         }
     }

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import Logging
 
 extension Store {
-    /// What a repair of the journal would give up; empty when nothing is damaged.
+    /// The preview of a journal repair; empty for an intact journal.
     package var journalDamage: JournalRepair {
         let damage = held.damage
         return JournalRepair(
@@ -13,11 +13,12 @@ extension Store {
             heldConversations: damage.held.count, isHarmful: damage.isHarmful)
     }
 
-    /// Gives up the records that are lost, so that the journal is whole again, and hands out what was held back.
+    /// Removes the lost records, so that the journal is intact again, and resumes held deliveries.
     ///
-    /// Copies each damaged segment to `damaged/journal` first, with a report of what was given up; then writes to the journal that
-    /// these records are abandoned. A message whose end is lost is delivered again; an identifier that is lost counts as new.
-    /// Returns what it gave up; throws a ``StoreError``, and then nothing is given up.
+    /// Copies each damaged segment to `damaged/journal` first, with a report. Then it declares in the journal
+    /// that the lost records are abandoned. A message whose end is lost is delivered again; a message whose
+    /// id is lost counts as new when it is repeated. Returns the removed records; after an error, which is a
+    /// ``StoreError``, nothing is removed.
     package func repairJournal() async throws -> JournalRepair {
         try await changes.run {
             let repair = self.journalDamage
@@ -29,7 +30,7 @@ extension Store {
             }
             self.outbox.releaseHeld()
             self.logger.notice(
-                "the journal was repaired",
+                "journal repaired",
                 metadata: ["lostRecords": "\(repair.recordsText)", "segments": "\(repair.segments.count)"])
             return repair
         }
@@ -42,7 +43,7 @@ extension Store {
             try Directory.make(folder)
             for name in repair.segments {
                 let source = data.journal + "/" + name
-                // One that is missing cannot be kept.
+                // A missing segment cannot be copied.
                 guard try Directory.holds(source) else { continue }
                 try AtomicFile.write(File(source, for: .reading).readAll(), to: folder + "/" + name)
             }
@@ -73,9 +74,9 @@ extension JournalRepair {
         }
     }
 
-    /// Reads ``json``; nil when it is something else.
+    /// Parses ``json``; nil when it has another form.
     package init?(_ json: [UInt8]) {
-        // What is no JSON is something else.
+        // Invalid JSON has another form.
         guard let root = (try? JSONDocument(json))?.root, let lost = root["lostRecords"]?.elements,
             let segments = root["segments"]?.elements, let held = root["heldConversations"]?.int,
             let isHarmful = root["isHarmful"]?.bool

@@ -1,33 +1,33 @@
-/// Something in a data directory that is not as the store wrote it.
+/// A problem in a data directory: something differs from what the store wrote.
 package struct StoreProblem: Hashable, Sendable {
-    /// What is wrong.
+    /// The kind of problem.
     package enum Kind: String, Sendable {
-        /// A line of the journal that must be intact is not.
+        /// A complete line of the journal is damaged.
         case journalDamaged
         /// Records are missing between two segments.
         case journalGap
-        /// A segment was set aside at a start, and nobody has decided about it.
+        /// A segment was quarantined at a start, and no decision was made about it.
         case journalQuarantined
-        /// A line of a conversation is not one.
+        /// A line of a conversation is invalid.
         case conversationDamaged
-        /// A conversation's file cannot be read at all: its mode forbids it, or the disk has lost it.
+        /// A conversation's file is unreadable: its mode forbids it, or the disk lost it.
         case conversationUnreadable
-        /// A line's number is not the one that follows the line before it.
+        /// A line's number does not follow the previous line's.
         case sequenceGap
         /// A line belongs to another conversation.
         case misplaced
-        /// A message or reply stands twice in its conversation.
+        /// A message or reply occurs twice in its conversation.
         case repeated
-        /// The journal says that a line is on disk, and it is not there.
+        /// A line that the journal contains is missing.
         case missing
-        /// A line says something else than the journal.
+        /// A line differs from the journal.
         case differs
-        /// A line comes from a record that the journal never reached.
+        /// A line refers to a record beyond the journal's last.
         case unknownRecord
-        /// A conversation was found damaged and waits to be rebuilt.
+        /// A conversation is quarantined because of damage.
         case conversationQuarantined
 
-        /// Whether the journal itself is not what was written.
+        /// Whether the journal itself is damaged.
         var isJournals: Bool {
             switch self {
             case .journalDamaged, .journalGap, .journalQuarantined: true
@@ -38,7 +38,8 @@ package struct StoreProblem: Hashable, Sendable {
             }
         }
 
-        /// Whether a conversation's file must be written anew; what is only missing at its end is appended.
+        /// Whether a conversation's file must be rewritten; lines that are only missing at its end are
+        /// appended.
         var isInFile: Bool {
             switch self {
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true
@@ -49,13 +50,13 @@ package struct StoreProblem: Hashable, Sendable {
         }
     }
 
-    /// What is wrong.
+    /// The kind of problem.
     package let kind: Kind
-    /// Where.
+    /// The file.
     package let file: String
-    /// Which line, from 1; 0 for the file as a whole.
+    /// The line, from 1; 0 for the file as a whole.
     package let line: Int
-    /// The record that it is about, where there is one.
+    /// The record of the line, if it has one.
     package let record: UInt64?
 
     init(_ kind: Kind, _ file: String, line: Int = 0, record: UInt64? = nil) {
@@ -67,22 +68,22 @@ package struct StoreProblem: Hashable, Sendable {
 }
 
 extension StoreProblem: CustomStringConvertible {
-    /// `FILE:3: the number is not the one that follows (record 12)`.
+    /// `FILE:3: the line number does not follow the previous one (record 12)`.
     package var description: String {
         let reason =
             switch kind {
             case .journalDamaged: "damaged"
-            case .journalGap: "records before it are missing"
-            case .journalQuarantined: "set aside as damaged; somebody must decide about it"
-            case .conversationDamaged: "not a whole line"
-            case .conversationUnreadable: "it cannot be read; see to its mode and the disk"
-            case .sequenceGap: "the number is not the one that follows"
-            case .misplaced: "it belongs to another conversation"
-            case .repeated: "it stands there twice"
-            case .missing: "a line is missing that the journal says is there"
-            case .differs: "it is not what the journal says"
-            case .unknownRecord: "the journal never had its record"
-            case .conversationQuarantined: "set aside as damaged; it waits to be rebuilt"
+            case .journalGap: "records before this segment are missing"
+            case .journalQuarantined: "quarantined because of damage; repair or remove it"
+            case .conversationDamaged: "invalid line"
+            case .conversationUnreadable: "unreadable; check its mode and the disk"
+            case .sequenceGap: "the line number does not follow the previous one"
+            case .misplaced: "the line belongs to another conversation"
+            case .repeated: "the line occurs twice"
+            case .missing: "a line of the journal is missing"
+            case .differs: "the line differs from the journal"
+            case .unknownRecord: "the line's record is not in the journal"
+            case .conversationQuarantined: "quarantined because of damage; rebuild it"
             }
         return "\(file)\(line > 0 ? ":\(line)" : ""): \(reason)\(record.map { " (record \($0))" } ?? "")"
     }

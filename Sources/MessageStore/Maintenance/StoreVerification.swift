@@ -1,28 +1,28 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Checks everything in a data directory; takes no lock, changes nothing, and may run beside a server.
+/// Checks everything in a data directory; acquires no lock, changes nothing, and works while a server runs.
 ///
-/// The journal: every line, its checksum and its number, and what lies between segments. The conversations: every line,
-/// its number, and whether it is where it belongs. And both against each other: each line that the journal says is on
-/// disk is there, once, and is what the journal says.
+/// In the journal it checks every line, checksum and number, and the gaps between segments. In the
+/// conversations it checks every line, its number, and its place. It compares both: each line that must be on
+/// disk exists once and equals the journal's.
 package struct StoreVerification: Sendable {
-    /// How many segments there are.
+    /// The number of segments.
     package private(set) var segments = 0
-    /// How many records they have.
+    /// The number of records.
     package private(set) var records = 0
-    /// How many conversations there are.
+    /// The number of conversations.
     package private(set) var conversations = 0
-    /// How many lines they have.
+    /// The number of lines.
     package private(set) var lines = 0
-    /// How many of the lines the journal still vouches for.
+    /// The number of lines that were compared with the journal.
     package private(set) var comparedLines = 0
-    /// How many problems there are.
+    /// The number of problems.
     package private(set) var problems = 0
-    /// Whether any of them is the journal's own, from which nothing can be rebuilt then.
+    /// Whether the journal itself has problems, so that it cannot be used for a rebuild.
     package private(set) var isJournalDamaged = false
 
-    /// The first thing that is wrong with the journal.
+    /// The first problem of the journal.
     private var damage: StoreError?
     private let data: DataDirectory
     private let report: @Sendable (StoreProblem) -> Void
@@ -32,10 +32,10 @@ package struct StoreVerification: Sendable {
         self.report = report
     }
 
-    /// Checks a data directory, and tells of each problem when it is found.
+    /// Checks a data directory, and reports each problem when it is found.
     ///
-    /// About forty bytes of memory for each line that the journal vouches for. Throws a ``StoreError`` when something
-    /// cannot be read at all.
+    /// Needs about forty bytes of memory for each expected line. Throws a ``StoreError`` when a part is
+    /// completely unreadable.
     package static func run(
         dataDirectory: String, report: @escaping @Sendable (StoreProblem) -> Void
     ) throws -> StoreVerification {
@@ -46,7 +46,7 @@ package struct StoreVerification: Sendable {
         return verification
     }
 
-    /// The conversations whose files must be written anew, as paths below the folder of all of them.
+    /// The conversations whose files must be rewritten, as paths below the folder of all conversations.
     ///
     /// Throws ``StoreError/damaged(file:line:)`` while the journal itself is damaged.
     static func faultyConversations(in dataDirectory: String) throws(StoreError) -> Set<String> {
@@ -130,13 +130,13 @@ package struct StoreVerification: Sendable {
             report(
                 StoreProblem(.missing, data.conversations + "/" + missing.path, record: missing.record))
         }
-        // What a server that runs has written meanwhile is in the journal by now.
+        // The journal contains by now what a running server wrote meanwhile.
         if newest.record > lastRecord, try newest.record > lastRecordNow() {
             report(StoreProblem(.unknownRecord, newest.file, record: newest.record))
         }
     }
 
-    /// Checks one conversation; returns the last record that it speaks of.
+    /// Checks one conversation; returns the last record that it refers to.
     private mutating func check(
         _ path: String, _ expected: inout ExpectedLines
     ) throws(StoreError) -> UInt64? {
@@ -149,7 +149,7 @@ package struct StoreVerification: Sendable {
             texts = found
             endsSound = try ConversationTail.isSound(opened, behind: completeBytes)
         } catch {
-            // Set aside by a server that runs.
+            // A running server quarantined it.
             if error.isMissing { return nil }
             // The others are looked at all the same.
             report(StoreProblem(.conversationUnreadable, file))
@@ -183,11 +183,11 @@ package struct StoreVerification: Sendable {
 
     private func lastRecordNow() throws(StoreError) -> UInt64 { try JournalReader(data.journal).lastRecord() }
 
-    /// The names in a folder of conversations; one that cannot be looked into holds up none of the others.
+    /// The names in a folder of conversations; an unreadable folder does not affect the others.
     private mutating func names(below folder: String, _ expected: inout ExpectedLines) -> [String] {
         let path = data.conversations + "/" + folder
         do throws(SystemError) {
-            // A folder that went meanwhile is none, and what is no folder has no names.
+            // A folder that was removed meanwhile, or a file, has no names.
             guard try Directory.holds(path), Directory.isDirectory(path) else { return [] }
             return try Directory.names(in: path)
         } catch {

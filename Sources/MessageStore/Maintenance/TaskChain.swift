@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Runs pieces of asynchronous work one after the other, in the order in which they come.
+/// Runs asynchronous operations in sequence, in the order of the calls.
 final class TaskChain: Sendable {
     private let latest = Mutex<Task<Void, Never>?>(nil)
 
-    /// Runs `body` when all that came before has ended; it runs to its end though the caller is cancelled.
+    /// Runs `body` after all earlier operations; it runs to its end even when the caller is cancelled.
     func run<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -14,7 +14,7 @@ final class TaskChain: Sendable {
                 await earlier?.value
                 return try await body()
             }
-            // What it throws is the caller's.
+            // The caller handles the error.
             latest = Task { _ = try? await task.value }
             return task
         }

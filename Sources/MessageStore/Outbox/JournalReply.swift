@@ -2,44 +2,44 @@ import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// A reply that was decided, and what became of it, as the journal tells.
+/// A decided reply with its state, according to the journal.
 package struct JournalReply: Sendable {
-    /// Its name: the record that decided it and its index.
+    /// Its name: the record of the decision and the index.
     package let id: ReplyID
-    /// When it was decided.
+    /// The time of the decision.
     package let decidedAt: Timestamp
-    /// What became of it.
+    /// The state.
     package let status: ReplyState.Status
-    /// The gateway's HTTP status, when one came.
+    /// The gateway's HTTP status, if it answered.
     package let httpStatus: Int?
-    /// Why it ended as it did, where a reason is known.
+    /// The reason of its end, if known.
     package let reason: String?
-    /// How many attempts to send it are known.
+    /// The number of known attempts.
     package let attempts: Int
-    /// When the next attempt is due.
+    /// The time of the next attempt.
     package let next: Timestamp?
     /// The record as which it is sent again; nil when it is not.
     package let retriedAs: UInt64?
     private let text: ReplyText
 
-    /// The business that sends it.
+    /// The sending business.
     package var business: BusinessID { text.business }
-    /// The customer whom it is for.
+    /// The receiving customer.
     package var customer: CustomerID { text.customer }
     /// The message's own id, the same in every attempt.
     package var messageID: MessageID { text.reply.id }
     /// The message's kind.
     package var kind: Kind { text.reply.kind }
-    /// The id of the message that it answers; nil for a message of the business's own accord.
+    /// The id of the answered message; nil for a proactive message.
     package var inReplyTo: MessageID? { text.inReplyTo }
-    /// The message as it goes to the gateway, a JSON object.
+    /// The message for the gateway, a JSON object.
     package var message: [UInt8] { text.reply.message }
-    /// Whether somebody must decide what is to be done.
+    /// Whether the reply is a dead letter, which needs an operator's decision.
     package var isDeadLetter: Bool { status.isDeadLetter }
     var isFromPerson: Bool { text.isFromPerson }
     var attributes: ReceivedAttributes { text.attributes }
 
-    /// Reads one reply of a message's state; throws when a line cannot be read, or has no such reply.
+    /// Reads one reply of a message's state; throws when a line is unreadable, or has no such reply.
     init(_ state: MessageState, index: Int, from reader: SegmentReader) throws(StoreError) {
         guard let place = state.place(ofReply: index) else {
             throw .unknownReply(record: state.record, index: index)
@@ -54,7 +54,7 @@ package struct JournalReply: Sendable {
             (status, reason) = (reply.status, reply.reason)
             return
         }
-        // A copy says itself what became of the reply; what an operator decided since comes after it.
+        // A copy contains the reply's result; an operator's later decision overrides it.
         let line = try reader.line(at: carried).root
         decidedAt = line.timestamp("at") ?? reply.decidedAt
         attempts = line["attempts"]?.int ?? 0
@@ -64,7 +64,7 @@ package struct JournalReply: Sendable {
         status = reply.status.isDeadLetter ? result ?? reply.status : reply.status
     }
 
-    /// The message as it is sent again: with the same id and bytes, or as `edited` says.
+    /// The message for a retry: with the same id and bytes, or as `edited`.
     func retry(as edited: DecidedReply?) -> ReceivedMessage {
         ReceivedMessage(
             business: business, customer: customer, id: edited?.id ?? messageID, attributes: attributes,
@@ -74,7 +74,7 @@ package struct JournalReply: Sendable {
 }
 
 extension MessageState {
-    /// Where the text of a reply stands; nil when there is no such reply.
+    /// The place of a reply's text; nil when the reply does not exist.
     func place(ofReply index: Int) -> ReplyText.Place? {
         guard replies.indices.contains(index) else { return nil }
         if let carried = replies[index].carried { return .own(carried) }

@@ -1,4 +1,4 @@
-/// A binary heap whose smallest element leaves first.
+/// A binary heap whose smallest element is removed first.
 struct MinimumHeap<Element: Comparable> {
     private var elements: [Element] = []
 

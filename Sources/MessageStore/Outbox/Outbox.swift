@@ -3,7 +3,8 @@ import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// The decided replies that have no end yet, in memory: their order, and where their texts stand in the journal.
+/// The decided replies that have not ended, in memory: their order, and the places of their texts in the
+/// journal.
 ///
 /// ```
 ///   outcome durable ──add──> queue ──lease──> sender ──settle──> reply record ──> conversation line
@@ -11,25 +12,25 @@ import Synchronization
 ///                              └────postpone─────┘   (replyAttempt record)
 /// ```
 final class Outbox: Sendable {
-    /// What is known of a queued reply besides its place in the queue.
+    /// The data of a queued reply besides its place in the queue.
     struct Item: Sendable {
         let place: ReplyText.Place
-        /// The segment of the message that it belongs to, which is kept until the reply has ended.
+        /// The segment of its message, which is kept until the reply has ended.
         let segment: UInt64
-        /// Its text, while there is room for it in memory.
+        /// Its text, if it is cached.
         var text: ReplyText?
         let isRecovered: Bool
-        /// Whether it answers the failure of another reply.
+        /// Whether the reply answers the failure of another reply.
         var answersFailure = false
-        /// How it ended, once that is in the journal; its line may be missing still.
+        /// Its end, once that is in the journal; its line may still be missing.
         var end: (result: ReplyResult, at: Timestamp)?
-        /// Its number among the unwritten lines from then on.
+        /// The number of its unwritten line after the end.
         var line: UInt64?
         /// The record of its end, when the handler is told of that as soon as the line is written.
         var report: JournalledRecord?
     }
 
-    /// A reply that was taken out of the queue for an attempt.
+    /// A reply leased for an attempt.
     struct Lease: Sendable {
         let entry: OutboxQueue.Entry
         let item: Item
@@ -39,9 +40,10 @@ final class Outbox: Sendable {
     fileprivate struct State {
         var queue = OutboxQueue()
         var items: [ReplyID: Item] = [:]
-        /// Whether the customer has closed a conversation with queued replies.
+        /// Whether the customer closed a conversation with queued replies.
         var closures: [ConversationKey: OutboxEntry.Closure] = [:]
-        /// Replies whose records cannot be read, so that they and those behind them wait for a restart.
+        /// The number of replies with unreadable records; they and later ones of their conversations wait for
+        /// a restart.
         var unreadable = 0
         var textBytes = 0
         var isClosed = false
@@ -51,17 +53,17 @@ final class Outbox: Sendable {
     private let total = Atomic(0)
     private let timers = DispatchQueue(label: "balloon.outbox")
     private let wake: AsyncStream<Void>.Continuation
-    /// A value whenever a reply may have become available.
+    /// Yields a value whenever a reply may have become available.
     let wakeups: AsyncStream<Void>
-    /// How many bytes of texts stay in memory.
+    /// The limit of cached text bytes.
     private static let maximumTextBytes = 16 << 20
 
     init() { (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// How many replies have no end.
+    /// The number of replies that have not ended.
     var count: Int { total.load(ordering: .relaxed) }
 
-    /// How many of them cannot be read.
+    /// The number of unreadable replies.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 
     /// Holds back the replies of these conversations, which are listed all the same, until ``releaseHeld()``.
@@ -92,7 +94,7 @@ final class Outbox: Sendable {
         wakeSender(at: first.entry.due)
     }
 
-    /// Learns that a customer wrote or closed a conversation.
+    /// Records that a customer wrote or closed a conversation.
     func record(_ act: ReceivedMessage.Act, in conversation: ConversationKey) {
         guard act != .neither, count > 0 else { return }
         state.withLock { state in
@@ -101,7 +103,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Leases a reply by the rule of `selection`.
+    /// Leases a reply according to `selection`.
     func lease(_ selection: OutboxSelection, at now: Timestamp) -> Lease? {
         state.withLock { state -> Lease? in
             guard !state.isClosed, let entry = state.queue.lease(selection, at: now) else { return nil }
@@ -109,7 +111,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Leases a reply that was decided longer ago than `lifetime`.
+    /// Leases a reply that was decided longer than `lifetime` ago.
     func leaseExpired(at now: Timestamp, after lifetime: Duration) -> Lease? {
         state.withLock { state -> Lease? in
             guard !state.isClosed, let entry = state.queue.leaseExpired(at: now, after: lifetime) else {
@@ -127,10 +129,10 @@ final class Outbox: Sendable {
         }
     }
 
-    /// What is known of a queued reply; nil when it has ended.
+    /// The data of a queued reply; nil when it has ended.
     func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
 
-    /// Remembers that a reply's end is in the journal.
+    /// Records that a reply's end is in the journal.
     func recordEnd(
         _ id: ReplyID, _ result: ReplyResult, at: Timestamp, line: UInt64, report: JournalledRecord?
     ) {
@@ -170,10 +172,10 @@ final class Outbox: Sendable {
         wake.yield()
     }
 
-    /// Leaves a leased reply that cannot be read where it is until a restart.
+    /// Counts an unreadable leased reply, which stays blocked until a restart.
     func markUnreadable() { state.withLock { $0.unreadable += 1 } }
 
-    /// The queued replies of a conversation, in the order in which they will leave.
+    /// The queued replies of a conversation, in sending order.
     func queued(of conversation: ConversationKey, maximum: Int) -> [(OutboxQueue.Entry, Item)] {
         guard count > 0 else { return [] }
         return state.withLock { state in
@@ -183,10 +185,10 @@ final class Outbox: Sendable {
         }
     }
 
-    /// How many replies of each business have no end.
+    /// The number of unfinished replies of each business.
     var countsByBusiness: [BusinessID: Int] { state.withLock { $0.queue.countsByBusiness } }
 
-    /// Leases nothing more; ends the stream of wake-ups.
+    /// Stops leasing; ends the stream of wake-ups.
     func close() {
         state.withLock { $0.isClosed = true }
         wake.finish()
@@ -198,7 +200,7 @@ final class Outbox: Sendable {
             wake.yield()
             return
         }
-        // The timer follows a clock that never jumps; a step of the wall clock is seen at the next wake-up.
+        // The timer is monotonic; a change of the clock is noticed at the next wake-up.
         timers.asyncAfter(deadline: .now() + remaining(until: due).dispatchInterval) { [wake] in wake.yield()
         }
     }
@@ -211,7 +213,7 @@ extension Outbox.State {
         }
     }
 
-    /// The item, without its text where that would be too much.
+    /// The item, without its text when the cache is full.
     fileprivate mutating func bounded(_ item: Outbox.Item, maximumBytes: Int) -> Outbox.Item {
         var item = item
         if textBytes + item.textBytes > maximumBytes { item.text = nil }

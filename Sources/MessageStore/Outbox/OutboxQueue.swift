@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The order in which queued replies leave: a value without texts and without effects.
+/// The sending order of queued replies: a value without texts and side effects.
 ///
 /// ```
 ///   turns      A  B  C                      businesses with a reply that can leave now
@@ -11,8 +11,8 @@ import BusinessMessages
 ///   entries    r1 → r2 → r3                 replies of a conversation, as decided; only r1 can be leased
 /// ```
 ///
-/// A postponed reply stays first of its conversation, which leaves `ready` until the reply is due. Each operation costs
-/// O(1) or O(log n), however many conversations there are.
+/// A postponed reply stays first in its conversation, which leaves `ready` until the reply is due. Each
+/// operation costs O(1) or O(log n), independent of the number of conversations.
 struct OutboxQueue: Sendable {
     /// One queued reply.
     struct Entry: Sendable {
@@ -20,22 +20,22 @@ struct OutboxQueue: Sendable {
         let conversation: ConversationKey
         let decidedAt: Timestamp
         let isTyping: Bool
-        /// How many attempts were made and failed.
+        /// The number of failed attempts.
         var attempts = 0
-        /// When it can be tried; nil means now.
+        /// The earliest time of the next attempt; nil means now.
         var due: Timestamp?
     }
 
     private struct Node: Sendable {
         var entry: Entry
         var isLeased = false
-        /// Whether `decisions` names it no more: it was leased when its time was over.
+        /// Whether `decisions` no longer contains it: it was leased when its lifetime ended.
         var isUnwatched = false
         var previous: ReplyID?
         var next: ReplyID?
     }
 
-    /// A conversation that has entries.
+    /// A conversation with entries.
     private struct Line: Sendable {
         enum Phase { case ready, waiting, leased, held }
 
@@ -52,7 +52,7 @@ struct OutboxQueue: Sendable {
         var ready = Deque<ConversationKey>()
     }
 
-    /// A moment at which an entry must be looked at; one that changed since is skipped.
+    /// A time at which an entry must be checked; an outdated one is skipped.
     private struct Alarm: Comparable, Sendable {
         let at: Timestamp
         let id: ReplyID
@@ -71,7 +71,7 @@ struct OutboxQueue: Sendable {
     /// The conversations whose replies do not leave.
     private var held: Set<ConversationKey> = []
 
-    /// How many replies are leased.
+    /// The number of leased replies.
     private(set) var inFlight = 0
 
     init(maximumInFlight: Int = 256, maximumInFlightPerBusiness: Int = 64) {
@@ -79,22 +79,22 @@ struct OutboxQueue: Sendable {
         self.maximumInFlightPerBusiness = maximumInFlightPerBusiness
     }
 
-    /// How many replies are queued or leased.
+    /// The number of queued or leased replies.
     var count: Int { nodes.count }
 
-    /// How many replies of one business are queued or leased.
+    /// The number of queued or leased replies of one business.
     func count(of business: BusinessID) -> Int { businesses[business]?.count ?? 0 }
 
-    /// How many replies of each business are queued or leased.
+    /// The number of queued or leased replies of each business.
     var countsByBusiness: [BusinessID: Int] { businesses.mapValues(\.count) }
 
     /// The entry with this identity.
     func entry(_ id: ReplyID) -> Entry? { nodes[id]?.entry }
 
-    /// Whether the entry is being sent.
+    /// Whether the entry is leased.
     func isLeased(_ id: ReplyID) -> Bool { nodes[id]?.isLeased ?? false }
 
-    /// A conversation's first entries in their order.
+    /// A conversation's first entries in order.
     func entries(of conversation: ConversationKey, maximum: Int = .max) -> [Entry] {
         var entries: [Entry] = []
         var next = lines[conversation]?.first
@@ -141,7 +141,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// Leases the first entry of a conversation; nil when none that matches can leave now.
+    /// Leases the first entry of a conversation; nil when no matching one can be sent now.
     mutating func lease(_ selection: OutboxSelection, at now: Timestamp) -> Entry? {
         promote(at: now)
         let key: ConversationKey? =
@@ -157,7 +157,7 @@ struct OutboxQueue: Sendable {
         return lease(id)
     }
 
-    /// Leases the entry with this identity wherever it stands; nil when it is leased or has left.
+    /// Leases the entry with this identity at any position; nil when it is leased or removed.
     mutating func lease(id: ReplyID) -> Entry? {
         guard let node = nodes[id], !node.isLeased else { return nil }
         let entry = lease(id)
@@ -165,13 +165,13 @@ struct OutboxQueue: Sendable {
         return entry
     }
 
-    /// Leases an entry that was decided longer ago than `lifetime`; to be called until it returns nil.
+    /// Leases an entry that was decided longer than `lifetime` ago; called until it returns nil.
     ///
-    /// An entry that is being sent is left to its end.
+    /// A leased entry may finish its attempt first.
     mutating func leaseExpired(at now: Timestamp, after lifetime: Duration) -> Entry? {
         while let oldest = decisions.first, oldest.at.advanced(by: lifetime) <= now {
             _ = decisions.popFirst()
-            // A leased one comes back here when it is postponed.
+            // A leased entry is checked again when it is postponed.
             guard let node = nodes[oldest.id] else { continue }
             nodes[oldest.id]?.isUnwatched = true
             if node.isLeased || holds(node.entry.conversation) { continue }
@@ -182,7 +182,8 @@ struct OutboxQueue: Sendable {
         return nil
     }
 
-    /// Ends a lease after a failed attempt: the entry stays first of its conversation and is due at `due`; nil means now.
+    /// Ends a lease after a failed attempt: the entry stays first in its conversation and is due at `due`;
+    /// nil means now.
     mutating func postpone(_ id: ReplyID, until due: Timestamp?) {
         guard nodes[id]?.isLeased == true else { return }
         nodes[id]?.entry.attempts += 1
@@ -190,7 +191,7 @@ struct OutboxQueue: Sendable {
         release(id)
     }
 
-    /// Ends a lease without an attempt: the entry stays first of its conversation and can be leased again.
+    /// Ends a lease without an attempt: the entry stays first in its conversation and can be leased again.
     mutating func release(_ id: ReplyID) {
         guard let node = nodes[id], node.isLeased else { return }
         endLease(id)
@@ -214,13 +215,13 @@ struct OutboxQueue: Sendable {
         return node.entry
     }
 
-    /// When the next postponed entry is due; nil when none is postponed.
+    /// The time at which the next postponed entry is due; nil when none is postponed.
     mutating func nextDue(after now: Timestamp) -> Timestamp? {
         promote(at: now)
         return dues.first?.at
     }
 
-    /// When ``leaseExpired(at:after:)`` must be called; nil when no entry is there that it could return.
+    /// The time at which ``leaseExpired(at:after:)`` must be called; nil when it would return nothing.
     mutating func nextExpiry(after lifetime: Duration) -> Timestamp? {
         while let oldest = decisions.first, nodes[oldest.id] == nil { _ = decisions.popFirst() }
         return decisions.first?.at.advanced(by: lifetime)
@@ -254,7 +255,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// Decides anew what a conversation waits for, because its first entry or that entry's state changed.
+    /// Recomputes the state of a conversation after a change of its first entry.
     private mutating func advance(_ key: ConversationKey) {
         guard let line = lines[key], let first = nodes[line.first] else { return }
         if first.isLeased {
@@ -269,7 +270,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// Makes the conversations ready whose first entries are due by now.
+    /// Makes the conversations ready whose first entries are due.
     private mutating func promote(at now: Timestamp) {
         while let alarm = dues.first {
             let isWaiting = isWaiting(alarm)
@@ -292,7 +293,7 @@ struct OutboxQueue: Sendable {
         enterTurn(key.business)
     }
 
-    /// Lets a business take part in the turns while it has a ready conversation and room in flight.
+    /// Adds a business to the turns while it has a ready conversation and is below its limit in flight.
     private mutating func enterTurn(_ id: BusinessID) {
         guard let business = businesses[id], !business.isInTurn, !business.ready.isEmpty,
             business.inFlight < maximumInFlightPerBusiness
@@ -303,7 +304,7 @@ struct OutboxQueue: Sendable {
 
     /// The next ready conversation of the business whose turn it is, among those that `isWanted` accepts.
     private mutating func nextInTurn(_ isWanted: (BusinessID) -> Bool) -> ConversationKey? {
-        // Each is looked at once: one that is not wanted goes to the back.
+        // Each business is checked once: a rejected one moves to the end.
         for _ in 0..<turns.count {
             guard let id = turns.popFirst() else { return nil }
             guard isWanted(id) else {
@@ -318,7 +319,7 @@ struct OutboxQueue: Sendable {
         return nil
     }
 
-    /// A lease that is about to be made counts already.
+    /// The lease that is about to be made counts already.
     private mutating func reenterTurn(_ id: BusinessID, leasing: Bool) {
         guard let business = businesses[id] else { return }
         if business.count == 0 {
@@ -328,7 +329,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// The conversation of the business that has been ready for the longest time.
+    /// The longest-ready conversation of the business.
     private mutating func nextReady(of id: BusinessID, otherThan customer: CustomerID?) -> ConversationKey? {
         var skipped: ConversationKey?
         defer { if let skipped { businesses[id]?.ready.prepend(skipped) } }
@@ -337,13 +338,13 @@ struct OutboxQueue: Sendable {
             guard key.customer == customer else {
                 return key
             }
-            // A conversation is in the list once, but for those that are not ready any more.
+            // A conversation is in the list once, except for outdated entries.
             if skipped == nil { skipped = key }
         }
         return nil
     }
 
-    /// Bounds the memory of what names entries that have left: less than one for each entry, and a few.
+    /// Limits the memory of outdated entries to less than one for each current entry, plus a few.
     private mutating func removeStale(in id: BusinessID) {
         let maximum = 2 * nodes.count + 64
         if decisions.count > maximum {

@@ -7,7 +7,7 @@ package struct ReplyID: Hashable, Sendable {
     /// The reply's index in the decided outcome, from 0.
     package let index: Int
 
-    /// Names the reply with this index.
+    /// Creates the identity of the reply with this index.
     package init(record: UInt64, index: Int) {
         self.record = record
         self.index = index
@@ -29,7 +29,7 @@ extension ReplyID: CustomStringConvertible {
 }
 
 extension ReplyID: Comparable {
-    /// Orders replies as they were decided.
+    /// Orders replies by their decisions.
     package static func < (left: ReplyID, right: ReplyID) -> Bool {
         (left.record, left.index) < (right.record, right.index)
     }

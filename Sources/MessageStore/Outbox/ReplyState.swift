@@ -1,25 +1,25 @@
 import BalloonPOSIX
 
-/// What the journal's records say of one decided reply so far, without its text.
+/// The state of one decided reply according to the journal's records so far, without its text.
 package struct ReplyState: Sendable {
-    /// What became of a reply.
+    /// The state of a reply.
     package enum Status: String, CaseIterable, Sendable {
-        /// It waits to be sent.
+        /// Waiting to be sent.
         case queued
         /// The gateway accepted it.
         case accepted
-        /// The gateway, or a rule of Apple's, refused it: a dead letter.
+        /// The gateway or a local check refused it: a dead letter.
         case refused
-        /// It could not be sent in time: a dead letter.
+        /// The reply was not sent in time: a dead letter.
         case expired
-        /// An earlier version of this program gave it up: a dead letter.
+        /// An earlier version of this program gave up on it: a dead letter.
         case failed
-        /// It was not to be sent any more: the customer closed the conversation, or an operator said so.
+        /// The reply was no longer wanted: the customer closed the conversation, or an operator dropped it.
         case dropped
-        /// It was a dead letter, and is sent again as another record.
+        /// The reply was a dead letter, and is sent again as another record.
         case retried
 
-        /// Whether somebody must decide what is to be done.
+        /// Whether the reply is a dead letter, which needs an operator's decision.
         package var isDeadLetter: Bool {
             switch self {
             case .refused, .expired, .failed: true
@@ -28,17 +28,17 @@ package struct ReplyState: Sendable {
         }
     }
 
-    /// When it was decided.
+    /// The time of the decision.
     let decidedAt: Timestamp
     private(set) var status = Status.queued
-    /// The gateway's HTTP status, when one came.
+    /// The gateway's HTTP status, if it answered.
     private(set) var httpStatus: Int?
     private(set) var reason: String?
-    /// How many attempts to send it are known.
+    /// The number of known attempts.
     private(set) var attempts = 0
-    /// When the next attempt is due.
+    /// The time of the next attempt.
     private(set) var next: Timestamp?
-    /// The record that says how it ended, and when.
+    /// The record and time of its end.
     private(set) var end: (record: UInt64, at: Timestamp)?
     /// The record as which it is sent again.
     private(set) var retriedAs: UInt64?
@@ -47,9 +47,9 @@ package struct ReplyState: Sendable {
 
     init(decidedAt: Timestamp) { self.decidedAt = decidedAt }
 
-    /// How it ended; nil while it is queued.
+    /// Its end; nil while it is queued.
     ///
-    /// What was decided about a dead letter later changes no line.
+    /// Later decisions about a dead letter change no line.
     var result: ReplyResult? {
         switch status {
         case .queued: nil
@@ -76,7 +76,7 @@ package struct ReplyState: Sendable {
         end = (record, reply.at ?? decidedAt)
     }
 
-    /// Notes that its delivery failed before it was sent.
+    /// Records that its delivery failed before it was sent.
     mutating func fail(_ reason: String?) {
         guard status == .queued else { return }
         status = .failed
@@ -92,7 +92,7 @@ package struct ReplyState: Sendable {
         retriedAs = record
     }
 
-    /// A dead letter that was carried says its result itself.
+    /// Records a copy of the dead letter, which contains its result.
     mutating func carry(to location: RecordLocation) {
         carried = location
         if status == .queued { status = .refused }

@@ -7,15 +7,15 @@ struct ReplyText: Sendable {
     let business: BusinessID
     let customer: CustomerID
     let reply: DecidedReply
-    /// The id of the message that it answers; nil for a message of the business's own accord.
+    /// The id of the answered message; nil for a proactive message.
     let inReplyTo: MessageID?
     /// Whether a person, not a program, wrote it.
     let isFromPerson: Bool
-    /// What came beside the message that it answers.
+    /// The attributes of the answered message.
     let attributes: ReceivedAttributes
 
-    /// Where the text stands: in the record of the outcome that decided it, beside the record of its event; or in one
-    /// record of its own.
+    /// The place of the text: in the record of the deciding outcome, together with the record of its event;
+    /// or in one record of its own.
     enum Place: Sendable {
         case outcome(RecordLocation, event: RecordLocation)
         case own(RecordLocation)
@@ -33,7 +33,7 @@ struct ReplyText: Sendable {
         self.attributes = attributes
     }
 
-    /// Reads the reply with this name; throws when a record cannot be read, or has no such reply.
+    /// Reads the reply with this name; throws when a record is unreadable, or has no such reply.
     init(_ id: ReplyID, at place: Place, from reader: SegmentReader) throws(StoreError) {
         let line: JSONValue
         let content: JSONValue?

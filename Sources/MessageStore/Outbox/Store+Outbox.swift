@@ -4,7 +4,7 @@ package import BusinessMessages
 import Logging
 
 extension Store {
-    /// A value whenever a reply may have become available; ends when the store stops leasing.
+    /// Yields a value whenever a reply may have become available; ends when the store stops leasing.
     ///
     /// For one consumer.
     package var replyWakeups: AsyncStream<Void> { outbox.wakeups }
@@ -12,12 +12,12 @@ extension Store {
     /// Adds a value to ``replyWakeups`` at `due`, or now.
     package func wakeReplySender(at due: Timestamp? = nil) { outbox.wakeSender(at: due) }
 
-    /// How many replies have no end yet; never waits.
+    /// The number of unfinished replies; never blocks.
     package var queuedReplyCount: Int { outbox.count }
 
-    /// Leases a queued reply by the rule of `selection`; nil when none can leave now.
+    /// Leases a queued reply according to `selection`; nil when none can be sent now.
     ///
-    /// In a conversation replies leave in the order in which they were decided, one at a time.
+    /// Replies of a conversation are sent in the order of their decisions, one at a time.
     package func leaseReply(_ selection: OutboxSelection = .any()) -> OutboxEntry? {
         while let lease = outbox.lease(selection, at: .now()) {
             if let entry = entry(lease) { return entry }
@@ -25,7 +25,8 @@ extension Store {
         return nil
     }
 
-    /// Leases a reply that was decided longer ago than `lifetime`, to be settled as expired; nil when there is none.
+    /// Leases a reply that was decided longer than `lifetime` ago, to be settled as expired; nil when there
+    /// is none.
     package func leaseExpiredReply(after lifetime: Duration) -> OutboxEntry? {
         while let lease = outbox.leaseExpired(at: .now(), after: lifetime) {
             if let entry = entry(lease) { return entry }
@@ -46,10 +47,11 @@ extension Store {
     /// Leases the reply with this name; nil when it is being sent or has ended.
     func leaseReply(_ id: ReplyID) -> OutboxEntry? { outbox.lease(id).flatMap(entry) }
 
-    /// Writes how a reply ended to the journal and waits for the disk, then writes the conversation's line.
+    /// Journals the end of a reply and waits for the disk, then writes the conversation's line.
     ///
-    /// To be repeated when it throws: each step is made once. A reply that has ended already is ignored. A line that its file
-    /// alone refuses is left to the journal when `leavesLine` says so: the reply ends all the same.
+    /// Must be repeated after an error; completed steps are skipped. A reply that has ended already is
+    /// ignored. With `leavesLine`, a line that only its file refuses stays in the journal, and the reply ends
+    /// nevertheless.
     ///
     /// With `isReported` the end of a reply that is refused or expires is also an event of its conversation, for the handler:
     /// one record is both, so that neither is without the other. See ``OutboxEntry/isReportable``.
@@ -77,7 +79,7 @@ extension Store {
             conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
             kind: entry.reply.kind, message: entry.reply.message, result: end.result)
         do { try write(line, mightBeThere: entry.isRecovered || item.end != nil) } catch {
-            // The journal vouches for the line, and the reconciler writes it.
+            // The journal contains the line, and the reconciler writes it.
             guard leavesLine, case StoreError.unavailable(_, let reason) = error, !reason.isDiskWide else {
                 throw error
             }
@@ -93,11 +95,11 @@ extension Store {
 
     /// Keeps a reply for another attempt at `due`.
     ///
-    /// Only later replies of the same conversation wait for it. The attempt's number is written with the next batch; a crash
-    /// before that forgets it.
+    /// Only later replies of the same conversation wait for it. The attempt's number is written with the next
+    /// batch; a crash before that loses it.
     package func postpone(_ entry: OutboxEntry, until due: Timestamp) {
         outbox.postpone(entry.id, until: due)
-        // Only a count of attempts is lost when the store is closed.
+        // A closed store loses only a count of attempts.
         try? journal.append(
             JournalBody.replyAttempt(of: entry.id, entry.attempts + 1, at: .now(), next: due), for: .nobody)
     }
@@ -105,7 +107,7 @@ extension Store {
     /// Keeps a reply as if it had not been leased.
     package func release(_ entry: OutboxEntry) { outbox.release(entry.id) }
 
-    /// The queued replies of a conversation, in the order in which they will leave; at most `maximum`.
+    /// The queued replies of a conversation, in sending order; at most `maximum`.
     package func queuedReplies(
         of business: BusinessID, _ customer: CustomerID, maximum: Int = 100
     ) -> [OutboxEntry] {
@@ -115,7 +117,8 @@ extension Store {
         }
     }
 
-    /// The entry of a lease; nil when its records cannot be read: then it waits, or stands still until a restart.
+    /// The entry of a lease; nil when its records are unreadable: then it waits, or is blocked until a
+    /// restart.
     private func entry(_ lease: Outbox.Lease) -> OutboxEntry? {
         entry(lease.entry, lease.item, lease.closure, marksUnreadable: true)
     }
@@ -137,7 +140,7 @@ extension Store {
         } catch {
             guard marksUnreadable else { return nil }
             logger.error(
-                "a queued reply cannot be read from the journal",
+                "queued reply is unreadable in the journal",
                 metadata: ["reply": "\(queued.id)", "error": "\(error)"])
             if case .unavailable = error {
                 outbox.postpone(queued.id, until: Timestamp.now().advanced(by: .seconds(30)))
@@ -175,7 +178,7 @@ extension Store {
                 isClosed: scheduler.closes(delivery.conversation), otherwise: isLatest ? .open : .unknown))
     }
 
-    /// Queues what earlier lives decided and did not bring to an end.
+    /// Queues the unfinished replies of earlier processes.
     func enqueue(_ recovered: [RecoveredJournal.Recovered]) {
         for message in recovered {
             let state = message.state
@@ -194,7 +197,7 @@ extension Store {
 }
 
 extension Outbox {
-    /// Queues a message of the business's own accord, which was decided when it was stored.
+    /// Queues a proactive message, which was decided when it was stored.
     func add(_ message: ReceivedMessage, as record: JournalledRecord, isClosed: Bool?) {
         let id = ReplyID(record: record.number, index: 0)
         let reply = DecidedReply(
@@ -212,7 +215,7 @@ extension Outbox {
 }
 
 extension OutboxEntry.Closure {
-    /// What unfinished messages say of it, and what is known where none says either.
+    /// Combines the unfinished messages with the known state of the conversation.
     fileprivate init(isClosed: Bool?, otherwise: OutboxEntry.Closure) {
         self = isClosed.map { $0 ? .closed : .open } ?? otherwise
     }

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// The lines whose records are on their way to the journal, or there, while the conversation's file does not have them yet.
+/// The lines whose records are in the journal or on their way to it, but which are not in the conversation's
+/// file yet.
 ///
-/// A checkpoint says that the lines of all records up to a number are on disk; it must stay before these.
+/// A checkpoint declares that the lines of all records up to a number are on disk; it must stay below these.
 final class UnwrittenLines: Sendable {
     private struct State {
         var last: UInt64 = 0
@@ -12,7 +13,7 @@ final class UnwrittenLines: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds a line whose record will come after `record`; returns its number here.
+    /// Adds a line whose record follows `record`; returns its number.
     func begin(after record: UInt64) -> UInt64 {
         state.withLock { state in
             state.last += 1

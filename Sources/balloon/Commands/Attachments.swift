@@ -5,7 +5,7 @@ import BusinessMessages
 import GatewayClient
 import MessageStore
 
-/// `balloon attachments …`: the files that customers sent; a server may run beside it.
+/// `balloon attachments …`: the files that customers sent; works while a server runs.
 struct Attachments: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List and get the files that customers sent.", subcommands: [List.self, Get.self])
@@ -13,9 +13,9 @@ struct Attachments: AsyncParsableCommand {
     /// `balloon attachments list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the files: time, hash, bytes, customer, and what the device calls them.",
+            abstract: "List the files: time, hash, bytes, customer, name and media type.",
             discussion: """
-                In place of the hash it says why a file could not be fetched, or that it is no longer kept. Name and media \
+                For a file without content, the reason replaces the hash: its download failed, or it is no longer kept. Name and media \
                 type are the device's claims.
                 """)
 
@@ -42,13 +42,13 @@ struct Attachments: AsyncParsableCommand {
     struct Get: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write a file's content to standard output, or to a file.",
-            discussion: "The name that the device gave it is never used for a path.")
+            discussion: "The file name claimed by the device is never used as a path.")
 
         @Argument(help: ArgumentHelp("The file's hash, or its beginning.", valueName: "hash"))
         var hash: String
 
         @Option(
-            help: ArgumentHelp("Where to write it; a file that is there is not replaced.", valueName: "file"))
+            help: ArgumentHelp("The output file; an existing file is not replaced.", valueName: "file"))
         var output: String?
 
         @OptionGroup var options: ReadingOptions
@@ -72,7 +72,7 @@ struct Attachments: AsyncParsableCommand {
                 try copy(source, to: output) { piece throws(SystemError) in try target.append(piece) }
                 try written(to: output) { () throws(SystemError) in try target.synchronize() }
             } catch {
-                // A part must not look like the whole; the first error is the one to tell.
+                // A partial copy must not look complete; report the first error.
                 try? Directory.remove(output)
                 throw error
             }

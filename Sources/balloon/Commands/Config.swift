@@ -5,12 +5,12 @@ import HandlerKit
 import MessageServer
 import Synchronization
 
-/// `balloon config …`: the configuration, without a server.
+/// `balloon config …`: checks the configuration without a server.
 struct Config: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look at a configuration.", subcommands: [Check.self])
+        abstract: "Check a configuration.", subcommands: [Check.self])
 
-    /// `balloon config check`: reads everything as the server would.
+    /// `balloon config check`: reads the whole configuration like the server.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Read a configuration as the server would, and report every problem.",
@@ -32,12 +32,12 @@ struct Config: AsyncParsableCommand {
             }
             guard programs.problems.isEmpty else { throw ConfigurationError.problems(programs.problems) }
             let slugs = configuration.businesses.map(\.slug).joined(separator: ", ")
-            StandardStream.output.write("\(config) is sound; businesses: \(slugs)\n")
+            StandardStream.output.write("\(config) is valid; businesses: \(slugs)\n")
         }
     }
 }
 
-/// Makes handlers that are programs, and notes those of them that cannot be started, whatever else is wrong.
+/// Creates handlers that are programs, and records those that cannot be started.
 private final class ProgramCheck: HandlerBinder {
     private let binder = ExecBinder()
     private let found = Mutex<[ConfigurationProblem]>([])

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// `balloon conversations …`: reads and checks what is on disk, and rebuilds it; a server may run beside it.
+/// `balloon conversations …`: reads, checks and rebuilds conversation files; works while a server runs.
 struct Conversations: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Read, check and rebuild the conversations in a data directory.",
@@ -20,7 +20,7 @@ struct Conversations: AsyncParsableCommand {
             for summary in try options.files().list() {
                 options.write(ConversationRendering.text(summary), json: ConversationRendering.json(summary))
             }
-            // They are not in the list, and must not be taken for none.
+            // Damaged conversations are missing in the list; the exit code must show that.
             if let file = try options.files().quarantined().first {
                 throw StoreError.quarantinedConversation(file: file)
             }
@@ -31,7 +31,7 @@ struct Conversations: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a conversation, oldest line first.",
-            discussion: "Without a customer it shows the conversation in which something happened last.")
+            discussion: "Without a customer it shows the conversation with the latest line.")
 
         @Argument(help: "The customer's identifier, or its beginning.")
         var customer: String?
@@ -45,12 +45,12 @@ struct Conversations: AsyncParsableCommand {
 
         func run() async throws {
             guard let summary = try chosen() else {
-                return StandardStream.error.write("there is no conversation yet\n")
+                return StandardStream.error.write("no conversation exists yet\n")
             }
             for line in try options.files().lines(of: summary.business, summary.customer) {
                 options.write(ConversationRendering.text(line), json: ConversationRendering.json(line))
             }
-            // They have no line until they have ended.
+            // A reply gets its line when its outcome is known.
             try options.journal().forEachReply(
                 where: {
                     $0.status == .queued && $0.customer == summary.customer && $0.business == summary.business
@@ -69,7 +69,7 @@ struct Conversations: AsyncParsableCommand {
             guard let customer else {
                 return try files.list().filter(isMeant).max { $0.lastAt < $1.lastAt }
             }
-            // A whole identifier leads to its files; its beginning is looked for in all.
+            // A whole identifier leads to its files; a prefix is searched in all conversations.
             let exact = try files.summaries(of: CustomerID(customer)).filter(isMeant)
             let found =
                 try exact.isEmpty
@@ -78,10 +78,10 @@ struct Conversations: AsyncParsableCommand {
                 throw CommandFailure.unknownArgument(
                     terminalText(customer),
                     reason: found.isEmpty
-                        ? "begins no conversation's customer" : "begins \(found.count) conversations",
+                        ? "matches no customer" : "matches \(found.count) conversations",
                     hint: found.isEmpty
-                        ? "balloon conversations list shows the customers"
-                        : "write more of it, or name the --business")
+                        ? "run balloon conversations list to see the customers"
+                        : "give a longer identifier, or name the --business")
             }
             return summary
         }

@@ -3,19 +3,19 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// `balloon convert …`: messages in the forms of others.
+/// `balloon convert …`: converts messages from other formats.
 struct Convert: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Convert messages from the forms of others.", subcommands: [FromLivePerson.self])
+        abstract: "Convert messages from other formats.", subcommands: [FromLivePerson.self])
 
-    /// `balloon convert liveperson`: an iMessage app's bubble from structured content.
+    /// `balloon convert liveperson`: converts structured content to an iMessage app's bubble.
     struct FromLivePerson: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "liveperson",
-            abstract: "Print the message that LivePerson's metadata BusinessChatCustomMessage stands for.",
+            abstract: "Convert LivePerson's metadata BusinessChatCustomMessage to a message for Apple.",
             discussion: """
                 A customer's reply by LivePerson's convention, given as a whole message, is printed as its text. \
-                Exits with 65 when the metadata lacks something; every problem is told.
+                Exits with 65 when the metadata is incomplete, and reports every problem.
                 """)
 
         @Argument(help: "The file; - is standard input.")
@@ -23,7 +23,7 @@ struct Convert: AsyncParsableCommand {
 
         @Option(
             name: .customLong("image-host"),
-            help: ArgumentHelp("A host from which images may come; can be repeated.", valueName: "host"))
+            help: ArgumentHelp("A host from which images may be loaded; can be repeated.", valueName: "host"))
         var imageHosts: [String] = []
 
         func run() async throws {

@@ -4,12 +4,12 @@ import BusinessMessages
 import MessageServer
 import MessageStore
 
-/// `balloon deadletters …`: messages that no handler took and replies that were not sent, until somebody decides about them.
+/// `balloon deadletters …`: failed messages and refused replies that wait for an operator's decision.
 struct DeadLetters: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deadletters",
         abstract:
-            "List, show, retry and drop the messages that no handler took, and the replies that were not sent.",
+            "List, show, retry and drop messages that no handler handled, and replies that were not sent.",
         subcommands: [List.self, Show.self, Retry.self, Drop.self])
 
     /// `balloon deadletters list`.
@@ -30,9 +30,9 @@ struct DeadLetters: AsyncParsableCommand {
     /// `balloon deadletters show`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a dead letter as JSON, without secrets, and why it is one.")
+            abstract: "Show a dead letter and its reason as JSON, without secrets.")
 
-        @Argument(help: "The message's record, or the reply's name, as the list shows it: 57, 57.1.")
+        @Argument(help: "The message's record or the reply's name, from the list: 57, 57.1.")
         var name: DeadLetterName
 
         @OptionGroup var options: ReadingOptions
@@ -56,13 +56,13 @@ struct DeadLetters: AsyncParsableCommand {
     /// `balloon deadletters retry`.
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Hand dead letters to their handlers again; send replies again, with the same id.")
+            abstract: "Deliver messages to their handlers again; send replies again, with the same id.")
 
         @OptionGroup var choice: DeadLetterChoice
 
         @Option(
             help: ArgumentHelp(
-                "Send this message instead of the one reply that is named, with a new id.", valueName: "file")
+                "Send this message instead of the named reply, with a new id.", valueName: "file")
         )
         var edit: String?
 
@@ -121,7 +121,7 @@ struct DeadLetters: AsyncParsableCommand {
             }
         }
 
-        /// The message of the file, checked as `balloon send` does it; nil without one.
+        /// The message in the file, checked like by `balloon send`; nil without a file.
         private func edited() throws -> DecidedReply? {
             guard let edit, case .reply(let name)? = choice.names.first else { return nil }
             guard let reply = try options.journal().replies([name]).first else { return nil }
@@ -137,7 +137,7 @@ struct DeadLetters: AsyncParsableCommand {
     /// `balloon deadletters drop`.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take dead letters off the list for good; they stay in their conversations.")
+            abstract: "Remove dead letters from the list for good; they stay in their conversations.")
 
         @OptionGroup var choice: DeadLetterChoice
         @OptionGroup var options: ReadingOptions
@@ -164,12 +164,12 @@ struct DeadLetters: AsyncParsableCommand {
     }
 }
 
-/// Which dead letters something is done about.
+/// The dead letters that a command acts on.
 struct DeadLetterChoice: ParsableArguments {
-    @Argument(help: "The messages' records and the replies' names, as the list shows them: 57 57.1.")
+    @Argument(help: "The messages' records and the replies' names, from the list: 57 57.1.")
     var names: [DeadLetterName] = []
 
-    @Flag(help: "All that the filters admit.")
+    @Flag(help: "All dead letters that pass the filters.")
     var all = false
 
     @OptionGroup var filter: EventFilter
@@ -178,7 +178,8 @@ struct DeadLetterChoice: ParsableArguments {
         if names.isEmpty != all { throw ValidationError("Name the records, or --all.") }
     }
 
-    /// The dead letters that the filters admit; of those that are named also what is none any more, for a repetition.
+    /// The dead letters that pass the filters; named messages that are no longer dead letters are included,
+    /// for a repetition.
     func events(_ options: ReadingOptions) throws -> [JournalEvent] {
         let journal = try options.journal()
         if all { return try journal.events { $0.isDeadLetter && filter.admits($0) } }
@@ -187,7 +188,7 @@ struct DeadLetterChoice: ParsableArguments {
             ? [] : journal.events(records).filter { !$0.isDeadLetter || filter.admits($0) }
     }
 
-    /// The replies among them; of those that are named also what is no dead letter any more, for a repetition.
+    /// The replies among them; named replies that are no longer dead letters are included, for a repetition.
     func replies(_ options: ReadingOptions) throws -> [JournalReply] {
         let journal = try options.journal()
         if all {
@@ -201,12 +202,12 @@ struct DeadLetterChoice: ParsableArguments {
     }
 }
 
-/// What a dead letter is called: the record of a message, or the name of a reply.
+/// The name of a dead letter: a message's record, or a reply's name.
 enum DeadLetterName: ExpressibleByArgument {
     case event(UInt64)
     case reply(ReplyID)
 
-    /// Reads `57` or `57.1`.
+    /// Parses `57` or `57.1`.
     init?(argument: String) {
         if let record = UInt64(argument) {
             self = .event(record)

@@ -5,39 +5,41 @@ import Logging
 import MessageServer
 import Simulator
 
-/// `balloon dev`: the real server with a demo business, and the simulator in the place of Apple's gateway.
+/// `balloon dev`: the real server with a demo business, and the simulator instead of Apple's gateway.
 struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server with a demo business and a simulated gateway.",
         discussion:
             """
-            Prints three commands to try. Other commands find it by the file dev.json in its data directory.
+            Prints three commands to try. Other commands find the server through the file dev.json in its data directory.
 
-            With --misbehave the gateway does wrong what a rule says: message, authenticate, preUpload, upload, \
+            With --misbehave the gateway misbehaves by a rule. A rule names a call: message, authenticate, preUpload, upload, \
             encodePayload, constructPayload, preDownload, blob or decodePayload, and then =503 or another status (=429/7 with \
             Retry-After), =delay/250 (milliseconds), =silence, =drop, =expired, =truncate/100, =longer/1, =shorter/1, \
             =garble, =slow/1000 (bytes a second) or =endless; ,times=N for the next N requests only, ,every=N for each \
-            N-th. While it runs, POST the rules to /_simulator/misbehaviour of the gateway; an empty body ends them.
+            N-th. While it runs, POST rules to /_simulator/misbehaviour of the gateway; an empty body removes all rules.
             """
     )
 
     static let defaultDirectory = "data"
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp(
+            "The address to listen on; with port 0 the system chooses.", valueName: "host:port"))
     var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
 
-    @Option(help: ArgumentHelp("Where to keep the data.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data directory.", valueName: "dir"))
     var data = Dev.defaultDirectory
 
     @Option(
         help: ArgumentHelp(
-            "A program that answers for the business instead of the demo, as balloon serve would run it.",
+            "A handler program to run instead of the demo.",
             valueName: "program"))
     var handler: String?
 
     @Option(
         help: ArgumentHelp(
-            "What the simulated gateway does wrong: ENDPOINT=WHAT[,times=N][,every=N]; may be repeated.",
+            "A rule for the simulated gateway: ENDPOINT=WHAT[,times=N][,every=N]; may be repeated.",
             valueName: "rule"))
     var misbehave: [MisbehaviourRule] = []
 
@@ -87,7 +89,8 @@ struct Dev: AsyncParsableCommand {
         try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger) { addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""
-            // Not before the server owns the directory: another one's addresses stay what they are.
+            // Written only after the server locked the directory, so that another server's addresses are not
+            // overwritten.
             try known.write(in: data)
             StandardStream.output.write(DevelopmentGreeting(server: known, directory: data).text)
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import BalloonPOSIX
 import MessageStore
 
-/// `balloon events …`: what came in and what became of it, from the journal.
+/// `balloon events …`: the inbound messages in the journal, and their outcomes.
 struct Events: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List, show, replay and drop the messages in the journal.",
@@ -26,9 +26,9 @@ struct Events: AsyncParsableCommand {
     /// `balloon events show`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a message as JSON, without secrets, and what became of it.")
+            abstract: "Show a message and its outcome as JSON, without secrets.")
 
-        @Argument(help: "The message's record, as the list shows it.")
+        @Argument(help: "The message's record, from the list.")
         var record: UInt64
 
         @OptionGroup var options: ReadingOptions
@@ -43,13 +43,13 @@ struct Events: AsyncParsableCommand {
     /// `balloon events replay`.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Hand messages over again; shows which, and does it only with --send.",
-            discussion: "Names records, or chooses finished messages by --status and the other filters.")
+            abstract: "Deliver messages again; a dry run without --send.",
+            discussion: "Give records, or select finished messages by --status and the other filters.")
 
         @Argument(help: "The messages' records.")
         var records: [UInt64] = []
 
-        @Flag(help: "Really hand them over.")
+        @Flag(help: "Deliver the messages; without it they are only counted.")
         var send = false
 
         @OptionGroup var filter: EventFilter
@@ -70,12 +70,12 @@ struct Events: AsyncParsableCommand {
             for event in chosen { options.write(event) }
             guard send else {
                 return StandardStream.error.write(
-                    "\(chosen.count) would be handed over again; --send does it\n")
+                    "\(chosen.count) would be delivered again; add --send to do it\n")
             }
             if chosen.isEmpty { return }
             let results = try await StoreChange.replay(chosen.map(NamedState.init), data: options.data)
             StandardStream.error.write(
-                "handed over again as \(results.map { "\($0.replay)" }.joined(separator: ", "))\n")
+                "delivered again as \(results.map { "\($0.replay)" }.joined(separator: ", "))\n")
         }
     }
 }
@@ -86,11 +86,11 @@ extension Events {
         static let configuration = CommandConfiguration(
             abstract: "End pending messages for good, without their handlers.",
             discussion: """
-                For messages that cannot end: their business is gone, or their record cannot be read. A message that a \
-                handler has at the moment is not dropped.
+                For messages that can never end: their business was removed, or their record is unreadable. A message that a \
+                handler is currently handling is not dropped.
                 """)
 
-        @Argument(help: "The messages' records, as the list shows them.")
+        @Argument(help: "The messages' records, from the list.")
         var records: [UInt64]
 
         @OptionGroup var options: ReadingOptions

@@ -10,11 +10,12 @@ import Logging
 import Simulator
 import Synchronization
 
-/// `balloon handlers …`: what answers for businesses, in a server that runs or before there is one.
+/// `balloon handlers …`: the handlers of a running server, and a check for handler programs.
 struct Handlers: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "handlers",
-        abstract: "List, restart and read the handlers of a server that runs; check a program before.",
+        abstract:
+            "List and restart the handlers of a running server, show their logs, and check a handler program.",
         subcommands: [List.self, Restart.self, Logs.self, Check.self])
 
     /// `balloon handlers list`.
@@ -57,7 +58,7 @@ struct Handlers: AsyncParsableCommand {
     struct Restart: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "End a business's handler and start it again at once, also one that was given up for a while."
+                "Restart a business's handler at once, even when its restarts are suspended."
         )
 
         @Argument(help: "The business's slug.")
@@ -104,36 +105,36 @@ struct Handlers: AsyncParsableCommand {
             return try await ControlSocket(data: options.data).ask("POST", target, question)
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
-                "\"\(terminalText(business))\"", reason: "is no business with a handler",
-                hint: "balloon handlers list shows them")
+                "\"\(terminalText(business))\"", reason: "is not a business with a handler",
+                hint: "run balloon handlers list to see the businesses")
         } catch CommandFailure.refused(status: 409, answer: _) {
             throw CommandFailure.unknownArgument(
-                "the handler of \(terminalText(business))", reason: "is part of the server",
-                hint: "restart the server; what the handler logs is in the server's log")
+                "the handler of \(terminalText(business))", reason: "runs inside the server",
+                hint: "restart the server instead; the handler's log lines are in the server's log")
         }
     }
 
     /// `balloon handlers check`.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Look whether a program is a handler that can be relied on, and say what to mend.",
+            abstract: "Check whether a program is a reliable handler, and report what to correct.",
             discussion: """
-                Starts it as a server does: handshake, an event of each kind that it wants, the same event again, an event in \
-                a file, one that comes in pieces, many at once, how long it takes, cancel, an unknown call, noise, shutdown and \
-                a kill. Exits with 0 when all is well.
+                Starts the program like a server and checks: handshake, an event of each subscribed kind, the same event again, an event in \
+                a file, an event in pieces, concurrent events, response times, cancel, an unknown call, noise, shutdown and \
+                a kill. Exits with 0 when every check passes.
                 """)
 
-        @Argument(help: "The program and its arguments; put -- before what begins with a dash.")
+        @Argument(help: "The program and its arguments; put -- before arguments that begin with a dash.")
         var program: [String]
 
         @Option(help: ArgumentHelp("A file with the handler's \"config\".", valueName: "file"))
         var config: String?
 
-        @Option(help: ArgumentHelp("How long one event may take.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("The time limit of one event.", valueName: "seconds"))
         var deadline = 30
 
         func validate() throws {
-            // As in a business's file.
+            // The same range as in a business's file.
             guard (1...300).contains(deadline) else {
                 throw ValidationError("--deadline takes 1 to 300 seconds.")
             }
@@ -152,7 +153,7 @@ struct Handlers: AsyncParsableCommand {
             let status = Mutex(CommandStatus.failed.rawValue)
             let signals = TerminationSignals { [check] number in
                 status.withLock { $0 = number }
-                // No signal of a terminal reaches the program.
+                // The program is in its own process group, so terminal signals do not reach it.
                 Task { await check.end() }
             }
             let isSound = await check.run(Self.tell)
@@ -161,7 +162,7 @@ struct Handlers: AsyncParsableCommand {
         }
 
         @Sendable private static func tell(_ finding: HandlerCheck.Finding) {
-            // What it logged was before what came of it.
+            // The log lines belong before the finding that they led to.
             for line in finding.log.suffix(maximumLogLines) {
                 StandardStream.output.write("    | \(terminalText(line))\n")
             }
@@ -176,7 +177,7 @@ struct Handlers: AsyncParsableCommand {
 
         private static let maximumLogLines = 20
 
-        /// What a customer with a device that can show everything sends.
+        /// Sample messages of a customer whose device can show everything.
         private static func samples() throws -> [InboundEvent] {
             let customer = SimulatedCustomer(
                 id: CustomerID(Simulate.defaultCustomer),

@@ -3,31 +3,31 @@ import BalloonPOSIX
 import BalloonTransport
 import MessageServer
 
-/// `balloon healthcheck`: asks the server on this machine whether it lives.
+/// `balloon healthcheck`: asks the server on this machine whether it is alive.
 struct HealthCheck: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "healthcheck",
-        abstract: "Ask a server whether it lives; exits with 0 or 1.",
+        abstract: "Check whether a server is alive; exits with 0 or 1.",
         discussion:
             """
-            Without --listen and --url it asks through the control socket in the server's data directory, whatever the \
-            server listens on; where there is none, at BALLOON_LISTEN, else at port 8080. With --verbose it asks through the \
-            control socket alone, and prints the state of everything that /readyz looks at.
+            Without --listen and --url it uses the control socket in the server's data directory, independent of the address \
+            that the server listens on; without a socket it uses BALLOON_LISTEN, else port 8080. With --verbose it uses the \
+            control socket only, and prints the state of every check of /readyz.
             """)
 
-    @Option(help: ArgumentHelp("Where the server listens.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The server's listening address.", valueName: "host:port"))
     var listen: SocketAddress?
 
-    @Option(help: ArgumentHelp("The server's base address instead.", valueName: "url"))
+    @Option(help: ArgumentHelp("The server's base URL instead.", valueName: "url"))
     var url: String?
 
     @Option(
         help: ArgumentHelp(
-            "The server's data directory; BALLOON_DATA_DIRECTORY, else data, unless said otherwise.",
+            "The server's data directory; the default is BALLOON_DATA_DIRECTORY, else data.",
             valueName: "dir"))
     var data: String?
 
-    @Flag(help: "Ask whether it may be sent messages, and print every check with its state and reason.")
+    @Flag(help: "Check readiness instead, and print every check with its state and reason.")
     var verbose = false
 
     func validate() throws {
@@ -35,9 +35,9 @@ struct HealthCheck: AsyncParsableCommand {
             throw ValidationError("--listen and --url exclude each other.")
         }
         if verbose, listen != nil || url != nil {
-            throw ValidationError("--verbose asks through the control socket; leave --listen and --url out.")
+            throw ValidationError("--verbose uses the control socket; omit --listen and --url.")
         }
-        if let listen, listen.localURL == nil { throw ValidationError("A unix socket cannot be asked.") }
+        if let listen, listen.localURL == nil { throw ValidationError("A health check needs a TCP address.") }
     }
 
     func run() async throws {
@@ -49,7 +49,7 @@ struct HealthCheck: AsyncParsableCommand {
         do throws(TransportError) {
             answer = try await ask(place, socket)
         } catch {
-            // 1 and not 69: to who asks for health, a server that cannot be reached is not well.
+            // 1 and not 69: for a health check, an unreachable server is unhealthy.
             StandardStream.error.write("error: \(place) does not answer: \(error.reason)\n")
             throw ExitCode(CommandStatus.failed.rawValue)
         }
@@ -66,23 +66,23 @@ struct HealthCheck: AsyncParsableCommand {
         StandardStream.output.write("ok\n")
     }
 
-    /// The answer of `/livez`, or of `/readyz` when every check is asked for.
+    /// The answer of `/livez`, or of `/readyz` for --verbose.
     private func ask(_ place: Place, _ socket: String) async throws(TransportError) -> TransportResponse {
         let transport = try CurlTransport()
         let path = verbose ? "/readyz?verbose" : "/livez"
         do {
             return try await transport.send(place.request(path))
         } catch {
-            // Somebody accepts connections there and does not speak plain HTTP.
+            // A server accepts connections there, but does not speak plain HTTP.
             guard error.isAboutTheAnswer, listen != nil, Directory.exists(socket) else { throw error }
             return try await transport.send(Place.socket(path: socket).request(path))
         }
     }
 
-    /// Where to ask: as told, else by the control socket, else where the environment says that the server listens, else
-    /// at the default.
+    /// The place to ask: the given address, else the control socket, else the address in the environment,
+    /// else the default.
     ///
-    /// The socket is there from the server's start to its end, and one that was killed leaves it behind.
+    /// The socket exists from the server's start to its end; a killed server leaves it behind.
     private func place(
         in environment: [String: String], _ socket: String
     ) throws(CommandFailure) -> Place {
@@ -94,7 +94,7 @@ struct HealthCheck: AsyncParsableCommand {
         guard let base = address?.localURL else {
             throw .badVariable(
                 name: Self.variable,
-                hint: "it must be HOST:PORT or unix:PATH, or name the server's address with --url")
+                hint: "use HOST:PORT or unix:PATH, or name the server's address with --url")
         }
         return .address(base)
     }
@@ -102,11 +102,11 @@ struct HealthCheck: AsyncParsableCommand {
     private static let variable = "BALLOON_LISTEN"
 }
 
-/// Where a server is asked for its health.
+/// The endpoint of a health check.
 private enum Place: CustomStringConvertible {
     /// At its base URL.
     case address(String)
-    /// By a unix socket on which it speaks plain HTTP.
+    /// A unix socket on which the server speaks plain HTTP.
     case socket(path: String)
 
     var description: String {
@@ -127,7 +127,7 @@ private enum Place: CustomStringConvertible {
 }
 
 extension TransportError {
-    /// Whether a connection was made, and nothing that is HTTP came back.
+    /// Whether a connection was made, but its answer was not HTTP.
     fileprivate var isAboutTheAnswer: Bool {
         switch self {
         case .interrupted, .failed: true

@@ -2,19 +2,19 @@ import ArgumentParser
 import BalloonPOSIX
 import BusinessMessages
 
-/// `balloon init`: a configuration and a handler that works, to begin with.
+/// `balloon init`: writes an initial configuration and a working handler.
 struct Initialize: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Write a configuration and a handler that works, to begin with.",
-        discussion: "Writes nothing over what is there.")
+        abstract: "Write an initial configuration and a working handler.",
+        discussion: "Existing files are not overwritten.")
 
-    /// The languages that there is a handler in.
+    /// The languages of the sample handlers.
     enum Language: String, ExpressibleByArgument, CaseIterable {
         case python, swift
     }
 
-    @Argument(help: ArgumentHelp("Where to write.", valueName: "dir"))
+    @Argument(help: ArgumentHelp("The directory to write to.", valueName: "dir"))
     var directory = "."
 
     @Option(help: "The handler's language.")
@@ -22,7 +22,7 @@ struct Initialize: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where this server's package is, seen from dir; for a handler in Swift.", valueName: "dir"))
+            "The path of this server's package, relative to dir; for a handler in Swift.", valueName: "dir"))
     var package = "../balloon"
 
     func validate() throws {
@@ -33,14 +33,14 @@ struct Initialize: ParsableCommand {
         let files = files
         if let taken = files.first(where: { Directory.exists(path($0.name)) }) {
             throw CommandFailure.unknownArgument(
-                terminalText(path(taken.name)), reason: "is there already", hint: "name another directory")
+                terminalText(path(taken.name)), reason: "exists already", hint: "name another directory")
         }
         try write(files)
         for file in files { StandardStream.output.write("wrote \(terminalText(path(file.name)))\n") }
         StandardStream.output.write(next)
     }
 
-    /// Writes all of them or, so that it can be tried again, none.
+    /// Writes all files or, so that the command can be repeated, none.
     private func write(_ files: [File]) throws(CommandFailure) {
         var made: [String] = []
         for (index, file) in files.enumerated() {
@@ -51,7 +51,7 @@ struct Initialize: ParsableCommand {
                 try AtomicFile.write(Array(file.text.utf8), to: path)
                 if file.isProgram { try Directory.makeExecutable(path) }
             } catch {
-                // The last of them may not be there; what stays in the way is named by the next attempt.
+                // The last file may be missing; the next attempt names a leftover.
                 for written in files[...index] { try? Directory.remove(self.path(written.name)) }
                 for directory in made.reversed() { try? Directory.removeEmpty(directory) }
                 throw .unwritten(to: terminalText(path), error)
@@ -59,7 +59,7 @@ struct Initialize: ParsableCommand {
         }
     }
 
-    /// The directories that a file needs and that are not there yet, the outermost first.
+    /// The missing directories above a file, the outermost first.
     private func missing(above path: String) -> [String] {
         let directory = Directory.parent(of: path)
         guard directory != path, !Directory.exists(directory) else { return [] }
@@ -119,7 +119,7 @@ struct Initialize: ParsableCommand {
         ]
     }
 
-    /// What to do now, each line as it is typed.
+    /// The next steps, each line as a command.
     private var next: String {
         let program = handler == .python ? "./shop.py" : ".build/debug/shop"
         let build = handler == .swift ? "  swift build\n" : ""
@@ -129,7 +129,7 @@ struct Initialize: ParsableCommand {
             isLost
             ? """
 
-            The server's package is not in \(terminalText(place)): correct its path in \(terminalText(path("Package.swift"))).
+            The server's package was not found in \(terminalText(place)): correct its path in \(terminalText(path("Package.swift"))).
 
             """ : ""
         return lost + """

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import MessageServer
 import MessageStore
 
-/// `balloon journal …`: what to do when the journal itself is damaged.
+/// `balloon journal …`: repairs a damaged journal.
 struct JournalCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal", abstract: "Repair the journal in a data directory.",
@@ -13,23 +13,25 @@ struct JournalCommands: AsyncParsableCommand {
     struct Repair: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Give up the records that the journal has lost; shows which, and does it only with --yes.",
+                "Remove lost records from a damaged journal; a dry run without --yes.",
             discussion: """
-                Asks the server that runs, or takes the directory's lock when none does. Keeps the damaged files, and a \
-                report, in DATA/damaged/journal. Messages whose ends are lost are delivered again; an identifier that is \
-                lost counts as new.
+                Uses the running server, or locks the directory when none runs. Keeps the damaged files, and a \
+                report, in DATA/damaged/journal. Messages whose outcome is lost are delivered again; a message whose id is \
+                lost counts as new when Apple repeats it.
                 """)
 
-        @Flag(help: "Really give them up.")
+        @Flag(help: "Repair the journal; without it the losses are only listed.")
         var yes = false
 
-        @Option(help: ArgumentHelp("Wait for a repair that runs.", valueName: "id"))
+        @Option(help: ArgumentHelp("Wait for this running repair.", valueName: "id"))
         var resume: String?
 
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {
-            if let resume, !ControlRoutes.isJob(resume) { throw ValidationError("\(resume) is no job's id.") }
+            if let resume, !ControlRoutes.isJob(resume) {
+                throw ValidationError("\(resume) is not a job id.")
+            }
         }
 
         func run() async throws {
@@ -51,16 +53,16 @@ struct JournalCommands: AsyncParsableCommand {
         }
 
         private func text(_ repair: JournalRepair, isDone: Bool) -> String {
-            if repair.isEmpty { return "the journal is whole\n" }
+            if repair.isEmpty { return "the journal is intact\n" }
             let records = repair.lostRecords.isEmpty ? "no records" : "the records \(repair.recordsText)"
             let segments = repair.segments.joined(separator: ", ")
             if isDone {
-                return "gave up \(records); the damaged files (\(segments)) are in damaged/journal\n"
+                return "removed \(records); the damaged files (\(segments)) are in damaged/journal\n"
             }
             let held = repair.heldConversations
             return
-                "would give up \(records) in \(segments); \(held) \(held == 1 ? "conversation is" : "conversations are") "
-                + "held back until then; --yes does it\n"
+                "would remove \(records) in \(segments); \(held) \(held == 1 ? "conversation is" : "conversations are") "
+                + "held back until then; add --yes to do it\n"
         }
     }
 }

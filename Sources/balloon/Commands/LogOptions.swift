@@ -3,23 +3,23 @@ import BalloonPOSIX
 import Logging
 import MessageServer
 
-/// How much is logged: an option, else `BALLOON_LOG_LEVEL`, else `info`.
+/// The log level: an option, else `BALLOON_LOG_LEVEL`, else `info`.
 struct LogOptions: ParsableArguments {
     private static let variable = "BALLOON_LOG_LEVEL"
 
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: parsed)
     var logLevel: Logger.Level?
 
-    /// Sets logging up for the whole process, and returns its logger and who logs the stages; called once.
+    /// Sets up logging for the process, and returns its logger and the observer of stages; called once.
     ///
-    /// A person gets lines of text, a program gets JSON.
+    /// Writes text lines to a terminal, and JSON otherwise.
     func start() throws -> (logger: Logger, stages: any StageObserver) {
         let level = try logLevel ?? Self.level(in: ProcessEnvironment.variables()) ?? .info
         let logger = Self.logger(level)
         return (logger, StandardStream.error.isTerminal ? LogObserver(logger) : JSONStageLog(level: level))
     }
 
-    /// Sets logging up for a command that does a server's work, by the environment alone; called once.
+    /// Sets up logging for a command that works on the data directory, by the environment only; called once.
     static func start() throws -> Logger {
         logger(try level(in: ProcessEnvironment.variables()) ?? .info)
     }
@@ -33,11 +33,11 @@ struct LogOptions: ParsableArguments {
         return Logger(label: "balloon")
     }
 
-    /// The level that the environment names; nil when it names none.
+    /// The level named by the environment; nil when it names none.
     static func level(in environment: [String: String]) throws -> Logger.Level? {
         guard let text = environment[variable] else { return nil }
         guard let level = Logger.Level(rawValue: text) else {
-            throw CommandFailure.badVariable(name: variable, hint: "it can be \(levels)")
+            throw CommandFailure.badVariable(name: variable, hint: "use one of \(levels)")
         }
         return level
     }
@@ -46,7 +46,7 @@ struct LogOptions: ParsableArguments {
 
     private static func parsed(_ text: String) throws -> Logger.Level {
         guard let level = Logger.Level(rawValue: text) else {
-            throw ValidationError("It can be \(levels).")
+            throw ValidationError("Use one of \(levels).")
         }
         return level
     }

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// `balloon replies …`: what was decided to be sent, and what became of it, from the journal.
+/// `balloon replies …`: the decided replies in the journal, and their outcomes.
 struct Replies: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List, show and drop the replies in the journal.",
@@ -14,15 +14,15 @@ struct Replies: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
                 "List queued replies, oldest event first: name, time, status, business, customer, summary.",
-            discussion: "With --status it lists those that ended so, or with --all every reply.")
+            discussion: "With --status it lists replies with that status, and with --all every reply.")
 
-        @Option(help: ArgumentHelp("Only this business's.", valueName: "id"))
+        @Option(help: ArgumentHelp("Only replies of this business.", valueName: "id"))
         var business: String?
 
-        @Option(help: "Those with this status instead of the queued ones.")
+        @Option(help: "Replies with this status instead of queued ones.")
         var status: ReplyState.Status?
 
-        @Flag(help: "Whatever became of them.")
+        @Flag(help: "Replies of any status.")
         var all = false
 
         @OptionGroup var options: ReadingOptions
@@ -41,9 +41,9 @@ struct Replies: AsyncParsableCommand {
     /// `balloon replies show`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a reply as JSON, and what became of it.")
+            abstract: "Show a reply and its outcome as JSON.")
 
-        @Argument(help: "The reply's name, as the list shows it: 57.1.")
+        @Argument(help: "The reply's name, from the list: 57.1.")
         var reply: ReplyID
 
         @OptionGroup var options: ReadingOptions
@@ -59,9 +59,10 @@ struct Replies: AsyncParsableCommand {
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End queued replies without sending them.",
-            discussion: "One that is being sent is not dropped: repeat the command if its attempt failed.")
+            discussion: "A reply that is being sent is not dropped: repeat the command if its attempt failed."
+        )
 
-        @Argument(help: "The replies' names, as the list shows them: 57.1 57.2.")
+        @Argument(help: "The replies' names, from the list: 57.1 57.2.")
         var replies: [ReplyID]
 
         @OptionGroup var options: ReadingOptions
@@ -77,7 +78,7 @@ struct Replies: AsyncParsableCommand {
 }
 
 extension ReplyID: ExpressibleByArgument {
-    /// Reads `57.1`.
+    /// Parses `57.1`.
     package init?(argument: String) { self.init(argument) }
 }
 

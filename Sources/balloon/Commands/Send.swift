@@ -5,15 +5,15 @@ import BusinessMessages
 import MessageServer
 import MessageStore
 
-/// `balloon send`: a message to a customer that no handler wrote.
+/// `balloon send`: sends a message without a handler.
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send a message to a customer.",
         discussion: """
-            The message is checked as handlers' replies are, sent in its turn, and recorded in the conversation; by the \
-            server if one runs, else by this command. Exits with 0 when Apple has accepted it, with 1 when Apple or \
-            the network refused it, with 65 when it breaks a rule, and with 75 when it is on disk and not sent yet: \
-            then the server goes on trying.
+            The message is checked like a handler's reply, sent in order, and recorded in the conversation; by the running \
+            server, or by this command when no server runs. Exits with 0 when Apple has accepted it, with 1 when Apple or \
+            the network refused it, with 65 when it breaks a rule, and with 75 when it is on disk but not sent yet: \
+            then the server continues to retry.
             """)
 
     @Option(help: ArgumentHelp("The customer's identifier; tel:+… for an invitation.", valueName: "id"))
@@ -27,13 +27,13 @@ struct Send: AsyncParsableCommand {
     @Flag(help: "Check the message and print it as it would be sent, without sending it.")
     var dryRun = false
 
-    @Option(help: ArgumentHelp("How long to wait for Apple's answer, 0 to 50.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The maximum wait for Apple's answer, 0 to 50.", valueName: "seconds"))
     var wait = 30
 
-    @Flag(help: "Tell Apple that a program wrote it, as with the replies of handlers.")
+    @Flag(help: "Mark the message as written by a program, like the replies of handlers.")
     var autoReply = false
 
-    @Flag(help: "Write what became of it as one JSON object.")
+    @Flag(help: "Write the outcome as one JSON object.")
     var json = false
 
     @OptionGroup var options: ServerOptions
@@ -48,7 +48,7 @@ struct Send: AsyncParsableCommand {
             business: try server.business(business), customer: CustomerID(to),
             message: try content.document(),
             files: try content.files(), wait: .seconds(wait), isAutomatic: autoReply)
-        // Here too, so that what is wrong is said before anything is opened.
+        // Checked here as well, so that problems are reported before anything is opened.
         let message: DecidedReply
         do throws(SendRefusal) { message = try request.outbound(id: .random()) } catch {
             throw CommandFailure.unsendable(error)
@@ -96,38 +96,38 @@ extension SendAnswer {
     }
 }
 
-/// What is to be sent: one of three, with files where it is a text.
+/// The content to send: a text, a message or a link; a text may have files.
 struct SendContent: ParsableArguments {
     @Option(help: ArgumentHelp("A text.", valueName: "text"))
     var text: String?
 
     @Option(
         help: ArgumentHelp(
-            "A file with any message as Apple describes it, in JSON; - is standard input.", valueName: "file")
+            "A file with a message in Apple's JSON format; - is standard input.", valueName: "file")
     )
     var message: String?
 
     @Option(help: ArgumentHelp("A web page, shown with --title.", valueName: "url"))
     var link: String?
 
-    @Option(help: ArgumentHelp("What the link is called.", valueName: "text"))
+    @Option(help: ArgumentHelp("The title of the link.", valueName: "text"))
     var title: String?
 
-    @Option(help: ArgumentHelp("A file that goes with the text; may be repeated.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file to attach to the text; may be repeated.", valueName: "file"))
     var attach: [String] = []
 
     func validate() throws {
         let isText = text != nil || (!attach.isEmpty && message == nil && link == nil)
         guard [isText, message != nil, link != nil].filter({ $0 }).count == 1 else {
-            throw ValidationError("Name one of --text, --message and --link; --attach goes with a text.")
+            throw ValidationError("Name one of --text, --message and --link; --attach requires --text.")
         }
-        guard attach.isEmpty || isText else { throw ValidationError("--attach goes with a text.") }
+        guard attach.isEmpty || isText else { throw ValidationError("--attach requires --text.") }
         guard (link == nil) == (title == nil) else {
-            throw ValidationError("--link and --title go together.")
+            throw ValidationError("--link and --title require each other.")
         }
     }
 
-    /// The message without what the server adds.
+    /// The message without the members that the server adds.
     func document() throws -> JSONDocument {
         if let message {
             let document = try CommandFile.json(message)
@@ -152,17 +152,17 @@ struct SendContent: ParsableArguments {
         return try JSONDocument(json)
     }
 
-    /// The files, by absolute paths: the server has another working directory.
+    /// The files, by absolute path, since the server has another working directory.
     func files() throws -> [OutboundFile] {
         try attach.map { path in
             let whole = path.hasPrefix("/") ? path : try ProcessPaths.workingDirectory() + "/" + path
-            // Before anything is asked of a server.
+            // Checked before the server is called.
             try CommandFile.check(whole)
             return OutboundFile(path: whole, mimeType: Self.mediaType(of: path))
         }
     }
 
-    /// What the ending of a name says; Apple refuses no type.
+    /// The media type by the name's extension; Apple refuses no type.
     static func mediaType(of path: String) -> String {
         let ending = path.split(separator: ".").last?.lowercased() ?? ""
         return mediaTypes[ending] ?? "application/octet-stream"

@@ -7,18 +7,19 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server.",
         discussion: """
-            Prints the bound address once it serves; the log goes to standard error. SIGHUP, and any change of \
-            the .json files of the configuration, reads the businesses, the certificate and its key again.
+            Prints the bound address when it is ready; the log goes to standard error. SIGHUP, and any change of \
+            the configuration's .json files, reload the businesses, the certificate and its key.
             """)
 
     @Option(help: ArgumentHelp("The server's file.", valueName: "file"))
     var config: String
 
     @Option(
-        help: ArgumentHelp("Where to listen instead; port 0 lets the system choose.", valueName: "host:port"))
+        help: ArgumentHelp(
+            "The address to listen on instead; with port 0 the system chooses.", valueName: "host:port"))
     var listen: SocketAddress?
 
-    @Option(help: ArgumentHelp("Where to keep the data instead.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data directory to use instead.", valueName: "dir"))
     var data: String?
 
     @OptionGroup var log: LogOptions

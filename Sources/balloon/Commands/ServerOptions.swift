@@ -4,14 +4,14 @@ import BalloonWire
 import BusinessMessages
 import MessageServer
 
-/// Which server a command deals with: the one that `balloon dev` runs, or a configured one.
+/// The server that a command works with: the one of `balloon dev`, or a configured one.
 struct ServerOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The data directory of balloon dev; data unless said otherwise.", valueName: "dir")
+        help: ArgumentHelp("The data directory of balloon dev; the default is data.", valueName: "dir")
     )
     var data: String?
 
-    @Option(help: ArgumentHelp("The file of a configured server instead.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration file of another server instead.", valueName: "file"))
     var config: String?
 
     func validate() throws {
@@ -20,7 +20,7 @@ struct ServerOptions: ParsableArguments {
         }
     }
 
-    /// Finds out all about the server that a stranger could not know.
+    /// Collects the addresses and secrets of the server.
     func server() throws -> KnownServer {
         if let config {
             return KnownServer(
@@ -35,21 +35,21 @@ struct ServerOptions: ParsableArguments {
     }
 }
 
-/// What must be known to write to a server as Apple does, and to see what it answers.
+/// The values needed to write to a server like Apple, and to read its replies.
 struct KnownServer {
-    /// The server's base URL; nil when it listens where HTTP cannot reach it.
+    /// The server's base URL; nil when HTTP cannot reach its listener.
     let url: String?
-    /// The base URL of the simulator that plays the gateway, when one does.
+    /// The base URL of the simulated gateway, if any.
     let gateway: String?
     /// The MSP's identity.
     let mspID: String
     /// The MSP's secret.
     let secret: Secret
-    /// How far a token's `iat` may be from now.
+    /// The accepted difference between a token's `iat` and now.
     let tokenAge: Duration
     /// The businesses by slug, in order.
     let businesses: [(slug: String, id: BusinessID)]
-    /// Everything that the server was told.
+    /// The server's configuration.
     let configuration: ServerConfiguration
 
     init(_ server: DevelopmentServer, directory: String) {
@@ -63,9 +63,9 @@ struct KnownServer {
     }
 
     init(_ configuration: ServerConfiguration) {
-        // A certificate proves the public name, not this machine's address.
+        // A certificate is valid for the public name, not for this machine's address.
         url = configuration.tls == nil ? configuration.listen.localURL : configuration.publicURL
-        // Plain http is allowed to this machine only, and there it is a simulator that plays the gateway.
+        // Plain http is allowed with loopback addresses only, and a gateway there is the simulator.
         let base = configuration.gateway.url
         gateway = base.hasPrefix("http://") && base.hasSuffix("/v1") ? String(base.dropLast(3)) : nil
         mspID = configuration.mspID
@@ -75,13 +75,13 @@ struct KnownServer {
         self.configuration = configuration
     }
 
-    /// The business with that slug, or the only one there is.
+    /// The business with that slug, or the only business.
     func business(_ slug: String?) throws(CommandFailure) -> BusinessID {
         let found = businesses.filter { slug == nil || $0.slug == slug }
         guard found.count == 1, let business = found.first else {
             let slugs = businesses.map(\.slug).joined(separator: ", ")
             throw .unknownArgument(
-                "--business", reason: slug.map { "has no business \(terminalText($0))" } ?? "is needed",
+                "--business", reason: slug.map { "has no business \(terminalText($0))" } ?? "is required",
                 hint: "the businesses are \(slugs)")
         }
         return business.id

@@ -4,22 +4,22 @@ import BalloonTransport
 import BusinessMessages
 import Simulator
 
-/// `balloon simulate`: plays a customer who writes to a business, and Apple who brings the messages.
+/// `balloon simulate`: plays a customer who writes to a business, and Apple's webhook calls.
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send messages to a server as Apple does.",
+        abstract: "Send messages to a server like Apple.",
         discussion: """
             Each message is a kind (\(Kind.allCases.map(\.rawValue).joined(separator: ", "))), or a file with a \
             message in JSON, in which id, sourceId and destinationId may be missing. The server is the one that \
             balloon dev runs, unless --config names another.
             """)
 
-    /// Who writes when nobody else is named.
+    /// The default customer.
     static let defaultCustomer = "urn:mbid:AQAAYballoonSimulatedCustomer=="
-    /// How long a reply may take.
+    /// The maximum wait for a reply, in seconds.
     private static let patience = 20
 
-    @Argument(help: ArgumentHelp("What to send.", valueName: "kind|file"))
+    @Argument(help: ArgumentHelp("The messages to send.", valueName: "kind|file"))
     var messages: [String]
 
     @Option(help: ArgumentHelp("The server's base address; /message is appended to it.", valueName: "url"))
@@ -31,14 +31,15 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The customer who writes.", valueName: "id"))
     var customer = defaultCustomer
 
-    @Flag(help: "Put interactive data behind a reference, however small it is.")
+    @Flag(help: "Move interactive data behind a reference, regardless of its size.")
     var large = false
 
-    @Option(help: ArgumentHelp("A file that goes with each text; may be repeated.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file to attach to each text; may be repeated.", valueName: "file"))
     var attach: [String] = []
 
     @Option(
-        name: .customLong("repeat"), help: ArgumentHelp("Post each message so often.", valueName: "times"))
+        name: .customLong("repeat"),
+        help: ArgumentHelp("Post each message this many times.", valueName: "times"))
     var repetitions = 1
 
     @Flag(help: "Post the messages, and their repetitions, in any order.")
@@ -79,7 +80,7 @@ struct Simulate: AsyncParsableCommand {
         if shuffle { messages.shuffle() }
         var known: Set<[UInt8]> = []
         for message in messages {
-            // Nobody answers a message that is said once more.
+            // A repeated message is a duplicate and gets no second reply.
             let waits = wait && known.insert(message).inserted
             try await send(message, as: customer, to: url, waits: waits)
         }
@@ -101,7 +102,7 @@ struct Simulate: AsyncParsableCommand {
     private func send(
         _ message: [UInt8], as customer: SimulatedCustomer, to url: String, waits: Bool
     ) async throws {
-        // Replies are told from those to earlier messages by their number.
+        // Numbers separate these replies from those to earlier messages.
         let before = waits ? try await customer.replies().last?.number ?? 0 : 0
         let answer: TransportResponse
         do {
@@ -122,7 +123,7 @@ struct Simulate: AsyncParsableCommand {
         }
     }
 
-    /// The first reply, and those that follow it closely.
+    /// The first reply, and others that closely follow it.
     private func replies(to customer: SimulatedCustomer, after number: Int) async throws -> [DeliveredMessage]
     {
         var replies = try await customer.replies(after: number, within: .seconds(Self.patience))

@@ -9,7 +9,7 @@ extension SocketAddress: ExpressibleByArgument {
 extension SocketAddress {
     /// The base URL under which this machine reaches the address; nil for a unix socket.
     ///
-    /// An address that stands for every interface is reached on the loopback one.
+    /// For an address of all interfaces, the loopback interface is used.
     var localURL: String? {
         guard case .tcp(let host, let port) = self else { return nil }
         let reachable = ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host

@@ -3,17 +3,17 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 
-/// `balloon token …`: the tokens of both directions, by hand.
+/// `balloon token …`: signs and checks the tokens of both directions.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sign or check a token with a server's secret.", subcommands: [Sign.self, Verify.self])
 
-    /// `balloon token sign`: what Apple would send, or what Apple is sent.
+    /// `balloon token sign`: a token like Apple's, or like the server's.
     struct Sign: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print a token as Apple signs it, good for a request to the server.")
+            abstract: "Print a token like Apple's, for a request to the server.")
 
-        @Flag(help: "Print a token as the server signs it for the gateway instead.")
+        @Flag(help: "Print a token like the server's instead, for a request to the gateway.")
         var outbound = false
 
         @OptionGroup var options: ServerOptions
@@ -28,10 +28,10 @@ struct Token: AsyncParsableCommand {
         }
     }
 
-    /// `balloon token verify`: why a token is refused.
+    /// `balloon token verify`: shows why a token is refused.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check a token as the server would, and print its claims.")
+            abstract: "Check a token like the server, and print its claims.")
 
         @Argument(help: "The token, without Bearer; - reads it from standard input.")
         var token: String
@@ -41,7 +41,7 @@ struct Token: AsyncParsableCommand {
         func run() async throws {
             let server = try options.server()
             let text = token == "-" ? try CommandFile.bytes("-") : Array(token.utf8)
-            // The line end that an echo adds is no part of it.
+            // A line feed added by echo is not part of the token.
             let token = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).first.map(Array.init) ?? []
             let claims = try claims(of: token, signedWith: server.secret)
             StandardStream.output.write(Array(claims.bytes) + [UInt8(ascii: "\n")])
@@ -60,7 +60,7 @@ struct Token: AsyncParsableCommand {
             } catch {
                 throw CommandFailure.notAToken
             }
-            // Signed and no JSON: which byte is wrong does not matter.
+            // The claims are signed but not JSON; the position of the error is irrelevant.
             guard let claims = try? JSONDocument(bytes) else {
                 throw CommandFailure.tokenRefused(reason: "the claims are not JSON")
             }

@@ -3,13 +3,13 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// `balloon validate`: what Apple would refuse, and what its devices would show wrongly.
+/// `balloon validate`: reports what Apple would refuse, and what devices would display wrongly.
 struct Validate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check messages as a business sends them, before Apple does.",
+        abstract: "Check a business's messages before Apple does.",
         discussion: """
-            Prints every problem with its place and the passage it comes from; exits with 65 when Apple would \
-            refuse one of the messages. What the server adds (id, v, sourceId, destinationId) may be missing.
+            Prints every problem with its place and the passage of Apple's documentation; exits with 65 when Apple would \
+            refuse one of the messages. The members that the server adds (id, v, sourceId, destinationId) may be missing.
             """)
 
     @Argument(help: ArgumentHelp("Files that hold one message each; - is standard input.", valueName: "file"))
@@ -18,10 +18,10 @@ struct Validate: AsyncParsableCommand {
     @Flag(help: "Print one JSON object per problem.")
     var json = false
 
-    @Flag(help: "Also demand what the server adds.")
+    @Flag(help: "Also require the members that the server adds.")
     var whole = false
 
-    @Option(help: ArgumentHelp("What the customer's device announces: QUICK,LIST,…", valueName: "list"))
+    @Option(help: ArgumentHelp("The capabilities of the customer's device: QUICK,LIST,…", valueName: "list"))
     var capabilities: String?
 
     func run() async throws {
@@ -41,14 +41,15 @@ struct Validate: AsyncParsableCommand {
         if isRefused { throw ExitCode(CommandStatus.badData.rawValue) }
     }
 
-    /// What a person wrote, where a name that there is not is a slip; a device's list may have any.
+    /// The capabilities in the option; an unknown name here is a typing error, although devices may announce
+    /// any name.
     private func known(_ list: String) throws(CommandFailure) -> Capabilities {
         let result = Capabilities(parsing: list)
         let names = Self.capabilities.map(\.rawValue)
         for token in result.tokens where !names.contains(token.rawValue) {
             throw .unknownArgument(
-                "--capabilities", reason: "has \(terminalText(token.rawValue)), which is none",
-                hint: "they are \(names.joined(separator: ", "))")
+                "--capabilities", reason: "has \(terminalText(token.rawValue)), which is not a capability",
+                hint: "use \(names.joined(separator: ", "))")
         }
         return result
     }
@@ -58,9 +59,10 @@ struct Validate: AsyncParsableCommand {
     ]
 }
 
-/// How a problem is printed.
+/// Formats a problem for output.
 enum ProblemRendering {
-    /// Two lines for a person; the first begins as compilers' messages do, so that editors can jump there.
+    /// Two lines of text; the first has the form of a compiler's message, so that editors can jump to the
+    /// place.
     static func text(_ problem: MessageProblem, in file: String) -> String {
         let place = "\(file):\(problem.line):\(problem.column)"
         let pointer = problem.pointer.isEmpty ? "/" : problem.pointer
@@ -68,7 +70,7 @@ enum ProblemRendering {
             + terminalText("  found \(problem.found); allowed \(problem.allowed); \(problem.passage)") + "\n"
     }
 
-    /// One line for a program.
+    /// One line of JSON.
     static func json(_ problem: MessageProblem, in file: String) -> [UInt8] {
         let json = JSONWriter.object(reservingCapacity: 256) { writer in
             writer.field("file", file)

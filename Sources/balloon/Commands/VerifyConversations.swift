@@ -8,9 +8,9 @@ extension Conversations {
     /// `balloon conversations verify`.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check the journal and the conversations, and each against the other.",
+            abstract: "Check the journal and the conversations, and compare them.",
             discussion:
-                "Changes nothing, and may run beside a server. Says what is wrong, one line each; ends with 65 if anything is."
+                "Changes nothing, and may run beside a server. Prints each problem on a line; exits with 65 when it finds any."
         )
 
         @OptionGroup var options: ReadingOptions
@@ -34,18 +34,21 @@ extension Conversations {
     /// `balloon conversations rebuild`.
     struct Rebuild: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write what is missing in the conversations from the journal, and damaged ones anew.",
+            abstract:
+                "Restore missing conversation lines from the journal, and rewrite damaged conversations.",
             discussion:
-                "Asks the server that runs, or takes the directory's lock when none does. Ends with 65 when something is wrong still."
+                "Uses the running server, or locks the directory when none runs. Exits with 65 when problems remain."
         )
 
-        @Option(help: ArgumentHelp("Wait for a rebuild that runs.", valueName: "id"))
+        @Option(help: ArgumentHelp("Wait for this running rebuild.", valueName: "id"))
         var resume: String?
 
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {
-            if let resume, !ControlRoutes.isJob(resume) { throw ValidationError("\(resume) is no job's id.") }
+            if let resume, !ControlRoutes.isJob(resume) {
+                throw ValidationError("\(resume) is not a job id.")
+            }
         }
 
         func run() async throws {
@@ -62,13 +65,13 @@ extension Conversations {
 }
 
 extension StoreVerification {
-    /// Throws ``CommandFailure/problemsFound(count:areInJournal:)`` when there are any.
+    /// Throws ``CommandFailure/problemsFound(count:areInJournal:)`` when problems were found.
     fileprivate func throwProblems() throws(CommandFailure) {
         if problems > 0 { throw .problemsFound(count: problems, areInJournal: isJournalDamaged) }
     }
 }
 
-/// What was found in a data directory, and what was done about it; every result ends its line.
+/// Formats the problems of a data directory and the result of a rebuild; every result ends its line.
 enum VerificationRendering {
     static func text(_ problem: StoreProblem) -> String { terminalText("\(problem)") + "\n" }
 

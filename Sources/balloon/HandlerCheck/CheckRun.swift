@@ -5,7 +5,7 @@ import HandlerKit
 import HandlerProtocol
 import Logging
 
-/// One run of ``HandlerCheck``: the program in one life after the other.
+/// One run of ``HandlerCheck``, over several processes of the program in sequence.
 struct CheckRun {
     let check: HandlerCheck
     let loop: DescriptorLoop
@@ -40,7 +40,7 @@ struct CheckRun {
         await lookAtCrash()
     }
 
-    /// Starts the program and waits for its introduction; nil when there is none.
+    /// Starts the program and waits for its introduction; nil when the handshake failed.
     private mutating func begin(_ name: String) async -> (ChildSession, Introduction)? {
         guard !check.isEnded else { return nil }
         let session: ChildSession
@@ -61,7 +61,8 @@ struct CheckRun {
         }
     }
 
-    /// Whether there is any use in looking further: a program that hangs or ended would fail at all the rest too.
+    /// Runs the event checks; returns false when the program hangs or ended, because every later check would
+    /// fail as well.
     private mutating func lookAtEvents(_ session: ChildSession, _ introduction: Introduction) async -> Bool {
         for wanted in Subscription.all where introduction.events.contains(wanted) {
             guard let sample = check.sample(of: wanted) else { continue }
@@ -81,16 +82,17 @@ struct CheckRun {
         Subscription.all.first(where: introduction.events.contains).flatMap(check.sample)
     }
 
-    /// A pipe may bring less than a line: who takes what is there for the whole finds no JSON in it.
+    /// A pipe may deliver less than a line; a program that treats such a piece as the whole line finds
+    /// invalid JSON.
     private mutating func lookAtPieces(_ event: HandlerCheck.Sample, _ session: ChildSession) async -> Bool {
         let begun = ContinuousClock.now
         let call = parameters(event, attempt: 1, path: nil)
         let beginning = Array(call.line(0).prefix { $0 != UInt8(ascii: ",") })
         await session.notify(beginning)
-        // However long the program takes to read the piece, it is alone when it does.
+        // The program gets enough time to read the first piece on its own.
         let patience = begun + check.deadline
         while await !session.hasReadAll, ContinuousClock.now < patience {
-            // Cut short by nobody.
+            // This wait cannot be cancelled.
             _ = try? await Task.sleep(for: .milliseconds(10))
         }
         let answer = await session.call(within: check.deadline) {
@@ -101,7 +103,7 @@ struct CheckRun {
         case .failure(let error):
             record(
                 "an event in pieces",
-                .failed(error.reason, mend: "read on until the line ends, whatever there is at once"))
+                .failed(error.reason, mend: "read until the line feed; one read may return less than a line"))
             return false
         }
         return true
@@ -114,16 +116,16 @@ struct CheckRun {
             slowest.time * 2 < check.deadline
                 ? .passed("\(name) took longest, \(time) ms of \(check.deadline.milliseconds)")
                 : .failed(
-                    "\(name) took \(time) ms, and the server gives up after \(check.deadline.milliseconds)",
+                    "\(name) took \(time) ms, and the server's limit is \(check.deadline.milliseconds)",
                     mend: "answer sooner and send the rest with \"reply\" later, or raise \"deadlineSeconds\""
                 ))
     }
 
-    /// The event with more in it than a line of the protocol can have.
+    /// The event, enlarged beyond the longest line of the protocol.
     private func oversize(_ sample: HandlerCheck.Sample) -> HandlerCheck.Sample {
         let event = sample.event
         let padding = String(repeating: "x", count: ProtocolVersion.maximumLineBytes)
-        // A member that no program knows; the message's own follow it.
+        // An unknown member comes first; the message's own members follow.
         let message = Array(#"{"padding":"\#(padding)","#.utf8) + event.message.text.dropFirst()
         guard let document = try? JSONDocument(message) else { return sample }
         return HandlerCheck.Sample(
@@ -157,7 +159,7 @@ struct CheckRun {
         }
     }
 
-    /// As many events at once as it says that it takes, of a customer each.
+    /// Sends as many concurrent events as the program allows, each from another customer.
     private mutating func lookAtMany(_ event: HandlerCheck.Sample, _ session: ChildSession, count: Int) async
     {
         var calls: [(EventParameters)] = []
@@ -179,11 +181,11 @@ struct CheckRun {
             failures == 0
                 ? .passed("every one was answered")
                 : .failed(
-                    "\(failures) were not answered",
-                    mend: "answer each with its own id, or say a smaller maxInFlight"))
+                    "\(failures) events were not answered",
+                    mend: "answer each with its own id, or declare a smaller maxInFlight"))
     }
 
-    /// What an author seldom thinks of.
+    /// Checks the rare calls that authors tend to forget.
     private mutating func lookAtOddities(_ session: ChildSession, _ introduction: Introduction) async {
         if let event = firstSample(introduction) {
             let call = parameters(event, attempt: 1, path: nil)
@@ -191,7 +193,7 @@ struct CheckRun {
             await session.notify(
                 RPCLine.notification(method: Method.cancel) { $0.field("deliveryId", call.delivery) })
             _ = await answer
-            await lookForLife("cancel", session, mend: "take a call without an id, and do not answer it")
+            await lookForLife("cancel", session, mend: "accept a call without an id, and do not answer it")
         }
         _ = await session.call(within: .seconds(1)) { RPCLine.request(id: $0, method: "unheardOf") }
         await lookForLife("an unknown call", session, mend: "answer it with error -32601, or with anything")
@@ -214,15 +216,15 @@ struct CheckRun {
         record(
             "shutdown",
             exit == .status(0)
-                ? .passed("it ended by itself")
+                ? .passed("the process ended by itself")
                 : .failed(
-                    "it ended with \(exit.words)",
+                    "the process ended with \(exit.words)",
                     mend:
                         "end with status 0 when standard input ends, within \(check.timings.grace.milliseconds) ms"
                 ))
     }
 
-    /// A process that is killed is started again, and must not find the doors locked.
+    /// Kills the program and starts it again: leftovers such as lock files must not prevent the second start.
     private mutating func lookAtCrash() async {
         guard let (first, _) = await begin("a second life") else { return }
         await first.kill()

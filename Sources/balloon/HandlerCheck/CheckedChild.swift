@@ -1,7 +1,7 @@
 import HandlerBridges
 import Synchronization
 
-/// The child that a check looks at now; none is started any more once the check is cut short.
+/// The child process that a check currently runs; after a cancelled check no further one is started.
 final class CheckedChild: Sendable {
     private struct State {
         var session: ChildSession?
@@ -12,10 +12,10 @@ final class CheckedChild: Sendable {
 
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// Takes the place of the one before, which has ended.
+    /// Replaces the previous child, which has ended.
     func replace(with session: ChildSession) { state.withLock { $0.session = session } }
 
-    /// Kills it and all that it started.
+    /// Kills the child and all processes that it started.
     func end() async {
         let session = state.withLock { state in
             state.isEnded = true

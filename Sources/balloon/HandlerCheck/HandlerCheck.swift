@@ -6,29 +6,29 @@ import HandlerProtocol
 import Logging
 import Synchronization
 
-/// Looks whether a program is a handler that can be relied on, and says what its author must mend.
+/// Checks whether a program is a reliable handler, and tells its author what to correct.
 struct HandlerCheck: Sendable {
-    /// What was looked at, and what was found.
+    /// One check and its result.
     struct Finding: Sendable {
-        /// What came of it.
+        /// The result of a check.
         enum Verdict: Hashable, Sendable {
-            /// It is as it must be; with a fact worth knowing.
+            /// Passed, with a fact worth knowing.
             case passed(String)
-            /// It is not: what happened, and what to do about it.
+            /// Failed, with the observation and the correction.
             case failed(String, mend: String)
         }
 
-        /// What was looked at.
+        /// The name of the check.
         let name: String
-        /// What was found.
+        /// The result.
         let verdict: Verdict
-        /// What the program has logged since the finding before.
+        /// The program's log lines since the previous finding.
         var log: [String] = []
     }
 
-    /// How long the program may take for one event.
+    /// The time limit of one event.
     var deadline = Duration.seconds(30)
-    /// How long it may take for anything else.
+    /// The time limits of everything else.
     var timings = ChildTimings()
     private let program: SpawnedProcess.Program
     private let configuration: JSONValue?
@@ -36,7 +36,7 @@ struct HandlerCheck: Sendable {
     private let logger: Logger
     private let child = CheckedChild()
 
-    /// Takes a program, the configuration that it gets, and an event of each kind that it may be given.
+    /// Checks a program with this configuration and a sample event of each kind.
     init(
         _ program: SpawnedProcess.Program, configuration: JSONValue?, samples: [InboundEvent], logger: Logger
     ) {
@@ -46,13 +46,14 @@ struct HandlerCheck: Sendable {
         self.logger = logger
     }
 
-    /// Ends the program, which is in a process group of its own, and with it ``run(_:)``; nothing is told any more.
+    /// Kills the program, which has its own process group, and ends ``run(_:)``; no further finding is
+    /// reported.
     func end() async { await child.end() }
 
-    /// Whether the check was cut short.
+    /// Whether the check was cancelled.
     var isEnded: Bool { child.isEnded }
 
-    /// Looks at everything, and tells each finding at once; whether all is well.
+    /// Runs all checks and reports each finding at once; returns whether all passed.
     func run(_ tell: @escaping @Sendable (Finding) -> Void) async -> Bool {
         let loop: DescriptorLoop
         do throws(SystemError) { loop = try DescriptorLoop() } catch {
@@ -66,7 +67,7 @@ struct HandlerCheck: Sendable {
         return run.isSound
     }
 
-    /// What to do about a program that could not be started.
+    /// The hint for a program that could not be started.
     func advice(about error: SystemError) -> String { program.advice(about: error) }
 
     func start(_ loop: DescriptorLoop, _ tail: LogTail) async throws(SystemError) -> ChildSession {
@@ -77,7 +78,7 @@ struct HandlerCheck: Sendable {
             }, tail: tail, logger: logger)
         child.replace(with: session)
         _ = try await session.start(program)
-        // There may have been nothing to end yet.
+        // Before the first start no process exists.
         if isEnded { await session.kill() }
         return session
     }
@@ -96,7 +97,7 @@ struct HandlerCheck: Sendable {
                 await session.introduced()
                 return .success(introduction)
             } catch {
-                return .failure(CheckFailure("\(error)", "answer initialize as the protocol says"))
+                return .failure(CheckFailure("\(error)", "answer initialize as the protocol specifies"))
             }
         case .failure(.refused(let failure)):
             return .failure(
@@ -106,7 +107,7 @@ struct HandlerCheck: Sendable {
         }
     }
 
-    /// Why there is no answer to the first call.
+    /// The reason why the first call has no answer.
     private func failure(_ error: BridgeError, _ session: ChildSession) async -> CheckFailure {
         if let noise = await session.firstNoise { return .noise(noise) }
         switch error {
@@ -117,13 +118,14 @@ struct HandlerCheck: Sendable {
                 "answer it first, and flush standard output after each line")
         case .ended:
             let exit = await session.waitForExit()
-            // What env(1) and shells say of a program that they cannot run.
+            // The status that env(1) and shells return for a program that they cannot run.
             let isMissing = exit == .status(126) || exit == .status(127)
             return CheckFailure(
                 "the process ended with \(exit.words)",
                 isMissing
-                    ? "its first line names a program that cannot be run; look also for carriage returns"
-                    : "standard error says why; it must stay, read standard input, and answer initialize")
+                    ? "check the program named in its first line, and remove carriage returns"
+                    : "read standard error for the cause; keep the program running, read standard input, and answer initialize"
+            )
         default: return CheckFailure(error.reason, "read standard input, and answer initialize")
         }
     }
@@ -145,7 +147,7 @@ struct HandlerCheck: Sendable {
             let failure = ReplyFailure(
                 reply: .random(), inReplyTo: .random(), kind: .text, status: .refused, httpStatus: 400,
                 reason: "Bad Request")
-            // What a writer wrote is JSON.
+            // A JSON writer produced these bytes.
             return (try? JSONDocument(failure.json)).map {
                 Sample(event: InboundEvent.decode(message: $0), replyFailure: failure)
             }
@@ -153,7 +155,7 @@ struct HandlerCheck: Sendable {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// A problem and its correction.
 struct CheckFailure: Error {
     let what: String
     let mend: String
@@ -165,17 +167,17 @@ struct CheckFailure: Error {
 
     static func noise(_ line: String) -> CheckFailure {
         CheckFailure(
-            "on standard output stands what is no message: \(line)",
+            "standard output has a line that is not a message: \(line)",
             "write one line of JSON there for each answer, {\"jsonrpc\":\"2.0\",\"id\":…,\"result\":…}, and "
                 + "all the rest to standard error")
     }
 
     static let strayAnswer = CheckFailure(
-        "an answer came with an id that no open call has", "answer each call with its own id, as it came")
+        "an answer has an id that matches no open call", "answer each call with its own id, as it came")
 }
 
 extension SpawnedProcess.Exit {
-    /// For a person.
+    /// The exit in words.
     var words: String {
         switch self {
         case .status(let number): "status \(number)"

@@ -11,13 +11,13 @@ import TestSupport
 import Testing
 
 @Suite struct ConfigurationLoaderTests {
-    @Test func `the examples that ship load with a secret in the environment`() throws {
+    @Test func `the shipped examples load with a secret in the environment`() throws {
         let root = Fixture.directory.split(separator: "/Tests/").first.map(String.init) ?? ""
         let configuration = try ConfigurationLoader.load(
             file: root + "/config/server.json", environment: ["BALLOON_SECRET": ConfigurationFiles.secret])
         #expect(configuration.businesses.map(\.slug) == ["demo"])
         #expect(configuration.listen == SocketAddress("127.0.0.1:8080"))
-        // The examples show the defaults, wherever there are any.
+        // The examples show the defaults where they exist.
         #expect(configuration.gateway == GatewayAddress())
         #expect(configuration.limits == ServerLimits())
         #expect(configuration.http == HTTPLimits())
@@ -29,7 +29,7 @@ import Testing
         #expect(demo.logLevel?.rawValue == "info")
     }
 
-    @Test func `what is not given has its default`() throws {
+    @Test func `an absent setting has its default`() throws {
         let configuration = try ConfigurationFiles().load()
         #expect(configuration.mspID == "msp")
         #expect(configuration.secret.bytes == Array("secret-secret-secret".utf8))
@@ -76,7 +76,7 @@ import Testing
         #expect(store.maximumPendingDeliveries == 7)
     }
 
-    @Test func `every bound on HTTP is read`() throws {
+    @Test func `every HTTP limit is read`() throws {
         let keys = [
             "maximumRequestLineBytes", "maximumFieldLineBytes", "maximumFieldCount", "maximumHeaderBytes",
             "maximumRequestsPerConnection", "maximumConnections", "maximumConnectionsPerPeer",
@@ -106,7 +106,7 @@ import Testing
         #expect(waits == [10, 11, 12, 13, 15, 16, 17, 18, 19].map { .seconds($0) })
     }
 
-    @Test func `the files of TLS are found beside the server's file, or where they say`() throws {
+    @Test func `TLS files are found next to the server's file, or at their absolute paths`() throws {
         let key = Fixture.directory + "/tls/key.pem"
         let files = try ConfigurationFiles(
             server: """
@@ -119,7 +119,7 @@ import Testing
         #expect(try ConfigurationFiles().load().tls == nil)
     }
 
-    @Test func `businesses come sorted by slug with what their handlers are told`() throws {
+    @Test func `businesses are sorted by slug and have their handler configuration`() throws {
         let files = try ConfigurationFiles(businesses: [
             "b": #"{"businessID":"2","name":"B","handler":{"builtin":"none"}}"#,
             "a-1": #"{"businessID":"1","name":"A","handler":{"builtin":"x","config":{"n":1}}}"#,
@@ -137,7 +137,7 @@ import Testing
         #expect(configuration?["n"]?.int == 1)
     }
 
-    @Test func `the environment wins over the file`() throws {
+    @Test func `the environment overrides the file`() throws {
         let files = try ConfigurationFiles(
             server:
                 #"{"mspID":"file","secret":{"file":"absent"},"listen":"127.0.0.1:1","dataDirectory":"file"}"#)
@@ -155,7 +155,7 @@ import Testing
         #expect(configuration.gateway.url == "https://gateway.example.com/v1")
     }
 
-    @Test func `a variable that the file names or Kubernetes sets is not unknown`() throws {
+    @Test func `a variable named in the file or set by Kubernetes is known`() throws {
         let files = try ConfigurationFiles(server: #"{"mspID":"m","secret":{"env":"BALLOON_KEY"}}"#)
         let environment = [
             "BALLOON_KEY": ConfigurationFiles.secret, "BALLOON_PORT": "tcp://10.0.0.1:80",

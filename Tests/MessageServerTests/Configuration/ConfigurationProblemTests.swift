@@ -9,24 +9,28 @@ import Testing
 
 @Suite struct ConfigurationProblemTests {
     private static let businesses: [(String, String)] = [
-        (#""fallback":{}"#, "/fallback: names not exactly one answer"),
-        (#""fallback":{"text":"a","handler":{"builtin":"none"}}"#, "/fallback: names not exactly one answer"),
+        (#""fallback":{}"#, "/fallback: does not name exactly one answer"),
+        (
+            #""fallback":{"text":"a","handler":{"builtin":"none"}}"#,
+            "/fallback: does not name exactly one answer"
+        ),
         (#""fallback":{"text":""}"#, "/fallback/text: is empty"),
         (#""fallback":{"text":"a","afterSeconds":-1}"#, "/fallback/afterSeconds: is not a whole number"),
-        (#""fallback":{"handler":{}}"#, "/fallback/handler: does not say which handler"),
-        (#""logLevel":"loud""#, "/logLevel: is no level"), (#""concurrency":0"#, "/concurrency: is not"),
+        (#""fallback":{"handler":{}}"#, "/fallback/handler: names no handler"),
+        (#""logLevel":"loud""#, "/logLevel: is not a log level"),
+        (#""concurrency":0"#, "/concurrency: is not"),
         (#""deadlineSeconds":301"#, "/deadlineSeconds: is not"),
     ]
 
     @Test(arguments: businesses)
-    func `what is wrong with a business is told with its place`(_ member: String, _ problem: String) throws {
+    func `a problem of a business is reported with its place`(_ member: String, _ problem: String) throws {
         let file = #"{"businessID":"b","name":"B","handler":{"builtin":"none"},\#(member)}"#
         let problems = try ConfigurationFiles(businesses: ["b": file]).problems()
         #expect(problems.count == 1)
         #expect(problems.first?.contains(problem) ?? false, "\(problems)")
     }
 
-    @Test func `a business says who answers when its handler is down, and how much it logs`() throws {
+    @Test func `a business has a fallback and a log level`() throws {
         let file = #"""
             {"businessID":"b","name":"B","handler":{"builtin":"none"},"fallback":{"text":"Soon."},"logLevel":"debug"}
             """#
@@ -47,10 +51,10 @@ import Testing
         (#"{"mspID":1,"secret":{"env":"S"}}"#, "server.json:1:10: /mspID: is not a string"),
         (#"{"mspID":"","secret":{"env":"S"}}"#, "server.json:1:10: /mspID: is not an identifier"),
         (#"{"mspID":"m","secret":"literal"}"#, "server.json:1:23: /secret: is not an object"),
-        (#"{"mspID":"m","secret":{}}"#, "server.json:1:23: /secret: names not exactly one source"),
+        (#"{"mspID":"m","secret":{}}"#, "server.json:1:23: /secret: does not name exactly one source"),
         (
             #"{"mspID":"m","secret":{"env":"S","file":"s"}}"#,
-            "server.json:1:23: /secret: names not exactly one source"
+            "server.json:1:23: /secret: does not name exactly one source"
         ),
         (
             #"{"mspID":"m","secret":{"env":"T"}}"#,
@@ -117,7 +121,7 @@ import Testing
         ),
         (
             #"{"mspID":"m","secret":{"env":"S"},"tls":{"certificateFile":"short","keyFile":"short"}}"#,
-            "server.json:1:60: /tls/certificateFile: is no certificate for the key beside it: no start line"
+            "server.json:1:60: /tls/certificateFile: is not a certificate for the configured key: no start line"
         ),
         (
             #"{"mspID":"m","secret":{"env":"S"},"http":{"idleSeconds":0}}"#,
@@ -125,15 +129,15 @@ import Testing
         ),
         (
             #"{"mspID":"m","secret":{"env":"S"},"http":{"maximumHeaderBytes":8192}}"#,
-            "server.json:1:42: /http: lets one field line be longer than all of them together"
+            "server.json:1:42: /http: allows one field line to exceed the limit of all field lines"
         ),
         (
             #"{"mspID":"m","secret":{"env":"S"},"http":{"maximumBufferedBytes":1000000}}"#,
-            "server.json:1:1: lets all requests together hold less than the body of one"
+            "server.json:1:1: allows all requests together less memory than the body of one message"
         ),
         (
             #"{"mspID":"m","secret":{"env":"S"},"http":{"maximumBufferedBytesPerPeer":1000000}}"#,
-            "server.json:1:1: lets one peer hold less than the body of one message"
+            "server.json:1:1: allows one peer less memory than the body of one message"
         ),
         (
             #"{"mspID":"m","secret":{"env":"S"},"shutdownSeconds":0}"#,
@@ -145,7 +149,7 @@ import Testing
         ),
         (#"{"mspID":"m","secret":{"env":"S"},"limits":[]}"#, "server.json:1:44: /limits: is not an object"),
     ])
-    func `a fault of the server's file is the one problem`(server: String, problem: String) throws {
+    func `an error in the server's file is the only problem`(server: String, problem: String) throws {
         let files = try ConfigurationFiles(server: server)
         try files.write("c2hvcnQ=", to: "short")
         let problems = files.problems(["S": ConfigurationFiles.secret])
@@ -154,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Demo", ConfigurationFiles.demo, "businesses/Demo.json: has a name that is no slug"),
+        ("Demo", ConfigurationFiles.demo, "businesses/Demo.json: has a name that is not a slug"),
         ("a", "{}", #"businesses/a.json:1:1: has no "businessID""#),
         (
             "a", #"{"businessID":"urn:biz:1","name":"A","handler":{"builtin":"none"}}"#,
@@ -166,11 +170,11 @@ import Testing
         ),
         (
             "a", #"{"businessID":"1","name":"A","handler":{}}"#,
-            "businesses/a.json:1:40: /handler: does not say which handler"
+            "businesses/a.json:1:40: /handler: names no handler"
         ),
         (
             "a", #"{"businessID":"1","name":"A","handler":{"builtin":"other"}}"#,
-            "businesses/a.json:1:51: /handler/builtin: names no handler of this program (it has picky, none)"
+            "businesses/a.json:1:51: /handler/builtin: is not a handler of this program (use one of: picky, none)"
         ),
         (
             "a", #"{"businessID":"1","name":"A","handler":{"builtin":"picky","config":{"a":1}}}"#,
@@ -185,7 +189,7 @@ import Testing
             "businesses/a.json:1:40: /handler: names more than one handler"
         ),
     ])
-    func `a fault of a business's file is the first problem`(
+    func `an error in a business's file is the first problem`(
         slug: String, business: String, problem: String
     ) throws {
         let files = try ConfigurationFiles(businesses: [slug: business])
@@ -193,13 +197,13 @@ import Testing
         #expect(problems.first?.hasPrefix(problem) == true, "\(problems)")
     }
 
-    @Test func `a missing file is a problem of its own and hides nothing else`() throws {
+    @Test func `a missing file is reported together with other problems`() throws {
         let files = try ConfigurationFiles(businesses: [:])
         try Directory.remove(files.directory.file("server.json"))
         #expect(
             files.problems() == [
                 "server.json: cannot be read: open: No such file or directory (2) (check its path and mode)",
-                "businesses: holds no business (put a file SLUG.json for each business there)",
+                "businesses: contains no business file (create a file SLUG.json for each business in it)",
             ])
     }
 
@@ -209,7 +213,7 @@ import Testing
         ])
         #expect(
             files.problems() == [
-                "businesses/b.json:1:15: /businessID: is the identifier in a.json too (give each business its own)"
+                "businesses/b.json:1:15: /businessID: is also the identifier in a.json (use a different identifier for each business)"
             ])
     }
 
@@ -228,7 +232,7 @@ import Testing
         ),
         (["BALLOON_GATEWAY_URL": "ftp://x"], "BALLOON_GATEWAY_URL: is not a web address"),
     ])
-    func `a fault of the environment is the one problem`(
+    func `an error in the environment is the only problem`(
         environment: [String: String], problem: String
     ) throws {
         let secret = ["BALLOON_SECRET": ConfigurationFiles.secret]
@@ -237,7 +241,7 @@ import Testing
         #expect(problems.first?.hasPrefix(problem) == true, "\(problems)")
     }
 
-    @Test func `a value in the file is checked even where the environment wins`() throws {
+    @Test func `a value in the file is checked even when the environment overrides it`() throws {
         let files = try ConfigurationFiles(server: #"{"mspID":1,"secret":{"env":"S"},"listen":"x"}"#)
         let problems = files.problems([
             "BALLOON_MSP_ID": "m", "BALLOON_SECRET": ConfigurationFiles.secret,
@@ -249,7 +253,7 @@ import Testing
             ])
     }
 
-    @Test func `everything that is wrong is told at once and without a secret`() throws {
+    @Test func `all problems are reported at once and without secrets`() throws {
         let secret = "c2hvcnQ-not-base64"
         let files = try ConfigurationFiles(
             server: #"{"secret":"\#(secret)","listen":"\#(secret)","limits":{"shards":"\#(secret)"},"x":1}"#,
@@ -260,7 +264,7 @@ import Testing
     }
 }
 
-/// Takes no configuration.
+/// Accepts no configuration.
 private struct PickyFactory: HandlerFactory {
     struct Refusal: Error, CustomStringConvertible { let description = "takes nothing" }
     struct Silent: Handler {}

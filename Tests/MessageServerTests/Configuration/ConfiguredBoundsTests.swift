@@ -7,29 +7,29 @@ import Testing
 
 @testable import MessageServer
 
-/// The bounds of the configuration hold at the public listener: at n and at n + 1.
+/// The configured limits of the public listener: at n and at n + 1.
 @Suite struct ConfiguredBoundsTests {
-    @Test func `a request line may have its maximum and not one byte more`() async throws {
+    @Test func `a request line is accepted up to its limit`() async throws {
         let target = { "/livez?" + String(repeating: "a", count: $0 - "GET /livez? HTTP/1.1".utf8.count) }
         try await expect(200, 414, set: { $0.maximumRequestLineBytes = 64 }) { server, extra in
             try await server.status(TransportRequest(url: server.url + target(64 + extra)))
         }
     }
 
-    @Test func `a field line may have its maximum and not one byte more`() async throws {
+    @Test func `a field line is accepted up to its limit`() async throws {
         try await expect(200, 431, set: { $0.maximumFieldLineBytes = 1024 }) { server, extra in
             try await server.status(fields: [("X", String(repeating: "a", count: 1021 + extra))])
         }
     }
 
-    @Test func `the fields may be as many as the maximum and not one more`() async throws {
+    @Test func `fields are accepted up to their maximum count`() async throws {
         // The client adds Host and Accept.
         try await expect(200, 431, set: { $0.maximumFieldCount = 16 }) { server, extra in
             try await server.status(fields: Array(repeating: ("X", "a"), count: 14 + extra))
         }
     }
 
-    @Test func `all fields together may have their maximum and not one byte more`() async throws {
+    @Test func `all fields together are accepted up to their limit`() async throws {
         try await expect(200, 431, set: { $0.maximumHeaderBytes = 4096 }) { server, extra in
             let host = server.url.dropFirst("http://".count)
             let own = "Host: \(host)\r\nAccept: */*\r\nX: \r\n".utf8.count
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a body may have its maximum and not one byte more`() async throws {
+    @Test func `a body is accepted up to its limit`() async throws {
         var limits = ServerLimits()
         limits.maximumBodyBytes = 1024
         try await expect(401, 413, limits) { server, extra in
@@ -48,11 +48,11 @@ import Testing
         }
     }
 
-    @Test func `an inflated body may have its maximum and not one byte more`() async throws {
+    @Test func `a decompressed body is accepted up to its limit`() async throws {
         var limits = ServerLimits()
         limits.maximumInflatedBytes = 5000
         limits.maximumInflationRatio = 1032
-        // Blanks are no message: what is read whole is refused for that.
+        // Blanks are not a message: a body that is read completely is refused for that.
         try await expect(400, 413, limits) { server, extra in
             let customer = server.customer()
             var request = try customer.request(carrying: customer.message(.text))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `the last request that a connection may have says that it closes`() async throws {
+    @Test func `the last allowed request of a connection announces the close`() async throws {
         var http = HTTPLimits()
         http.maximumRequestsPerConnection = 2
         let server = try await ServerUnderTest(http: http)
@@ -75,7 +75,7 @@ import Testing
         await server.stop()
     }
 
-    /// Expects `within` at a bound and `beyond` one above it.
+    /// Expects `within` at a limit and `beyond` one above it.
     private func expect(
         _ within: Int, _ beyond: Int, _ limits: ServerLimits = ServerLimits(),
         set: (inout HTTPLimits) -> Void = { _ in },

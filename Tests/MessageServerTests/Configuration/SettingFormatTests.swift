@@ -13,7 +13,7 @@ import Testing
         ("http://localhost.example.com", "http://localhost.example.com", false, false),
         ("http://127.example.com", "http://127.example.com", false, false),
     ])
-    func `a web address is read`(text: String, read: String, isSecure: Bool, isLoopback: Bool) throws {
+    func `a web address is parsed`(text: String, read: String, isSecure: Bool, isLoopback: Bool) throws {
         let address = try #require(WebAddress(text))
         #expect(address.text == read)
         #expect(address.isSecure == isSecure)
@@ -27,7 +27,7 @@ import Testing
         "https://[::1",
         "https://[a]", "https://[::1]80", "https://a\\b", "https://\u{fc}.de", "https://a\n",
     ])
-    func `anything else is no web address`(text: String) {
+    func `any other text is not a web address`(text: String) {
         #expect(WebAddress(text) == nil)
     }
 
@@ -46,7 +46,7 @@ import Testing
         "10.0.0.1",
         "127.0.0.1", "127.0.0.1:0", "a..b", "https://apple.com", "unix:/x.y", "a.1",
     ])
-    func `anything else is no download host`(text: String) {
+    func `any other text is not a download host`(text: String) {
         #expect(throws: InvalidSetting.self) { try SettingFormat.downloadHost(text) }
     }
 
@@ -55,17 +55,17 @@ import Testing
         ("dataDir", nil),
         ("", nil), ("xxxxxx", nil), (String(repeating: "x", count: 101), nil),
     ])
-    func `a slip of the finger finds the nearest key`(text: String, key: String?) {
+    func `a typing error finds the most similar key`(text: String, key: String?) {
         #expect(nearestSpelling(to: text, among: ["mspID", "listen", "publicURL", "dataDirectory"]) == key)
     }
 
     @Test(arguments: ["a", String(repeating: "a", count: 64), "a-1"])
-    func `a slug is read`(text: String) throws {
+    func `a valid slug is accepted`(text: String) throws {
         #expect(try SettingFormat.slug(text) == text)
     }
 
     @Test(arguments: ["", String(repeating: "a", count: 65), "A", "a_b", "a.b", "\u{e4}", "a/b"])
-    func `anything else is no slug`(text: String) {
+    func `any other text is not a slug`(text: String) {
         #expect(throws: InvalidSetting.self) { try SettingFormat.slug(text) }
     }
 }

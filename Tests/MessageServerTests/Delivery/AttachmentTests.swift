@@ -19,7 +19,7 @@ import Testing
     private static let content = (0..<300_000).map { UInt8($0 % 251) }
     private static let name = Hex.encode(SHA256.hash(content))
 
-    /// Puts a file into Apple's keeping, as a customer's device does, and returns the attachment.
+    /// Uploads a file to Apple, like a customer's device, and returns the attachment.
     private func attachment(_ content: [UInt8], _ server: ServerUnderTest) async throws -> String {
         let client = try GatewayClient(
             configuration: GatewayConfiguration(
@@ -47,7 +47,7 @@ import Testing
         return try Directory.names(in: folder).flatMap { try Directory.names(in: folder + "/" + $0) }
     }
 
-    @Test func `a file is fetched, kept once by its content, and named in the line`() async throws {
+    @Test func `a file is downloaded, stored once by its content, and named in the line`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -74,7 +74,7 @@ import Testing
             ])
     }
 
-    @Test func `a file that cannot be had is recorded as missing, and the message goes on`() async throws {
+    @Test func `an unavailable file is recorded as missing, and the message is delivered`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -96,12 +96,12 @@ import Testing
         #expect(lines.map(\.files.count) == [1, 2])
     }
 
-    @Test func `a file is asked for until it comes, as long as there is time`() async throws {
+    @Test func `a download is retried until it succeeds or the time limit passes`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
         let file = try await attachment([1, 2, 3], server)
-        // One time more than the client tries.
+        // One failure more than the client's own attempts.
         server.gateway.misbehave(at: .preDownload, .answer(.serviceUnavailable), times: 5)
         try await post([file], customer)
         _ = await server.gateway.waitForMessages(customer: customer.id)
@@ -112,7 +112,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `what an earlier life left half fetched is gone before anything is fetched`() async throws {
+    @Test func `incomplete downloads of an earlier process are removed before new downloads`() async throws {
         let directory = TemporaryDirectory()
         let incoming = directory.file("data/attachments/incoming")
         try Directory.make(incoming)
@@ -122,7 +122,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `the deadline holds, and then the message goes on`() async throws {
+    @Test func `the message is delivered at the deadline of its files`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler, attachments: { $0.deadline = .milliseconds(300) })
         let customer = server.customer()
@@ -137,7 +137,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a download that never ends does not hold up a stop`() async throws {
+    @Test func `an endless download does not delay a stop`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         let file = try await attachment([1, 2, 3], server)
@@ -150,7 +150,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a file over the limit is not fetched`() async throws {
+    @Test func `a file over the limit is not downloaded`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler, attachments: { $0.maximumBytes = 2 })
         let customer = server.customer()
@@ -165,7 +165,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `no attempt after the first fetches again`() async throws {
+    @Test func `later attempts do not download again`() async throws {
         let handler = SecondTimeHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -177,7 +177,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a replay has the file that is kept, though Apple has it no more`() async throws {
+    @Test func `a replay has the stored file even when Apple deleted it`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -190,7 +190,7 @@ import Testing
             body: Array(#"{"messages":[{"record":\#(record),"as":"handled"}]}"#.utf8),
             allowsPlainHTTP: true)
         replay.unixSocket = server.directory.file("data/control.sock")
-        // The end of the delivery is behind its reply.
+        // The delivery ends after its reply.
         var status = 0
         let deadline = ContinuousClock.now + .seconds(60)
         repeat {
@@ -204,14 +204,14 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a file that a handler replies with goes up from the disk, though it is gone meanwhile`()
+    @Test func `a handler's file is uploaded from the data directory, even when the original is removed`()
         async throws
     {
         let directory = TemporaryDirectory()
         let path = directory.file("offer.pdf")
         try AtomicFile.write(Self.content, to: path)
         let server = try await ServerUnderTest(FileHandler(path: path))
-        // The second attempt of the message, after the file went, must not need it.
+        // The second attempt, after the file was removed, must not need it.
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable))
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -222,7 +222,7 @@ import Testing
         #expect(attachment["name"]?.string == "offer.pdf")
         #expect(attachment["size"]?.string == "\(Self.content.count)")
         #expect(attachment["path"] == nil)
-        // What Apple has is the file, under the key of the message.
+        // Apple stores the file, under the key of the message.
         #expect(try await fetch(attachment, server) == Self.content)
         await server.stop(secrets: [attachment["key"]?.string ?? "none"])
         let line = try #require(try server.conversation(of: customer).last)
@@ -232,9 +232,9 @@ import Testing
     }
 
     @Test(arguments: ["/nowhere/offer.pdf", "/dev/zero", "pipe"])
-    func `a reply with a file that cannot be read is the handler's failure`(_ path: String) async throws {
+    func `a reply with an unreadable file counts as the handler's failure`(_ path: String) async throws {
         let directory = TemporaryDirectory()
-        // Nobody ever writes to it.
+        // The pipe has no writer.
         if path == "pipe" { try #require(mkfifo(directory.file(path), 0o600) == 0) }
         let server = try await ServerUnderTest(
             FileHandler(path: path == "pipe" ? directory.file(path) : path))
@@ -245,7 +245,7 @@ import Testing
         #expect(try server.conversation(of: customer).map(\.direction) == [.inbound])
     }
 
-    @Test func `what no message has brought for long is swept, and nothing else`() throws {
+    @Test func `only files without recent messages are swept`() throws {
         let directory = TemporaryDirectory()
         let files = AttachmentFiles(dataDirectory: directory.path)
         func keep(_ text: String, at seconds: Int) throws -> String {
@@ -259,7 +259,7 @@ import Testing
         let old = try keep("old", at: 1000)
         let young = try keep("young", at: 2000)
         let again = try keep("again", at: 1000)
-        // Brought once more, by a younger message: as good as new.
+        // Brought again by a recent message, so it counts as new.
         let path = directory.file("source")
         #expect(try files.copy(path, maximumBytes: 100).sha256 == again)
         #expect(try files.sweep(before: 2000) == 1)
@@ -293,7 +293,7 @@ extension Sequence<UInt8> {
     fileprivate var text: String { String(decoding: Array(self), as: UTF8.self) }
 }
 
-/// Asks for another attempt the first time.
+/// Asks for a retry the first time.
 private final class SecondTimeHandler: TextHandler, Sendable {
     private let seen = Mutex<[[AttachmentFile]]>([])
     var files: [[AttachmentFile]] { seen.withLock { $0 } }
@@ -304,7 +304,7 @@ private final class SecondTimeHandler: TextHandler, Sendable {
     }
 }
 
-/// Answers with a file, and removes it once it is taken.
+/// Answers with a file, and removes it after it was copied.
 private struct FileHandler: TextHandler {
     let path: String
 

@@ -4,8 +4,7 @@ import Testing
 @testable import MessageServer
 
 @Suite struct CallDeadlinesTests {
-    @Test func `deadlines expire in the order in which they are due, but for those that were removed`() async
-    {
+    @Test func `deadlines expire in the order of their times, except removed ones`() async {
         let deadlines = CallDeadlines()
         let (expired, continuation) = AsyncStream<Int>.makeStream()
         let tickets = (0..<4).map { _ in deadlines.nextTicket() }
@@ -16,7 +15,7 @@ import Testing
         let now = SystemClock.nanoseconds()
         let hour: UInt64 = 3600 * 1_000_000_000
         deadlines.fire(at: now)
-        // After two hours the first is due, and the second had been removed; then all the rest at once.
+        // After two hours the first is due, and the second was removed; then all others at once.
         deadlines.fire(at: now + 2 * hour)
         continuation.yield(-1)
         deadlines.fire(at: now + 5 * hour)
@@ -24,7 +23,7 @@ import Testing
         #expect(await expired.reduce(into: []) { $0.append($1) } == [0, -1, 2, 3])
     }
 
-    @Test func `the timer goes off for whichever is due first`() async {
+    @Test func `the timer fires for the earliest deadline`() async {
         let deadlines = CallDeadlines()
         let (late, early) = (deadlines.nextTicket(), deadlines.nextTicket())
         deadlines.add(late, after: .seconds(3600)) { Issue.record("an hour has not passed") }

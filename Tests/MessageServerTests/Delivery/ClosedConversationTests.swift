@@ -15,7 +15,7 @@ import Testing
         for kind in [Kind.text, .close, .typingStart, .text, .typingEnd] {
             #expect(try await customer.post(customer.message(kind)).status == 200)
             if kind == .text { _ = await server.gateway.waitForMessages(customer: customer.id) }
-            // The replies to the close and to the typing behind it end before the customer writes again.
+            // The replies to the close and to the typing after it end before the customer writes again.
             if kind == .typingStart {
                 await server.log.count(2) { $0.contains("the customer has closed the conversation") }
             }
@@ -31,7 +31,7 @@ import Testing
         #expect(outbound.map(\.status) == [200, nil, nil, 200, 200])
     }
 
-    @Test func `a close that came while the handler was at work counts, though its turn has not come`()
+    @Test func `a close that arrives during a handler call takes effect before its own delivery`()
         async throws
     {
         let handler = LateHandler()
@@ -51,7 +51,7 @@ import Testing
     }
 }
 
-/// Answers every text, the one that says `block` not before it is released.
+/// Answers every text; a text `block` only after it is released.
 private struct LateHandler: TextHandler {
     let blocking = BlockingHandler()
 

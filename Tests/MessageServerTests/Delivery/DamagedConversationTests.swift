@@ -10,9 +10,9 @@ import Testing
 
 @testable import MessageServer
 
-/// A conversation whose file was damaged is never shown as one in which nothing was said.
+/// A damaged conversation is never shown as an empty one.
 @Suite struct DamagedConversationTests {
-    @Test func `nobody's answer behind a conversation that cannot be read counts, and nobody is asked again`()
+    @Test func `an answer without the readable history is dropped, and the handler is not called again`()
         async throws
     {
         let handler = ReadingHandler()
@@ -23,24 +23,25 @@ import Testing
         try damage(in: server.directory.file("data/conversations"))
 
         #expect(try await customer.post(customer.message(.text)).status == 200)
-        await server.log.first { $0.contains("its conversation is damaged") && $0.contains("attempt=2") }
+        await server.log.first { $0.contains("the conversation is damaged") && $0.contains("attempt=2") }
         let health = try await server.transport.send(
             TransportRequest(url: server.url + "/readyz", allowsPlainHTTP: true))
         #expect(health.status == 200)
         let text = String(decoding: health.body, as: UTF8.self)
-        #expect(text == "ok\n1 conversation is set aside: balloon conversations rebuild\n")
+        #expect(text == "ok\n1 conversation is quarantined: run balloon conversations rebuild\n")
         await server.stop()
-        // The first time it is found out; what was made of it is dropped.
+        // At the first attempt the damage is detected; its answer is dropped.
         #expect(handler.lengths.withLock { $0 } == [1, 0])
         #expect(server.gateway.messages(for: customer.id).count == 1)
         #expect(server.journal().split(separator: #""type":"outcome""#).count == 2)
         #expect(!Directory.exists(server.directory.file("data/states")))
         let ends = server.stages.events.filter { $0.stage == .handle }.dropFirst().map(\.result)
         #expect(ends.count == 2)
-        for case .postponed(_, let reason) in ends { #expect(reason == "its conversation is damaged") }
+        for case .postponed(_, let reason) in ends { #expect(reason == "the conversation is damaged") }
     }
 
-    @Test func `a handler's state that cannot be read is named, and nobody is asked as if there were none`()
+    @Test
+    func `an unreadable handler state is logged with its file, and the handler is not called without it`()
         async throws
     {
         let handler = ForgettingHandler()
@@ -55,7 +56,7 @@ import Testing
         #expect(handler.calls.withLock { $0 } == 1)
     }
 
-    /// Overwrites what is between the braces of the first line.
+    /// Overwrites the content between the braces of the first line.
     private func damage(in folder: String) throws {
         let business = folder + "/" + ServerUnderTest.business.rawValue
         let fan = business + "/" + (try #require(Directory.names(in: business).first))
@@ -64,7 +65,7 @@ import Testing
     }
 }
 
-/// Remembers something.
+/// Stores a state.
 private final class ForgettingHandler: TextHandler {
     let calls = Mutex(0)
 
@@ -75,7 +76,7 @@ private final class ForgettingHandler: TextHandler {
     }
 }
 
-/// Says how much was said before.
+/// Answers with the length of the history.
 private final class ReadingHandler: TextHandler {
     let lengths = Mutex<[Int]>([])
 

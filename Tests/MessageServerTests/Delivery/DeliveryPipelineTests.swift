@@ -25,7 +25,7 @@ import Testing
         await test.stop(running)
     }
 
-    @Test func `a handler gets the next message while the reply to the one before waits`() async throws {
+    @Test func `a handler gets the next message while the previous reply waits`() async throws {
         let test = try await PipelineUnderTest(RecordingHandler())
         // The reply to the first message waits for the gateway.
         test.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 4)
@@ -37,11 +37,11 @@ import Testing
         await test.stop(running)
         let lines = try ConversationFiles(dataDirectory: test.directory.file("data"))
             .lines(of: ServerUnderTest.business, CustomerID("c"))
-        // Both messages were recorded, and both handled, before the first reply had ended.
+        // Both messages were recorded and handled before the first reply ended.
         #expect(lines.map(\.direction) == [.inbound, .inbound, .outbound, .outbound])
     }
 
-    @Test func `a deadline begins with the slot, however long it was waited for`() async throws {
+    @Test func `a deadline begins with the slot, regardless of the wait for it`() async throws {
         var limits = ServerLimits()
         (limits.handlerConcurrency, limits.handlerDeadline) = (1, .seconds(60))
         let handler = SlowHandler()
@@ -49,20 +49,20 @@ import Testing
         for customer in [server.customer(), server.customer()] {
             #expect(try await customer.post(customer.message(.text)).status == 200)
         }
-        // Both have been handed over, and one waits for the slot of the other.
+        // Both events were dispatched, and one waits for the slot of the other.
         await server.log.count(2) { $0.contains("stage done") && $0.contains("stage=route") }
         handler.release.signal()
         _ = await server.gateway.waitForMessages(count: 2)
         let calls = handler.calls
         #expect(calls.count == 2)
-        // The slot was free when the first had returned, and no earlier.
+        // The slot was free only after the first call returned.
         let (returned, deadline) = try (#require(calls.first).returned, #require(calls.last).deadline)
         #expect(deadline >= returned + .seconds(60))
         await server.stop()
     }
 }
 
-/// Has each text until it has as many at once as it may, and for a moment longer; counts how many those are.
+/// Holds each text until the maximum number of concurrent texts is reached, and slightly longer; counts them.
 private final class CountingHandler: TextHandler {
     private let counts = Mutex((now: 0, most: 0))
 
@@ -73,7 +73,7 @@ private final class CountingHandler: TextHandler {
             counts.now += 1
             counts.most = max(counts.most, counts.now)
         }
-        // Until there was another one beside it; then a third has the time to come.
+        // Wait until another text runs concurrently; then a third has time to arrive.
         let patience = ContinuousClock.now + .seconds(20)
         while most < 2, ContinuousClock.now < patience { usleep(1000) }
         usleep(50_000)
@@ -82,7 +82,7 @@ private final class CountingHandler: TextHandler {
     }
 }
 
-/// Has the first text until it is released, and notes every call's deadline and when it returned.
+/// Holds the first text until it is released, and records every call's deadline and return.
 private final class SlowHandler: TextHandler {
     typealias Call = (deadline: ContinuousClock.Instant, returned: ContinuousClock.Instant)
     let release = DispatchSemaphore(value: 0)

@@ -8,7 +8,7 @@ import Testing
     private let a = BusinessID("a")
     private let b = BusinessID("b")
 
-    /// Returns when so many tasks wait.
+    /// Returns when this many tasks wait.
     private func waitFor(_ waiting: Int, _ slots: FairSlots) async {
         #expect(await eventually { slots.counts.waiting >= waiting })
     }
@@ -23,7 +23,7 @@ import Testing
         #expect(slots.counts == (1, 0))
     }
 
-    @Test func `a business whose slots are all held keeps no other waiting`() async {
+    @Test func `a business at its limit does not delay another business`() async {
         let slots = FairSlots(8, share: 2)
         let slow = (0..<8).map { _ in Task { await slots.acquire(for: a) } }
         await waitFor(4, slots)
@@ -34,7 +34,7 @@ import Testing
         #expect(slots.counts == (5, 0))
     }
 
-    @Test func `a cancelled task gets no slot and leaves none behind`() async {
+    @Test func `a cancelled task gets no slot and leaks none`() async {
         let slots = FairSlots(1, share: 1)
         #expect(await slots.acquire(for: a))
         let next = Task { await slots.acquire(for: b) }
@@ -51,7 +51,7 @@ import Testing
         #expect(await !late.value)
     }
 
-    @Test func `more slots let those who wait go`() async {
+    @Test func `additional slots resume waiting tasks`() async {
         let slots = FairSlots(1, share: 1)
         #expect(await slots.acquire(for: a))
         let next = Task { await slots.acquire(for: a) }
@@ -60,7 +60,7 @@ import Testing
         #expect(await next.value)
     }
 
-    @Test func `a business alone has all slots as its share, one of many a quarter`() {
+    @Test func `the share of a single business is all slots, of several a quarter`() {
         #expect([0, 1, 2, 9].map { fairShare(of: 16, among: $0) } == [16, 16, 4, 4])
         #expect([1, 2, 9].map { fairShare(of: 8, among: $0) } == [8, 2, 2])
         #expect(fairShare(of: 3, among: 2) == 1)

@@ -11,7 +11,7 @@ import Testing
         #expect(slots.stuckCount == 0)
     }
 
-    @Test func `whoever has a call's value finds its slot free`() async throws {
+    @Test func `a slot is free when its call's value is returned`() async throws {
         let slots = HandlerSlots(maximumCount: 1)
         for _ in 0..<2000 {
             _ = try await slots.run(within: .seconds(60)) {}
@@ -30,7 +30,7 @@ import Testing
         #expect(slots.stuckCount == 0)
     }
 
-    @Test func `who waits for a slot goes elsewhere when they close`() async throws {
+    @Test func `a caller that waits for a slot gets an error when the slots close`() async throws {
         let slots = HandlerSlots(maximumCount: 1)
         let release = DispatchSemaphore(value: 0)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
@@ -48,7 +48,7 @@ import Testing
         await #expect(throws: HandlerSlots.Closed.self) { try await slots.run(within: .seconds(60)) { true } }
     }
 
-    @Test func `eight endlessly blocking calls leave the pool and other slots alone`() async throws {
+    @Test func `eight endlessly blocking calls do not affect the pool and other slots`() async throws {
         let blocked = HandlerSlots(maximumCount: 8)
         let stop = StopFlag()
         await withTaskGroup(of: Void.self) { group in
@@ -66,7 +66,7 @@ import Testing
         stop.set()
     }
 
-    @Test func `three hundred blocking calls leave Dispatch and other slots alone`() async throws {
+    @Test func `three hundred blocking calls do not affect Dispatch and other slots`() async throws {
         let slots = (0..<30).map { _ in HandlerSlots(maximumCount: 10) }
         let stop = StopFlag()
         await withTaskGroup(of: Void.self) { group in
@@ -80,7 +80,7 @@ import Testing
                 }
             }
         }
-        // Dispatch has 255 threads for all of its serial queues.
+        // Dispatch has 255 threads for all serial queues together.
         await withCheckedContinuation { waiting in
             DispatchQueue(label: "another").async { waiting.resume() }
         }
@@ -88,7 +88,7 @@ import Testing
         stop.set()
     }
 
-    @Test func `child tasks that block take no thread from the next call`() async throws {
+    @Test func `blocking child tasks do not delay the next call`() async throws {
         let slots = HandlerSlots(maximumCount: 2)
         let release = DispatchSemaphore(value: 0)
         async let first: Void? = slots.run(within: .seconds(60)) {
@@ -101,7 +101,7 @@ import Testing
         #expect(try await first != nil)
     }
 
-    @Test func `whoever waits for a slot can be cancelled`() async throws {
+    @Test func `a caller that waits for a slot can be cancelled`() async throws {
         let slots = HandlerSlots(maximumCount: 1)
         let release = DispatchSemaphore(value: 0)
         let holder = Task { try await slots.run(within: .seconds(60)) { waitBlocking(release) } }

@@ -10,9 +10,11 @@ import Testing
 
 @testable import MessageServer
 
-/// One event that its handler never takes, among a thousand conversations.
+/// One event that its handler never handles, among a thousand conversations.
 @Suite struct PoisonTests {
-    @Test func `a poisonous event stops nobody else, is parked, and ends as a dead letter`() async throws {
+    @Test func `a failing event delays no other conversation, is parked, and becomes a dead letter`()
+        async throws
+    {
         let handler = PoisonedHandler()
         var retries = RetrySchedule()
         retries.backoff.delays = Array(repeating: .milliseconds(20), count: 6)
@@ -40,7 +42,7 @@ import Testing
 
         let answered = Set(server.gateway.messages().map(\.customer))
         #expect(answered.count == 1001)
-        // Its conversation went on, and the next event was told that one is missing.
+        // Its conversation continued, and the next event reported a gap.
         #expect(handler.after == [true])
         #expect(handler.attempts == 7)
         let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events { $0.isDeadLetter }
@@ -50,7 +52,7 @@ import Testing
     }
 }
 
-/// Wants to be asked again at once about `poison`, and answers everything else.
+/// Asks for a retry at once for `poison`, and answers everything else.
 private final class PoisonedHandler: TextHandler {
     private struct State {
         var attempts = 0

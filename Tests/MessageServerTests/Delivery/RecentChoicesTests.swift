@@ -3,7 +3,7 @@ import Testing
 
 @testable import MessageServer
 
-/// Whether a choice is surely the first of its kind, told without a look into its conversation.
+/// Tells whether a choice is certainly the first of its kind, without reading its conversation.
 @Suite struct RecentChoicesTests {
     private let start = Timestamp(milliseconds: 1_800_000_000_000)
 
@@ -16,13 +16,13 @@ import Testing
         #expect(!choices.isFirst(1, receivedAt: at(9)))
     }
 
-    @Test func `nothing is sure within a window of what an earlier life took in`() {
+    @Test func `no choice is certain within a window after an earlier process's messages`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start)
         #expect(!choices.isFirst(1, receivedAt: at(10)))
         #expect(choices.isFirst(2, receivedAt: at(11)))
     }
 
-    @Test func `a choice is remembered for a window after the latest, however many generations begin`() {
+    @Test func `a choice is remembered for one window, across any number of generations`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start)
         for second in stride(from: 11, to: 300, by: 3) {
             #expect(choices.isFirst(second, receivedAt: at(second)))
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `beyond the bound older ones are forgotten, and nothing is sure of their time`() {
+    @Test func `above the limit older choices are dropped, and their time is uncertain`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start, maximumCount: 2)
         #expect((1...4).allSatisfy { choices.isFirst($0, receivedAt: at(11)) })
         #expect(!choices.isFirst(5, receivedAt: at(11)))
@@ -38,11 +38,11 @@ import Testing
         #expect(choices.isFirst(7, receivedAt: at(22)))
     }
 
-    @Test func `what waited long is as sure as what is new, while it comes in its order`() {
+    @Test func `a delayed choice is as certain as a new one, when it arrives in order`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start)
-        // Handed over long after they came in: no clock but theirs is asked.
+        // Processed long after their arrival: only their own times matter.
         for second in 11..<600 { #expect(choices.isFirst(second, receivedAt: at(second))) }
-        // Out of order, from before what is remembered.
+        // Out of order, from before the remembered time.
         #expect(!choices.isFirst(1, receivedAt: at(11)))
     }
 }

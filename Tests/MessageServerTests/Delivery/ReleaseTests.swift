@@ -15,7 +15,8 @@ import Testing
 /// What is an attempt and what is none: the store could not write, or nobody took events any more.
 @Suite struct ReleaseTests {
     @Test(arguments: [FullDisk.Part.all, .journal, .conversations])
-    func `a full disk costs no attempt, one line in the log, and no order`(_ part: FullDisk.Part) async throws
+    func `a full disk counts no attempt, logs one line, and keeps the order`(_ part: FullDisk.Part)
+        async throws
     {
         let disk = FullDisk()
         let handler = RecordingHandler()
@@ -42,7 +43,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
-    func `a reply's file for which there is no room costs no attempt`() async throws {
+    func `a full disk for a reply's file counts no attempt`() async throws {
         let offer = TemporaryDirectory()
         try AtomicFile.write([UInt8](repeating: 1, count: 100_000), to: offer.file("offer.pdf"))
         let handler = OfferHandler(path: offer.file("offer.pdf"))
@@ -53,14 +54,14 @@ import Testing
         await test.log.first { $0.contains("stage=handle") && $0.contains("No space left") }
         try disk.resize(to: 1 << 20)
         await test.log.first { $0.contains("stage done") && $0.contains("stage=handle") }
-        // Once more for each second that this test was late to make room.
+        // One more for each second that this test took to free space.
         let attempts = handler.attempts.withLock { $0 }
         #expect(attempts.count >= 2 && attempts.allSatisfy { $0 == 1 }, "\(attempts)")
         await test.stop(running)
     }
 
     @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
-    func `a customer's file for which there is no room costs no attempt, and is fetched when there is`()
+    func `a full disk for a customer's file counts no attempt, and the file is downloaded later`()
         async throws
     {
         let handler = RecordingHandler()
@@ -84,7 +85,7 @@ import Testing
         await test.stop(running)
     }
 
-    @Test func `lines that one file alone refuses hold up no answer, and are written from the journal later`()
+    @Test func `lines refused by one file delay no answer, and are restored from the journal later`()
         async throws
     {
         let disk = FullDisk(code: EACCES)
@@ -106,7 +107,7 @@ import Testing
         #expect((result.problems, result.lines) == (0, 4))
     }
 
-    @Test func `what can neither be read nor recorded ends as a dead letter`() async throws {
+    @Test func `a message that is unreadable and cannot be recorded becomes a dead letter`() async throws {
         let disk = FullDisk(code: EACCES)
         var test = try await PipelineUnderTest(RecordingHandler(), disk: disk)
         test.pipeline.retrySchedule.backoff.delays = Array(repeating: .milliseconds(1), count: 4)
@@ -121,14 +122,14 @@ import Testing
         await test.stop(running)
     }
 
-    @Test func `a reply's line that is refused once is written, and the reply is sent once`() async throws {
+    @Test func `a reply's line is written after one refusal, and the reply is sent once`() async throws {
         let disk = FullDisk(code: EIO)
         let handler = DiskBreaker(disk)
         let test = try await PipelineUnderTest(handler, disk: disk)
         await test.append("hello", from: "c")
         let running = test.run()
         _ = await test.gateway.waitForMessages(count: 1)
-        try #require(await test.isSeen { $0.contains("a conversation could not be written") })
+        try #require(await test.isSeen { $0.contains("write to a conversation failed") })
         disk.full.withLock { $0 = nil }
         try #require(await test.isSeen { $0.contains("stage=reply") })
         #expect(handler.calls.withLock { $0 } == 1)
@@ -141,15 +142,15 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `a stop waits for no disk that takes nothing, and says it of no delivery`() async throws {
+    func `a stop does not wait for a full disk, and logs no delivery for it`() async throws {
         let disk = FullDisk()
         let test = try await PipelineUnderTest(DiskBreaker(disk), disk: disk)
         let customers = 20
         for number in 0..<customers { await test.append("hello", from: "c\(number)") }
         let running = test.run()
         _ = await test.gateway.waitForMessages(count: 1)
-        try #require(await test.isSeen { $0.contains("a conversation could not be written") })
-        // Else it would wait for ever.
+        try #require(await test.isSeen { $0.contains("write to a conversation failed") })
+        // Otherwise it would wait forever.
         await withTaskCancellationHandler {
             await test.stop(running)
         } onCancel: {
@@ -174,7 +175,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `who waits for a message that the disk holds up learns that its end is not known`()
+    @Test func `a sender that waits during a full disk learns that the outcome is unknown`()
         async throws
     {
         let outcomes = SendOutcomes()
@@ -184,7 +185,7 @@ import Testing
         #expect(result == nil)
     }
 
-    @Test func `an error that passes costs no attempt and is logged`() async throws {
+    @Test func `a transient error counts no attempt and is logged`() async throws {
         let disk = ShakyDisk()
         let handler = RecordingHandler()
         let test = try await PipelineUnderTest(handler, disk: disk)
@@ -200,7 +201,7 @@ import Testing
         #expect(events.map(\.attempts) == [0])
     }
 
-    @Test func `a state that cannot be kept asks nobody twice, and ends as a dead letter`() async throws {
+    @Test func `an unstorable state becomes a dead letter without a second handler call`() async throws {
         let handler = RememberingHandler()
         var test = try await PipelineUnderTest(handler)
         test.pipeline.retrySchedule.backoff.delays = Array(repeating: .milliseconds(1), count: 4)
@@ -214,7 +215,7 @@ import Testing
         await test.stop(running)
     }
 
-    @Test func `a stop while nobody takes events costs no attempt`() async throws {
+    @Test func `a stop without a ready handler counts no attempt`() async throws {
         let test = try await PipelineUnderTest(UnprovisionedHandler())
         await test.append("hello", from: "c")
         let running = test.run()
@@ -223,7 +224,7 @@ import Testing
         let given = test.log.lines.filter { $0.contains("delivery released") }
         #expect(given.count == 1)
         #expect(
-            given.allSatisfy { $0.hasPrefix("debug") && $0.contains("no handler accepts events any more") })
+            given.allSatisfy { $0.hasPrefix("debug") && $0.contains("no handler accepts events") })
         #expect(!test.log.lines.contains { $0.contains("CancellationError") })
         let store = try Store.open(
             StoreConfiguration(directory: test.directory.file("data")), logger: test.log.logger)
@@ -235,7 +236,7 @@ import Testing
     }
 }
 
-/// Answers with a file, and notes which attempt it was.
+/// Answers with a file, and records the number of the attempt.
 private final class OfferHandler: TextHandler {
     let attempts = Mutex<[Int]>([])
     private let path: String
@@ -248,7 +249,7 @@ private final class OfferHandler: TextHandler {
     }
 }
 
-/// Answers, and lets no line of a conversation be written from then on.
+/// Answers, and makes all later writes of conversation lines fail.
 private final class DiskBreaker: TextHandler {
     let calls = Mutex(0)
     private let disk: FullDisk
@@ -262,7 +263,7 @@ private final class DiskBreaker: TextHandler {
     }
 }
 
-/// Remembers something, and answers.
+/// Stores a state, and answers.
 private final class RememberingHandler: TextHandler {
     let calls = Mutex(0)
 
@@ -274,7 +275,7 @@ private final class RememberingHandler: TextHandler {
 }
 
 extension PipelineUnderTest {
-    /// Whether the log has such a line within a minute.
+    /// Whether the log gets such a line within a minute.
     fileprivate func isSeen(_ wanted: @escaping @Sendable (String) -> Bool) async -> Bool {
         await eventually { log.lines.contains(where: wanted) }
     }
@@ -282,15 +283,15 @@ extension PipelineUnderTest {
     fileprivate func isGivenUp() async -> Bool { await isSeen { $0.contains("delivery failed") } }
 }
 
-/// Never gets what it needs.
+/// A handler whose provisioning never ends.
 private struct UnprovisionedHandler: TextHandler, LifecycleHandler {
     func provision(_ host: HandlerHost) async throws { throw HandlerHostError.notStored }
     func text(_ text: Text, _ context: Context) -> Outcome { .handled }
 }
 
-/// A disk that cannot open conversations at times, for a reason that may pass.
+/// A disk that temporarily fails to open conversations.
 final class ShakyDisk: StoreDisk {
-    /// How many more times.
+    /// The number of remaining failures.
     let failures = Mutex(0)
     private let disk = SystemDisk()
 
@@ -312,7 +313,7 @@ final class ShakyDisk: StoreDisk {
     func synchronize(_ file: File) throws(SystemError) { try disk.synchronize(file) }
 }
 
-/// A disk of which some part is full at times.
+/// A disk of which one part is temporarily full.
 final class FullDisk: StoreDisk {
     enum Part: Sendable { case all, journal, conversations }
 

@@ -11,10 +11,10 @@ import Testing
 
 @testable import MessageServer
 
-/// The same choice under two message ids, as it is really seen.
+/// The same choice under two message ids, as observed in practice.
 @Suite struct RepetitionTests {
     @Test(arguments: [Kind.quickReply, .listPicker, .timePicker, .form])
-    func `a choice that comes again under another id is recorded, marked and not handed over`(_ kind: Kind)
+    func `a repeated choice with another id is recorded, marked and not delivered`(_ kind: Kind)
         async throws
     {
         let handler = RecordingHandler()
@@ -24,7 +24,7 @@ import Testing
         #expect(try await customer.post(first).status == 200)
         let second = String(decoding: first, as: UTF8.self).replacing("first-0001", with: "second-002")
         #expect(try await customer.post(Array(second.utf8)).status == 200)
-        // Behind both in the conversation's order: when it is answered, they are done with.
+        // After both in the conversation's order: when it is answered, they are finished.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         #expect(await server.gateway.waitForMessages(count: 2, customer: customer.id).count == 2)
         await server.stop()
@@ -34,7 +34,7 @@ import Testing
         #expect(server.journal().contains(#""result":"repeated","original":"first-0001""#))
     }
 
-    @Test func `what somebody hands over again is no repetition, neither by its id nor by its choice`()
+    @Test func `a replay is not a repetition, neither by its id nor by its choice`()
         async throws
     {
         let handler = RecordingHandler()
@@ -49,7 +49,7 @@ import Testing
         await test.log.first { $0.contains("result=repeated") }
         let files = JournalFiles(dataDirectory: test.directory.file("data"))
         #expect(handler.seen.map(\.event.id.rawValue) == ["a"])
-        // Both the choice that was handled and the one that was taken for a repetition of it.
+        // Both the handled choice and the one marked as its repetition.
         _ = await test.gateway.waitForMessages(count: 1)
         #expect(await eventually { test.store.statistics.pendingDeliveries == 0 })
         let records = try files.events { _ in true }.map(\.record)

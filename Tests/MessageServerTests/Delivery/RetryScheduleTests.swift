@@ -6,7 +6,7 @@ import Testing
 @Suite struct RetryScheduleTests {
     private let schedule = RetrySchedule()
 
-    @Test func `each attempt but the last has its pause`() {
+    @Test func `each attempt except the last has its pause`() {
         let pauses = (1...7).map { schedule.delay(after: $0, random: 0.5) }
         #expect(
             pauses == [
@@ -14,7 +14,7 @@ import Testing
             ])
     }
 
-    @Test func `a conversation is held up by three pauses, and by none that is long`() {
+    @Test func `a delivery blocks its conversation for three pauses, and for no long pause`() {
         let parks = (1...6).map {
             schedule.parks(after: $0, for: schedule.delay(after: $0, random: 1) ?? .zero)
         }
@@ -22,7 +22,7 @@ import Testing
         #expect(schedule.parks(after: 1, for: .seconds(300)))
     }
 
-    @Test func `jitter moves a pause by a fifth at most`() {
+    @Test func `jitter changes a pause by at most a fifth`() {
         #expect(schedule.delay(after: 2, random: 0) == .seconds(4))
         #expect(schedule.delay(after: 2, random: 1) == .seconds(6))
     }
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int.min), .milliseconds(1)], [0, 0.5, 1])
-    func `a handler that asks for no pause waits as long as the schedule says`(
+    func `a handler's delay of zero does not shorten the scheduled pause`(
         _ asked: Duration, _ random: Double
     ) {
         let pauses = (1...6).compactMap { schedule.delay(after: $0, asked: asked, random: random) }
@@ -43,7 +43,7 @@ import Testing
         #expect(pauses.count == 6)
     }
 
-    @Test func `a schedule of short pauses gives a handler that asks for none a second`() {
+    @Test func `a requested delay of zero becomes one second in a schedule of short pauses`() {
         var quick = RetrySchedule()
         quick.backoff.delays = [.milliseconds(1)]
         #expect(quick.delay(after: 1, asked: .zero, random: 1) == .seconds(1))

@@ -6,12 +6,12 @@ import Testing
 
 @testable import MessageServer
 
-/// Changes that outlast the requests that began them.
+/// Changes that outlast their first request.
 struct ControlJobTests {
     private let transport: CurlTransport
     private let http: HTTPServer
     private let address: String
-    /// Begins the end of the job.
+    /// Ends the job.
     private let gate: AsyncStream<Void>.Continuation
     private let runs = Counter()
 
@@ -63,14 +63,14 @@ struct ControlJobTests {
     }
 
     @Test
-    func `a change that takes longer than a request is answered with 202, and its end to the next request`()
+    func `a long change is answered with 202, and its result is the answer of the next request`()
         async throws
     {
         let first = try await post(#"{"job":"a1"}"#)
         #expect(first.status == 202)
         #expect(first.body == Array(#"{"job":"a1"}"#.utf8))
         #expect(try await get("a1").status == 202)
-        // The same identifier is the same job.
+        // The same identifier means the same job.
         #expect(try await post(#"{"job":"a1"}"#).status == 202)
         gate.yield()
         var answer = try await get("a1")
@@ -81,7 +81,7 @@ struct ControlJobTests {
         await http.stop(within: .seconds(1))
     }
 
-    @Test func `a job that is not known is not found, and what is no identifier is refused`() async throws {
+    @Test func `an unknown job is not found, and an invalid identifier is refused`() async throws {
         #expect(try await get("b2").status == 404)
         #expect(try await post(#"{"job":"../x"}"#).status == 400)
         #expect(try await post(#"{"job":7}"#).status == 400)

@@ -29,7 +29,7 @@ import Testing
         return try await server.transport.send(post)
     }
 
-    @Test func `a message is sent by the server that runs, and stands in the conversation`() async throws {
+    @Test func `a message is sent by the running server and recorded in the conversation`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -49,7 +49,7 @@ import Testing
         #expect(lines.last?.outcome == "accepted")
     }
 
-    @Test func `the control socket tells what waits`() async throws {
+    @Test func `the control socket reports the pending counts`() async throws {
         let server = try await ServerUnderTest()
         var request = TransportRequest(url: "http://localhost/statistics", allowsPlainHTTP: true)
         request.unixSocket = server.directory.file("data/control.sock")
@@ -65,7 +65,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a program's message says so to Apple, a person's does not`() async throws {
+    @Test func `a program's message is marked for Apple, a person's is not`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -81,7 +81,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a file goes with a text`() async throws {
+    @Test func `a file is sent with a text`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         let path = server.directory.file("bread.txt")
@@ -104,12 +104,12 @@ import Testing
     }
 
     @Test(arguments: [(ENOSPC, 503), (EROFS, 503), (ENOENT, 400), (EFBIG, 400)])
-    func `a file for which there is no room is not the request's fault`(_ code: Int32, _ status: Int) {
+    func `a full disk for a file is not the request's fault`(_ code: Int32, _ status: Int) {
         let answer = SendRoute.answer(to: SendRefusal.fileUnreadable(SystemError("write", code: code)))
         #expect(answer.status.code == status)
     }
 
-    @Test func `why a rebuild failed is in the log too`() async throws {
+    @Test func `the reason of a failed rebuild is also in the log`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -123,12 +123,12 @@ import Testing
         #expect(try await server.transport.send(post).status == 400)
         #expect(
             server.log.lines.contains {
-                $0.contains("conversations cannot be rebuilt") && $0.contains("is damaged at line 1")
+                $0.contains("rebuild of conversations failed") && $0.contains("is damaged at line 1")
             })
         await server.stop()
     }
 
-    @Test func `what Apple would refuse is not tried`() async throws {
+    @Test func `a message that Apple would refuse is not sent`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         let cases = [
@@ -148,7 +148,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a refusal of Apple's and a wait that is over are told as such`() async throws {
+    @Test func `a refusal by Apple and an expired wait are reported as such`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.badRequest))
@@ -159,18 +159,18 @@ import Testing
         let waiting = try await post(Self.request(text, to: customer.id, wait: .zero), server)
         let answer = try #require(SendAnswer(waiting.body))
         #expect(answer.result == nil)
-        // It goes on without anybody waiting.
+        // The server continues to retry without a waiting caller.
         let sent = await server.gateway.waitForMessages(customer: customer.id)
         #expect(sent.map(\.id) == [answer.id])
         await server.stop()
-        // What was refused is not handled: somebody must look at it.
+        // A refused reply is a dead letter, which needs an operator.
         var dead: [JournalReply] = []
         try JournalFiles(dataDirectory: server.directory.file("data"))
             .forEachReply(where: { $0.isDeadLetter }) { dead.append($0) }
         #expect(dead.map(\.httpStatus) == [400])
     }
 
-    @Test func `nothing is sent into a closed conversation`() async throws {
+    @Test func `nothing is sent to a closed conversation`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -179,7 +179,7 @@ import Testing
         let answer = try await post(
             Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
         #expect(SendAnswer(answer.body)?.result?.name == "dropped")
-        // Nor when the close is further away than the lines that a handler is given.
+        // The same holds when the close is further back than the lines that a handler gets.
         for _ in 0..<51 {
             let again = try await post(
                 Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
@@ -206,7 +206,7 @@ import Testing
         configuration.gateway.url = try #require(gateway.baseURL)
         let customer = CustomerID("urn:mbid:c")
         let request = try Self.request(#"{"type":"text","body":"x"}"#, to: customer)
-        // A message of another customer's waits for the server, and is left alone.
+        // A message of another customer waits for the server.
         let store = try Store.open(
             StoreConfiguration(directory: configuration.dataDirectory), logger: log.logger)
         store.append(
@@ -223,7 +223,7 @@ import Testing
         let lines = try ConversationFiles(dataDirectory: configuration.dataDirectory).lines(
             of: ServerUnderTest.business, customer)
         #expect(lines.map(\.id) == [answer.id])
-        // What the customer wrote waits for its handler; a message of the business's own accord does not wait behind it.
+        // The customer's message waits for its handler; a proactive message does not wait for it.
         let second = try Self.request(#"{"type":"text","body":"x"}"#, to: CustomerID("d"))
         #expect(
             try await DirectSend.run(second, configuration, logger: log.logger).result

@@ -11,9 +11,9 @@ import Testing
 
 @testable import MessageServer
 
-/// What is refused, with which status; and that a refusal says nothing, loses nothing and harms nobody.
+/// Refused requests with their statuses; a refusal reveals nothing and affects no other request.
 @Suite struct BadInputTests {
-    /// A request that Apple would never send: its name, its spoiling, and the status that it earns.
+    /// A request that Apple would never send: its name, its modification, and the expected status.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let status: Int
@@ -23,10 +23,10 @@ import Testing
     @Test(
         arguments: [
             (.missing(.type), "it has no type"),
-            (.disagreement(.sourceID), "its source-id is not the same in header and body"),
+            (.disagreement(.sourceID), "its source-id differs between header and body"),
             (.tooLong(.id, limitBytes: 512), "its id has more than 512 bytes"),
         ] as [(EnvelopeError, String)])
-    func `the log says in words what is wrong with an envelope`(_ error: EnvelopeError, _ words: String) {
+    func `the log describes an envelope's problem in words`(_ error: EnvelopeError, _ words: String) {
         #expect(InboundRefusal.badEnvelope(error).reason == "the envelope is malformed: " + words)
     }
 
@@ -64,7 +64,7 @@ import Testing
         },
         Case("broken JSON", 400) { request, _ in request.set(body: #"{"id":"#) },
         Case("100,000 levels of nesting", 400) { request, _ in
-            // Not compressed: the ratio would be refused before the nesting.
+            // Not compressed: otherwise the ratio would be refused before the nesting.
             request.remove("content-encoding")
             request.body = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
         },
@@ -98,7 +98,7 @@ import Testing
         #expect(server.log.lines.allSatisfy { !$0.contains("own words") })
         if bad.status == 401 { #expect(answer.header("www-authenticate") == "Bearer") }
 
-        // The server goes on as if nothing had happened.
+        // The server continues normally.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         _ = await server.gateway.waitForMessages(customer: customer.id)
         #expect(handler.seen.count == 1)
@@ -117,7 +117,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `what is refused while it is read has a reference, too`() async throws {
+    @Test func `a request refused during reading has a reference, too`() async throws {
         let server = try await ServerUnderTest()
         let target = "/s3cret" + String(repeating: "x", count: 9000)
         let answer = try await server.transport.send(
@@ -131,7 +131,9 @@ import Testing
     }
 
     @Test(arguments: [("/", 404, "notFound"), ("/message", 405, "methodNotAllowed")])
-    func `what no route takes has a reference, too`(path: String, status: Int, reason: String) async throws {
+    func `a request without a route has a reference, too`(path: String, status: Int, reason: String)
+        async throws
+    {
         let server = try await ServerUnderTest()
         let answer = try await server.transport.send(
             TransportRequest(url: server.url + path, allowsPlainHTTP: true))
@@ -142,7 +144,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `an id given twice counts once, the last one`() async throws {
+    @Test func `the last of two ids is used`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -159,7 +161,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `an uncompressed body is taken as it is`() async throws {
+    @Test func `an uncompressed body is accepted unchanged`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         let message = customer.message(.text)
@@ -170,7 +172,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `health is answered on the public listener, other paths are not there`() async throws {
+    @Test func `the public listener answers health checks, and 404 for other paths`() async throws {
         let server = try await ServerUnderTest()
         for (path, status) in [("/livez", 200), ("/readyz", 200), ("/", 404), ("/message", 405)] {
             let request = TransportRequest(url: server.url + path, allowsPlainHTTP: true)
@@ -197,6 +199,6 @@ extension TransportRequest {
         headers.append((name, value))
     }
 
-    /// Another body, compressed as Apple does it.
+    /// Another body, compressed like Apple's.
     mutating func set(body text: String) { body = GzipCompressor().compress(Array(text.utf8)) }
 }

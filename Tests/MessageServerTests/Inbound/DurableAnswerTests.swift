@@ -12,7 +12,7 @@ import Testing
 
 @testable import MessageServer
 
-/// The 200 means "on disk": it waits for the sync, and a sync that fails is answered 503.
+/// A 200 means "on disk": it waits for the sync, and a failed sync is answered with 503.
 @Suite struct DurableAnswerTests {
     @Test func `the answer comes after the sync, not before`() async throws {
         let disk = HeldDisk()
@@ -31,7 +31,7 @@ import Testing
         await webhook.stop()
     }
 
-    @Test func `a failed sync is answered 503, and the retry is stored`() async throws {
+    @Test func `a failed sync is answered with 503, and the retry is stored`() async throws {
         let disk = HeldDisk()
         let webhook = try await Webhook(disk: disk)
         let message = webhook.customer.message(.text)
@@ -46,7 +46,7 @@ import Testing
         await webhook.stop()
     }
 
-    @Test func `as many may wait for their handlers as may; the next is answered 503, until there is room`()
+    @Test func `messages over the limit of unfinished ones are answered with 503, until one finishes`()
         async throws
     {
         let webhook = try await Webhook(disk: SystemDisk()) { $0.maximumPendingDeliveries = 2 }
@@ -63,7 +63,7 @@ import Testing
         await webhook.stop()
     }
 
-    @Test func `who asks whether the server is ready does not wait while conversations are synced`()
+    @Test func `a readiness check does not wait for the sync of conversations`()
         async throws
     {
         let disk = BlockingSyncDisk()
@@ -72,13 +72,13 @@ import Testing
         #expect(try await customer.post(customer.message(.text)).status == 200)
         for await _ in disk.arrivals { break }
         #expect(try await webhook.readiness() == 200)
-        // Nor does who is sent a message.
+        // Nor does the sender of a message.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         disk.gate.signal()
         await webhook.stop()
     }
 
-    @Test func `a server that is not ready finds out by itself that the disk is well again`() async throws {
+    @Test func `an unready server detects by itself that the disk works again`() async throws {
         let disk = HeldDisk()
         let webhook = try await Webhook(disk: disk)
         #expect(try await webhook.readiness() == 200)
@@ -88,7 +88,7 @@ import Testing
         #expect(try await refused.value.status == 503)
         #expect(try await webhook.readiness() == 503)
         disk.stopHolding()
-        // Nothing is sent to a server that is not ready: nothing is posted here.
+        // An unready server receives no messages, so none is posted here.
         let deadline = ContinuousClock.now + .seconds(60)
         while try await webhook.readiness() != 200, ContinuousClock.now < deadline {}
         #expect(try await webhook.readiness() == 200)
@@ -96,7 +96,7 @@ import Testing
     }
 }
 
-/// The ingest path alone: a socket, the pipeline and a store on a disk of the test's choosing.
+/// The ingest path alone: a socket, the pipeline and a store on a given disk.
 private struct Webhook {
     let directory = TemporaryDirectory()
     let store: Store
@@ -178,7 +178,7 @@ private final class BlockingSyncDisk: StoreDisk {
     }
 }
 
-/// A disk whose first sync of a message waits until the test lets it go, well or badly.
+/// A disk whose first sync of a message waits until the test lets it succeed or fail.
 private final class HeldDisk: StoreDisk {
     private let system = SystemDisk()
     private let isHolding = Atomic(true)

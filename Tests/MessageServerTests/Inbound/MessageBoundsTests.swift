@@ -8,13 +8,13 @@ import Testing
 
 @testable import MessageServer
 
-/// Messages with more parts than are read, from the socket to the conversation.
+/// Messages with more parts than are decoded, from the socket to the conversation.
 @Suite struct MessageBoundsTests {
     @Test(arguments: [
         (#""attachments""#, 50_000, "50000 attachments; at most 100 are read"),
         (#""other""#, 20_000, "a list of 20000 elements; at most 1000 are read"),
     ])
-    func `a message with too many parts is answered 200, kept, and starts nothing`(
+    func `a message with too many parts is answered with 200, stored, and triggers no download`(
         _ name: String, _ count: Int, _ excess: String
     ) async throws {
         let handler = RecordingHandler()
@@ -24,7 +24,7 @@ import Testing
         let message = #"{"v":1,"type":"text","body":"Look","attachments":[],\#(name):\#(list)}"#
         let body = try customer.message(completing: Array(message.utf8))
         var request = try customer.request(carrying: body)
-        // As it is: so many of the same would be refused for how well they compress.
+        // Uncompressed: so many equal parts would be refused for their compression ratio.
         request.remove("content-encoding")
         request.body = body
         #expect(try await server.transport.send(request).status == 200)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import MessageServer
 
-/// One business whose handler takes nothing, and another that must not notice.
+/// One business whose handler handles nothing, and another that must not be affected.
 @Suite struct PendingQuotaTests {
-    @Test func `a business over its quota gets 503 alone, and is served again`() async throws {
+    @Test func `only a business over its quota gets 503, and it is served again later`() async throws {
         let handler = BlockingHandler()
         let server = try await ServerUnderTest(
             handler,
@@ -33,6 +33,6 @@ import Testing
         let reasons = server.stages.events.compactMap { event -> String? in
             if event.stage == .journal, case .failed(let reason) = event.result { reason } else { nil }
         }
-        #expect(reasons == ["2 messages of this business wait for its handler already"])
+        #expect(reasons == ["the business's quota of 2 unfinished messages is reached"])
     }
 }

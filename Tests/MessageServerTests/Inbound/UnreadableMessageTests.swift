@@ -10,7 +10,7 @@ import Testing
 
 /// Messages in the journal that the delivery path cannot read.
 @Suite struct UnreadableMessageTests {
-    @Test func `a message that breaks a limit ends as a dead letter, and its conversation goes on`()
+    @Test func `a message over a limit becomes a dead letter, and its conversation continues`()
         async throws
     {
         let directory = TemporaryDirectory()
@@ -36,7 +36,7 @@ import Testing
         await server.stop()
         let dead = try JournalFiles(dataDirectory: directory.file("data")).events { $0.isDeadLetter }
         #expect(dead.map(\.id) == [MessageID("deep")])
-        #expect(dead.first?.reason?.hasPrefix("it cannot be read") == true)
+        #expect(dead.first?.reason?.hasPrefix("the message is unreadable") == true)
         let lines = try server.conversation(of: sender)
         #expect(lines.map(\.direction) == [.inbound, .inbound, .outbound])
         #expect(lines.first?.kind == .unrecognized)

@@ -39,7 +39,9 @@ import Testing
         ("iat is a string", #"{"aud":"\#(mspID)","iat":"1700000000"}"#, .badClaims),
         ("the claims are not JSON", "aud", .badClaims),
     ])
-    func `claims decide`(_ label: String, _ claims: String, _ expected: InboundRefusal?) throws {
+    func `the claims decide about the token`(_ label: String, _ claims: String, _ expected: InboundRefusal?)
+        throws
+    {
         #expect(try result("Bearer " + token(claims)) == expected, "\(label)")
     }
 
@@ -50,12 +52,12 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Bearerx"] as [String?])
-    func `without a bearer token there is nothing to check`(_ header: String?) throws {
+    func `a header without a bearer token is refused`(_ header: String?) throws {
         let refusal = try result(header)
         #expect(refusal == .missingBearer || refusal == .badSignature && header == "Bearer ")
     }
 
-    @Test func `another secret is refused`() throws {
+    @Test func `a token with another secret is refused`() throws {
         let forged = try token(
             #"{"aud":"\#(Self.mspID)","iat":1700000000}"#, secret: "another secret of some length")
         #expect(try result("Bearer " + forged) == .badSignature)

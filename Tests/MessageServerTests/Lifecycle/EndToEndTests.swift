@@ -10,7 +10,8 @@ import Testing
 
 @testable import MessageServer
 
-/// The whole road: a signed and compressed webhook in at the socket, a reply at the gateway, the conversation on disk.
+/// The complete path: a signed and compressed webhook at the socket, a reply at the gateway, the conversation
+/// on disk.
 @Suite struct EndToEndTests {
     @Test(arguments: Kind.allCases.filter { $0 != .close })
     func `a message of each kind is stored, handled, answered and recorded`(_ kind: Kind) async throws {
@@ -21,7 +22,7 @@ import Testing
         let answer = try await customer.post(customer.message(kind, id: id))
         #expect(answer.status == 200)
         #expect(answer.body.isEmpty)
-        // Acknowledged means on disk: the journal has it before anything else happens.
+        // Acknowledged means on disk: the journal has it before any further processing.
         #expect(server.journal().contains(id.rawValue))
 
         let replies = await server.gateway.waitForMessages(customer: customer.id)
@@ -52,14 +53,14 @@ import Testing
             "destinationId": Array("\"\(customer.business.rawValue)\"".utf8),
         ])
         #expect(try await customer.post(try customer.message(completing: sample)).status == 200)
-        // A close is not answered.
+        // A close gets no answer.
         if kind == .close { _ = try await customer.post(customer.message(.text)) }
         _ = await server.gateway.waitForMessages(customer: customer.id)
         #expect(handler.seen.first?.event.kind == kind)
         await server.stop()
     }
 
-    @Test func `a form of more than 10 KB comes through its reference, whole`() async throws {
+    @Test func `a form of more than 10 KB is resolved completely from its reference`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -81,11 +82,11 @@ import Testing
         #expect(line.message["interactiveDataRef"] == nil)
     }
 
-    @Test func `a reference is asked for again when the gateway fails for seconds`() async throws {
+    @Test func `a reference is retried when the gateway fails for seconds`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
-        // One time more than the client tries.
+        // One failure more than the client's own attempts.
         server.gateway.misbehave(at: .preDownload, .answer(.serviceUnavailable), times: 5)
         #expect(try await customer.post(customer.message(.quickReply), isLarge: true).status == 200)
         _ = await server.gateway.waitForMessages(customer: customer.id)
@@ -108,7 +109,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a reference that cannot be resolved delivers what there is`() async throws {
+    @Test func `a message with an unresolvable reference is delivered without its payload`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -117,7 +118,7 @@ import Testing
         _ = await server.gateway.waitForMessages(customer: customer.id)
         #expect(handler.seen.map(\.event.kind) == [.unrecognized])
         #expect(server.stages.events.contains { $0.stage == .resolve && $0.result != .done })
-        // Counted and said loudly: a choice is lost.
+        // Counted and logged as an error: a choice is lost.
         #expect(server.log.lines.contains { $0.hasPrefix("error") && $0.contains("expired=1") })
         await server.stop()
     }
@@ -148,7 +149,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a gateway that fails for a while gets the reply, once`() async throws {
+    @Test func `a temporarily failing gateway gets the reply once`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 2)
@@ -171,7 +172,7 @@ import Testing
         #expect(outcomes == ["refused", "accepted"])
     }
 
-    @Test func `a reply that Apple would refuse is not sent, and says which rule it breaks`() async throws {
+    @Test func `a reply that Apple would refuse is not sent, and names the broken rule`() async throws {
         let server = try await ServerUnderTest(ChoiceHandler())
         var customer = server.customer()
         customer.capabilities = [.listPicker]
@@ -205,7 +206,7 @@ import Testing
         #expect(kept["interactiveData"]?["data"]?["authenticate"]?["token"]?.string == "[not kept]")
     }
 
-    @Test func `eight handlers that block for ever harm nobody`() async throws {
+    @Test func `eight handlers that block forever do not affect other businesses`() async throws {
         let handler = BlockingHandler()
         var limits = ServerLimits()
         limits.handlerDeadline = .milliseconds(200)
@@ -239,7 +240,7 @@ import Testing
     }
 }
 
-/// Answers with a choice, whatever the device can show.
+/// Answers with a choice, regardless of the device's capabilities.
 private struct ChoiceHandler: TextHandler {
     func text(_ text: Text, _ context: Context) throws -> Outcome {
         .reply(

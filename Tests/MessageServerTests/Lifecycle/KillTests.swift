@@ -4,7 +4,8 @@ import BusinessMessages
 import Simulator
 import Testing
 
-/// `kill -9` at the two moments that matter; the handler puts a new token into each attempt, and none shows two.
+/// `kill -9` at the two critical moments; the handler puts a new token into each attempt, so that two sent
+/// attempts are visible.
 @Suite struct KillTests {
     @Test func `killed between the 200 and the handler's answer, the message is delivered after a restart`()
         async throws
@@ -14,7 +15,7 @@ import Testing
         try await server.waitForListening()
         let customer = rig.customer(server)
         #expect(try await customer.post(customer.message(.text, text: "hello")).status == 200)
-        // The handler has been entered, so the 200 and the handler are both sides of this moment.
+        // The handler was called, so the 200 was sent and the handler has not answered.
         try await server.waitForLine { $0 == "blocked" }
         await server.kill()
 
@@ -33,7 +34,7 @@ import Testing
         var server = try rig.launch()
         try await server.waitForListening()
         let customer = rig.customer(server)
-        // The gateway takes the reply and never says so.
+        // The gateway accepts the reply and never answers.
         rig.gateway.misbehave(at: .message, .silence)
         #expect(try await customer.post(customer.message(.text, text: "hello")).status == 200)
         let first = await rig.gateway.waitForMessages(customer: customer.id)
@@ -49,17 +50,17 @@ import Testing
         try await rig.finish(server, customer, expected: ["inbound", "outbound"])
     }
 
-    @Test func `an event that crashed the process three times while it ran alone is a dead letter`()
+    @Test func `an event that crashed the process three times alone becomes a dead letter`()
         async throws
     {
         let rig = try await CrashRig()
         var server = try rig.launch()
         try await server.waitForListening()
         let customer = rig.customer(server)
-        // The 200 may be lost with the process; the message is on disk before the handler has it.
+        // The process may end before the 200 is sent; the message is on disk before the handler gets it.
         _ = try? await customer.post(customer.message(.text, text: "crash"))
         #expect(await server.status() == 137)
-        // The first crash could have been any delivery's; the next three are this one's.
+        // The first crash may be counted for any delivery; the next three only for this one.
         for _ in 2...4 {
             server = try rig.launch()
             #expect(await server.status() == 137)

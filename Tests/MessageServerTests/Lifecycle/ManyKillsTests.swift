@@ -8,10 +8,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `kill -9` at moments that a seed chooses, again and again, while many customers write; `scripts/crash-test` is its
-/// long form.
+/// `kill -9` at moments that a seed chooses, repeatedly, while many customers write; `scripts/crash-test` is
+/// the long form.
 @Suite struct ManyKillsTests {
-    @Test func `whenever the server is killed, what it acknowledged is kept, delivered and answered once`()
+    @Test func `acknowledged messages survive a kill at any moment, and are delivered and answered once`()
         async throws
     {
         let variables = ProcessEnvironment.variables()
@@ -45,7 +45,7 @@ import Testing
         try await rig.waitForTheEnd()
         try await rig.finish(server)
         let givenUp = try crowd.check(rig, kills: kills)
-        // A message that the gateway took and never answered for came again: that kill was between the two.
+        // A message that the gateway accepted without an answer arrived again: that kill was between both.
         let repeated = rig.gateway.messages().count { $0.repeats > 0 }
         #expect(repeated >= acceptances)
         // Each life sends a reply at most once; one that arrived at a kill may have been counted behind it.
@@ -64,11 +64,11 @@ import Testing
     }
 }
 
-/// When a server is killed: behind so many answers to customers, or so many messages that the gateway took.
+/// The moment of a kill: after this many answers to customers, or accepted messages at the gateway.
 private enum Moment {
     case answers(Int)
     case replies(Int)
-    /// The gateway has taken a message and never says so.
+    /// The gateway has accepted a message and never answers.
     case acceptance
     /// The server stops, and is writing its last checkpoint and snapshot.
     case snapshot
@@ -84,13 +84,13 @@ private enum Moment {
     }
 }
 
-/// Customers who write on connections of their own, and repeat what was not acknowledged.
+/// Customers who write on separate connections, and repeat unacknowledged messages.
 private final class Crowd: Sendable {
     private struct State {
-        /// Every text that was posted, and whether it was acknowledged.
+        /// Every posted text, and whether it was acknowledged.
         var texts: [String: Bool] = [:]
         var answers = 0
-        /// What each connection posted last without getting a 200.
+        /// The last text of each connection that has not got a 200.
         var open: [Int: String] = [:]
     }
 
@@ -102,7 +102,7 @@ private final class Crowd: Sendable {
 
     var texts: [String] { state.withLock { Array($0.texts.keys) } }
 
-    /// Starts a server, writes to it on all connections, and kills it at the moment.
+    /// Starts a server, writes to it on all connections, and kills it at the given moment.
     func write(to rig: CrashRig, until moment: Moment) async throws {
         let server = try rig.launch()
         try await server.waitForListening()
@@ -129,14 +129,14 @@ private final class Crowd: Sendable {
         await server.kill()
     }
 
-    /// Posts until the server is gone.
+    /// Posts until the server has ended.
     private func write(on connection: Int, _ rig: CrashRig, _ server: ServerProcess, _ moment: Moment) async {
         while let answers = try? await post(on: connection, rig, server) {
             if case .answers(let last) = moment, answers == last { await server.kill() }
         }
     }
 
-    /// Posts what is open, or a new text; returns how many answers this life has given.
+    /// Posts unacknowledged or new texts; returns the number of answers of this process.
     private func post(on connection: Int, _ rig: CrashRig, _ server: ServerProcess) async throws -> Int {
         let text = state.withLock { state -> String in
             if let open = state.open[connection] { return open }
@@ -146,7 +146,7 @@ private final class Crowd: Sendable {
             return text
         }
         let customer = rig.customer(server, id: customer(of: text, on: connection))
-        // The same id every time, as Apple repeats what it got no 200 for.
+        // The same id every time, like Apple's repetitions.
         let message = customer.message(.text, id: MessageID("id-" + text), text: text)
         guard try await customer.post(message).status == 200 else { return 0 }
         return state.withLock { state in
@@ -157,7 +157,7 @@ private final class Crowd: Sendable {
         }
     }
 
-    /// Repeats what is still open until it is acknowledged.
+    /// Repeats unacknowledged texts until they are acknowledged.
     func insist(_ rig: CrashRig, _ server: ServerProcess) async throws {
         while let connection = state.withLock({ $0.open.keys.first }) {
             _ = try await post(on: connection, rig, server)
@@ -169,14 +169,15 @@ private final class Crowd: Sendable {
         return CustomerID("urn:mbid:\(connection)-\(number % customersPerConnection)")
     }
 
-    /// Every text once in its conversation, in the order in which it was sent, and answered by one attempt only.
+    /// Checks that every text is in its conversation once, in sending order, and answered by one attempt
+    /// only.
     ///
-    /// But for those that the handler had at three kills (record 0019): one of the suspects is with it at a time, so that
-    /// each kill from the third on may cost one. Returns how many those are.
+    /// Except texts whose handler was running at three kills (record 0019): one suspect runs at a time, so
+    /// each kill from the third on may cost one. Returns their number.
     func check(_ rig: CrashRig, kills: Int) throws -> Int {
         let dead = try JournalFiles(dataDirectory: rig.data).events { $0.isDeadLetter }
         #expect(
-            dead.allSatisfy { $0.reason == "the process crashed three times while this delivery ran alone" })
+            dead.allSatisfy { $0.reason == "the process crashed three times during this delivery alone" })
         #expect(dead.count <= max(0, kills - 2))
         let givenUp = Set(dead.compactMap { $0.message["body"]?.string })
         var found: Set<String> = []
@@ -199,7 +200,7 @@ private final class Crowd: Sendable {
         #expect(found == Set(texts))
         let replies = rig.gateway.messages().compactMap { $0.message.root["body"]?.string }
         let answered = replies.compactMap { $0.split(separator: " ").last.map(String.init) }
-        // A second attempt's token would be a second message.
+        // The token of a second attempt would appear as a second message.
         #expect(answered.sorted() == texts.filter { !givenUp.contains($0) }.sorted())
         return dead.count
     }

@@ -14,7 +14,8 @@ import Testing
 
 @Suite struct ShutdownTests {
     @Test
-    func `a handler that never returns ends the process with 1 at the limit, and the log says what is left`()
+    func
+        `a handler that never returns ends the process with 1 at the limit, and the unfinished work is logged`()
         async throws
     {
         let rig = try await CrashRig(shutdownSeconds: 3)
@@ -31,14 +32,14 @@ import Testing
                 && $0.contains("pending_deliveries=1") && $0.contains("queued_replies=0")
         }
 
-        // Acknowledged, so it is delivered by the next one.
+        // Acknowledged, so the next process delivers it.
         server = try rig.launch()
         try await server.waitForListening()
         #expect(await rig.gateway.waitForMessages(customer: customer.id).count == 1)
         try await rig.finish(server, customer, expected: ["inbound", "outbound"])
     }
 
-    @Test func `an embedder's stop returns at its limit, and the handler's call is left`() async throws {
+    @Test func `an embedder's stop returns at its limit, and the handler's call continues`() async throws {
         let handler = HungHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -86,7 +87,7 @@ import Testing
     @Test func `a value that does not come in time is nil, and one that comes is the value`() async {
         let (never, end) = AsyncStream.makeStream(of: Void.self)
         let slow = Task<Int, Never> {
-            // Not ended by the cancellation of who waits.
+            // The cancelled waiter does not end it.
             for await _ in never {}
             return 1
         }

@@ -10,7 +10,7 @@ import Testing
 @testable import MessageServer
 
 @Suite struct StartTests {
-    @Test func `no handler starts for a server whose address is taken`() async throws {
+    @Test func `no handler starts when the server's address is in use`() async throws {
         let taken = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
         let address = taken.address
         let directory = TemporaryDirectory()
@@ -29,7 +29,7 @@ import Testing
                 configuration: configuration, handlers: [handler], logger: LogCollector().logger
             ).start()
         }
-        // Twice: the first one has given the data directory back.
+        // Twice: the first one has released the data directory.
         for _ in 1...2 {
             let error = await #expect(throws: SystemError.self) { _ = try await start() }
             #expect(error?.call == "bind \(address)")
@@ -39,7 +39,7 @@ import Testing
     }
 }
 
-/// Knows whether it was started.
+/// Records whether it was started.
 private final class ProvisionedHandler: HandlerFactory, LifecycleHandler {
     private let flag = Atomic(false)
 

@@ -31,7 +31,7 @@ import Testing
         .failed(reason: "a\u{7}b"), .postponed(milliseconds: 1500, reason: "later"),
         .released(reason: "full"), .ended("unhandled"),
     ])
-    func `a stage's line is the one that a log record of it would be`(result: StageEvent.Result) {
+    func `the line of a stage equals that of its log record`(result: StageEvent.Result) {
         for stage in StageEvent.Stage.allCases {
             var event = StageEvent(
                 stage: stage, result: result, nanoseconds: 1_234_567, reference: "0123456789abcdef",

@@ -5,7 +5,7 @@ import Testing
 @testable import MessageServer
 
 @Suite struct LogStreamTests {
-    @Test func `lines come out whole and in order, in fewer writes`() {
+    @Test func `lines are written completely and in order, with fewer writes`() {
         let written = Mutex<[[UInt8]]>([])
         let stream = LogStream { bytes in written.withLock { $0.append(bytes) } }
         for number in 0..<1000 { stream.write(Array("\(number)\n".utf8)) { _ in [] } }
@@ -14,7 +14,7 @@ import Testing
         #expect(text == (0..<1000).map { "\($0)\n" }.joined())
     }
 
-    @Test func `an urgent line goes out at once with those before it, and the others are written together`()
+    @Test func `an urgent line is written at once with earlier ones, and the others are written together`()
         async
     {
         let (writes, write) = AsyncStream.makeStream(of: String.self)
@@ -28,12 +28,12 @@ import Testing
         }
         #expect(texts.joined() == (0..<100).map { "\($0)\n" }.joined() + "urgent\n")
         #expect(texts.count < 20)
-        // Lines behind it need nobody's help to go out.
+        // Later lines are written without further calls.
         stream.write(Array("last\n".utf8)) { _ in [] }
         for await text in writes { if text == "last\n" { break } }
     }
 
-    @Test func `a flush waits no longer than it is told to for a reader that takes nothing`() {
+    @Test func `a flush for a blocked reader ends at its time limit`() {
         let gate = DispatchSemaphore(value: 0)
         let stream = LogStream { _ in gate.wait() }
         stream.write(Array("line\n".utf8)) { _ in [] }
@@ -43,7 +43,7 @@ import Testing
         #expect(stream.flush(within: .seconds(60)))
     }
 
-    @Test func `a reader that is too slow costs lines, which are counted, and never the writer's time`() {
+    @Test func `a slow reader loses lines, which are counted, and never delays the writer`() {
         let gate = DispatchSemaphore(value: 0)
         let hasBegun = DispatchSemaphore(value: 0)
         let written = Mutex<[UInt8]>([])
@@ -55,7 +55,7 @@ import Testing
         let write = { (text: String) in stream.write(Array(text.utf8)) { Array("lost \($0)\n".utf8) } }
         write("first\n")
         hasBegun.wait()
-        // The reader holds the first; ten bytes fit behind it, no more.
+        // The reader holds the first line; ten more bytes fit into the buffer.
         write("12345678\n")
         write("too much\n")
         write("again\n")

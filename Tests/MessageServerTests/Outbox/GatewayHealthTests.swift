@@ -23,7 +23,7 @@ import Testing
 
     private func next() -> GatewayHealth.Next { health.next(at: now) }
 
-    /// Leases as `next` says, and ends the attempt with `answer`.
+    /// Leases according to `next`, and ends the attempt with `answer`.
     private func answer(
         _ record: UInt64, _ business: String, _ customer: String, _ answer: GatewayHealth.Answer
     ) -> [GatewayHealth.Action] {
@@ -45,7 +45,7 @@ import Testing
         return health.foundNothing(for: probe, at: now)
     }
 
-    @Test func `a 403 is about the message when another conversation of the business is accepted`() {
+    @Test func `a 403 concerns the message when another conversation of the business is accepted`() {
         #expect(answer(1, "a", "x", refused) == [.hold(id(1))])
         #expect(
             next()
@@ -56,13 +56,13 @@ import Testing
         #expect(health.pauses.isEmpty)
     }
 
-    @Test func `a 403 is about the business when only another business is accepted`() {
+    @Test func `a 403 concerns the business when only another business is accepted`() {
         _ = answer(1, "a", "x", refused)
         #expect(answer(2, "a", "y", refused) == [.release(id(2))])
         #expect(next() == .lease(.anotherBusiness(than: [BusinessID("a")]), probe: .question))
         #expect(answer(3, "b", "z", .accepted) == [.release(id(1))])
         #expect(health.pauses.map(\.business) == [BusinessID("a")])
-        // The others are sent; the business is tried a second later.
+        // The others are sent; the business is probed a second later.
         #expect(next() == .lease(.any(excludingBusinesses: [BusinessID("a")]), probe: nil))
         pass(1)
         #expect(
@@ -73,7 +73,7 @@ import Testing
         #expect(next() == .lease(.any(), probe: nil))
     }
 
-    @Test func `a 403 is about the credential when no other business is accepted`() {
+    @Test func `a 403 concerns the credential when no other business is accepted`() {
         _ = answer(1, "a", "x", refused)
         _ = answer(2, "a", "y", refused)
         #expect(answer(3, "b", "z", refused) == [.release(id(3)), .release(id(1))])
@@ -82,7 +82,7 @@ import Testing
         #expect(next() == .wait(until: now))
     }
 
-    @Test func `with nothing else to try a 403 pauses the credential`() {
+    @Test func `a 403 pauses the credential when no other reply exists`() {
         _ = answer(1, "a", "x", refused)
         #expect(foundNothing() == [])
         #expect(foundNothing() == [.release(id(1))])
@@ -93,14 +93,14 @@ import Testing
         _ = answer(1, "a", "x", refused)
         health.begin(.question)
         #expect(next() == .wait(until: nil))
-        // What was in flight before and meets the same goes back, without an end.
+        // A reply that was in flight and gets the same answer is released without an end.
         #expect(health.decide(attempt(9, "c", "w"), refused, at: now) == [.release(id(9))])
-        // An acceptance of before the question is no evidence.
+        // An earlier acceptance is no evidence.
         #expect(health.decide(attempt(8, "a", "v"), .accepted, at: now) == [])
         #expect(next() == .wait(until: nil))
     }
 
-    @Test func `probes that tell nothing are repeated three times at most`() {
+    @Test func `inconclusive probes are repeated at most three times`() {
         _ = answer(1, "a", "x", refused)
         for record in 2...4 { #expect(answer(UInt64(record), "a", "y\(record)", outage) == []) }
         for record in 5...6 { #expect(answer(UInt64(record), "b", "z\(record)", .unsent) == []) }
@@ -108,7 +108,7 @@ import Testing
         #expect(health.pauses.count == 1)
     }
 
-    @Test func `while paused one reply is tried with growing pauses up to a minute`() {
+    @Test func `a paused gateway is probed with growing pauses up to a minute`() {
         _ = answer(1, "a", "x", refused)
         _ = foundNothing()
         _ = foundNothing()
@@ -129,7 +129,7 @@ import Testing
         #expect(next() == .lease(.any(), probe: nil))
     }
 
-    @Test func `one attempt at a time is made while paused`() {
+    @Test func `a paused gateway gets one attempt at a time`() {
         _ = answer(1, "a", "x", refused)
         _ = foundNothing()
         _ = foundNothing()
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `replies refused during a pause are not refused because the credential is good again`() {
+    @Test func `replies refused during a pause stay queued when the credential works again`() {
         _ = answer(1, "a", "x", refused)
         _ = answer(2, "a", "y", refused)
         _ = answer(3, "b", "z", refused)
@@ -163,7 +163,7 @@ import Testing
         #expect(next() == .lease(.any(), probe: nil))
     }
 
-    @Test func `a later reply of the same conversation is no evidence about the one before`() {
+    @Test func `a later reply of the same conversation is no evidence about the earlier one`() {
         _ = answer(1, "a", "x", refused)
         _ = foundNothing()
         _ = foundNothing()
@@ -182,7 +182,7 @@ import Testing
         #expect(answer(21, "a", "y", .messageRefused) == [.resumed(nil)])
     }
 
-    @Test func `an answer between failures begins the count anew`() {
+    @Test func `an answer between failures resets the count`() {
         for record in 1...19 { _ = answer(UInt64(record), "a", "x\(record)", outage) }
         _ = answer(20, "a", "y", .accepted)
         for record in 21...39 { _ = answer(UInt64(record), "a", "x\(record)", outage) }
@@ -194,7 +194,7 @@ import Testing
         #expect(health.pauses.isEmpty)
     }
 
-    @Test func `a paused gateway is not asked earlier than Retry-After says, up to a minute`() {
+    @Test func `a paused gateway is not probed before Retry-After, up to a minute`() {
         for record in 1...20 { _ = answer(UInt64(record), "a", "x\(record)", outage) }
         pass(1)
         _ = answer(21, "a", "y", .outage(reason: "429", retryAfter: .seconds(3600)))
@@ -224,7 +224,7 @@ import Testing
         #expect(health.nextLook == now.advanced(by: .seconds(-59)))
     }
 
-    @Test func `a reply that was not sent lets another be tried at once`() {
+    @Test func `another reply is probed at once when one was not sent`() {
         _ = answer(1, "a", "x", refused)
         _ = foundNothing()
         _ = foundNothing()
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `an empty outbox of a paused business is not asked about without end`() {
+    @Test func `a paused business with an empty outbox is not probed endlessly`() {
         _ = answer(1, "a", "x", refused)
         _ = foundNothing()
         _ = answer(3, "b", "z", .accepted)

@@ -9,9 +9,9 @@ import Testing
 
 @testable import MessageServer
 
-/// Handlers in the process that are told of replies that failed.
+/// In-process handlers that receive failed replies.
 struct ReplyFailureTests {
-    /// Answers a text with its own, and a failure as it is told.
+    /// Answers a text with its own text, and a failure with its description.
     private struct Apologetic: TextHandler, ReplyFailedHandler {
         var outcome: @Sendable (ReplyFailure) throws -> Outcome
 
@@ -48,15 +48,14 @@ struct ReplyFailureTests {
         #expect(events.map(\.status) == [.handled, .handled])
     }
 
-    @Test func `a handler that fails at a failure to the end of the schedule is not told again`() async throws
-    {
+    @Test func `a failure event is dropped after its handler failed at all attempts`() async throws {
         var server = try await PipelineUnderTest(Apologetic { _ in throw NotNow() })
         server.pipeline.retrySchedule = RetrySchedule(backoff: Backoff([.milliseconds(1)]))
         refuseOnce(server)
         let running = server.run()
         await server.append("bread", from: "urn:mbid:a")
-        await server.log.count(1) { $0.contains("did not accept that a reply failed") }
-        // Who comes next is served as ever.
+        await server.log.count(1) { $0.contains("did not accept the event of a failed reply") }
+        // Later events are served normally.
         await server.append("cheese", from: "urn:mbid:a")
         let sent = await server.gateway.waitForMessages(customer: CustomerID("urn:mbid:a"))
         #expect(sent.map { $0.message.root["body"]?.string } == ["about cheese"])
@@ -64,10 +63,10 @@ struct ReplyFailureTests {
         let files = JournalFiles(dataDirectory: server.directory.file("data"))
         #expect(try files.events(where: \.isDeadLetter).isEmpty)
         #expect(try files.events(where: \.isReplyFailure).map(\.status) == [.dropped])
-        #expect(server.log.lines.count { $0.contains("did not accept that a reply failed") } == 1)
+        #expect(server.log.lines.count { $0.contains("did not accept the event of a failed reply") } == 1)
     }
 
-    @Test func `the answer to a failure that fails in its turn is reported to nobody`() async throws {
+    @Test func `the failure of an answer to a failure is not reported`() async throws {
         let server = try await PipelineUnderTest(Apologetic { _ in .reply("sorry") })
         server.gateway.misbehave(at: .message, .answer(.badRequest), times: 2)
         let running = server.run()

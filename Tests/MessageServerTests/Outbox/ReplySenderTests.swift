@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.badRequest, .notFound, .contentTooLarge])
-    func `a reply that the gateway refuses for itself ends as refused`(_ status: HTTPStatus) async throws {
+    func `a reply whose message the gateway refuses ends as refused`(_ status: HTTPStatus) async throws {
         let test = try await SenderUnderTest()
         test.gateway.misbehave(at: .message, .answer(status))
         guard case .refused(status.code, _) = try await test.send("Hello", to: "x") else {
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.serviceUnavailable, .internalServerError, .requestTimeout])
-    func `a reply that meets a failure of the gateway is tried again with its id`(_ status: HTTPStatus)
+    func `a reply is retried with its id after a failure of the gateway`(_ status: HTTPStatus)
         async throws
     {
         let test = try await SenderUnderTest()
@@ -42,8 +42,7 @@ import Testing
         await test.stop()
     }
 
-    @Test func `a reply that waits holds back later replies of its conversation and no others`() async throws
-    {
+    @Test func `a waiting reply delays only later replies of its conversation`() async throws {
         let test = try await SenderUnderTest {
             $0.misbehave(at: .message, .answer(.serviceUnavailable), times: 1)
         }
@@ -58,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
-    func `a reply that meets 401 or 403 with an old token is sent with a fresh one`(_ status: HTTPStatus)
+    func `a reply refused with 401 or 403 is sent with a fresh token`(_ status: HTTPStatus)
         async throws
     {
         let test = try await SenderUnderTest()
@@ -69,8 +68,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
-    func `no reply of a period in which the credential is refused is lost`(_ status: HTTPStatus) async throws
-    {
+    func `no reply is lost while the credential is refused`(_ status: HTTPStatus) async throws {
         let test = try await SenderUnderTest()
         test.gateway.misbehave(at: .message, .answer(status), times: 10_000)
         let ends = Task {
@@ -81,7 +79,7 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
         }
-        await test.log.first { $0.contains("replies are not sent") && $0.contains("\(status.code)") }
+        await test.log.first { $0.contains("sending of replies paused") && $0.contains("\(status.code)") }
         #expect(test.sender.pauses.map(\.business) == [nil])
         test.gateway.behave()
         #expect(try await ends.value == Array(repeating: .accepted(status: 200), count: 20))
@@ -91,7 +89,7 @@ import Testing
         await test.stop()
     }
 
-    // Authentication has an endpoint of its own, which can refuse while messages are accepted.
+    // Authentication has its own endpoint, which may refuse while messages are accepted.
 
     @Test func `a 403 about one message refuses that message alone`() async throws {
         let test = try await SenderUnderTest(isRunning: false)
@@ -99,7 +97,7 @@ import Testing
         for number in 0..<3 { await test.queue("\(number)", to: "y\(number)") }
         test.gateway.misbehave(at: .authenticate, .answer(.forbidden), times: 10_000)
         let running = Task { await test.sender.run() }
-        // What was in flight with it is no evidence; a later reply is.
+        // Replies that were in flight are no evidence; a later reply is.
         #expect(await test.gateway.waitForMessages(count: 3).count == 3)
         while !test.log.lines.contains(where: { $0.contains("reply refused by the gateway") }) {
             _ = try await test.send("more", to: "z")
@@ -127,14 +125,14 @@ import Testing
         for number in 0..<3 {
             #expect(await test.gateway.waitForMessages(customer: CustomerID("x\(number)")).count == 1)
         }
-        await test.log.first { $0.contains("replies are sent again") }
+        await test.log.first { $0.contains("sending of replies resumed") }
         #expect(test.sender.pauses.isEmpty)
         test.store.stopLeasing()
         await running.value
         await test.stop()
     }
 
-    @Test func `a reply that was not sent in time expires`() async throws {
+    @Test func `an unsent reply expires after its lifetime`() async throws {
         let test = try await SenderUnderTest(lifetime: .zero)
         guard case .expired = try await test.send("Hello", to: "x") else {
             Issue.record("not expired")
@@ -191,7 +189,7 @@ import Testing
             for number in 0..<10 { group.addTask { try await test.send("\(number)", to: "c\(number)") } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        await test.log.first { $0.contains("replies are not sent") && $0.contains("502") }
+        await test.log.first { $0.contains("sending of replies paused") && $0.contains("502") }
         let asked = test.gateway.requestCount(.message)
         #expect(asked < 60)
         test.gateway.behave()

@@ -2,7 +2,7 @@ import Glibc
 import HandlerKit
 import Synchronization
 
-/// Blocks its thread at the first attempt of a text that says `block`, until it is released; answers all the rest.
+/// Blocks its thread at the first attempt of a text `block`, until it is released; answers everything else.
 final class BlockingHandler: TextHandler {
     private let isReleased = Atomic(false)
     private let blocked = Mutex<(count: Int, waiters: [(Int, CheckedContinuation<Void, Never>)])>((0, []))

@@ -3,7 +3,7 @@ import HandlerKit
 import MessageServer
 import TestSupport
 
-/// A configuration of one test's own on the disk: the server's file and those of its businesses.
+/// A test's own configuration on disk: the server's file and those of its businesses.
 struct ConfigurationFiles {
     static let secret = "c2VjcmV0LXNlY3JldC1zZWNyZXQ="
     static let server = #"{"mspID":"msp","secret":{"env":"BALLOON_SECRET"}}"#

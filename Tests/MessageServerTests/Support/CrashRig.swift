@@ -9,7 +9,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// A gateway that outlives the servers, and the configuration that they share.
+/// A gateway that outlives the servers, and their common configuration.
 struct CrashRig {
     let directory = TemporaryDirectory()
     let secret = Secret.random(byteCount: 32)
@@ -47,7 +47,7 @@ struct CrashRig {
         try blocked ? launch("block") : ServerProcess(arguments: [directory.file("server.json")])
     }
 
-    /// Starts one whose handler behaves as `CrashTestServer` says of the word.
+    /// Starts a server with the handler behaviour that `CrashTestServer` defines for the word.
     func launch(_ behaviour: String) throws -> ServerProcess {
         try ServerProcess(arguments: [directory.file("server.json"), behaviour])
     }
@@ -70,7 +70,7 @@ struct CrashRig {
             gateway: gateway.origin, transport: transport)
     }
 
-    /// Waits until the server has brought every delivery and every reply to its end.
+    /// Waits until the server has finished every delivery and every reply.
     func waitForTheEnd() async throws {
         var request = TransportRequest(url: "http://localhost/statistics", allowsPlainHTTP: true)
         request.unixSocket = data + "/control.sock"
@@ -81,12 +81,12 @@ struct CrashRig {
         #expect(hasEnded, "some deliveries have not ended")
     }
 
-    /// The gateway's own count of requests tells when the reply has come again.
+    /// Waits until the gateway's request count shows the repeated reply.
     func waitForRepeat(of customer: SimulatedCustomer) async throws {
         _ = await eventually(within: .seconds(120)) { gateway.messages(for: customer.id).first?.repeats == 1 }
     }
 
-    /// Stops the server in good order, then the gateway.
+    /// Stops the server with SIGTERM, then the gateway.
     func finish(_ server: ServerProcess) async throws {
         #expect(try await server.terminate() == 0)
         await gateway.stop()

@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import MessageServer
 
-/// The deliveries of one business, without a server around them.
+/// The deliveries of one business, without a complete server.
 struct PipelineUnderTest {
     let directory = TemporaryDirectory()
     let log = LogCollector()
@@ -47,7 +47,7 @@ struct PipelineUnderTest {
         worker.current.start()
     }
 
-    /// Makes a text durable, as if it had come in.
+    /// Makes a text durable, like a received one.
     func append(_ text: String, from customer: String, attachments: String = "[]") async {
         let id = MessageID.random()
         let json =
@@ -73,7 +73,7 @@ struct PipelineUnderTest {
         }
     }
 
-    /// Lets `running` end, and closes everything.
+    /// Ends `running`, and closes everything.
     func stop(_ running: Task<Void, Never>) async {
         store.stopLeasing()
         worker.current.stopWaiting()

@@ -1,7 +1,7 @@
 import HandlerKit
 import Synchronization
 
-/// Keeps every event that it is given, and answers each with a text that names its kind.
+/// Records every event, and answers each with a text that names its kind.
 final class RecordingHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler,
     FormHandler,
     AuthenticationHandler, ApplePayHandler, AppHandler, InvitationHandler, TypingStartHandler,

@@ -21,7 +21,7 @@ struct SenderUnderTest {
     let sender: ReplySender
     private let running: Task<Void, Never>?
 
-    /// Opens a store, in `directory` where an earlier one was, and sends from it unless told not to.
+    /// Opens a store, in the `directory` of an earlier one if given, and starts sending unless disabled.
     init(
         in directory: TemporaryDirectory = TemporaryDirectory(), lifetime: Duration = .seconds(3600),
         isRunning: Bool = true, adjust: (FakeGateway) -> Void = { _ in }
@@ -47,7 +47,7 @@ struct SenderUnderTest {
         running = isRunning ? Task { [sender] in await sender.run() } : nil
     }
 
-    /// Queues a message of the business's own accord.
+    /// Queues a proactive message.
     func queue(
         _ text: String, to customer: String, of business: BusinessID = business, kind: Kind = .text,
         id: MessageID = .random(), body: [UInt8]? = nil
@@ -73,7 +73,7 @@ struct SenderUnderTest {
         }
     }
 
-    /// The texts that the gateway accepted, in their order.
+    /// The texts that the gateway accepted, in order.
     func texts(_ customer: String? = nil) -> [String?] {
         gateway.messages(for: customer.map { CustomerID($0) }).map { $0.message.root["body"]?.string }
     }

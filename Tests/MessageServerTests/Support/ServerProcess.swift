@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// `CrashTestServer` as a process of its own, to be killed.
+/// `CrashTestServer` as a separate process, to be killed.
 final class ServerProcess: Sendable {
     private let process: ChildProcess
     private let bound = Mutex<String?>(nil)
@@ -11,7 +11,7 @@ final class ServerProcess: Sendable {
         process = try ChildProcess(buildDirectory + "/CrashTestServer", arguments)
     }
 
-    /// `HOST:PORT`, once it listens.
+    /// `HOST:PORT`, after it listens.
     var address: String? { bound.withLock { $0 } }
 
     func waitForListening() async throws {
@@ -25,7 +25,7 @@ final class ServerProcess: Sendable {
         try await process.line(where: wanted)
     }
 
-    /// Ends the process without a word, and returns when its locks are gone.
+    /// Kills the process, and returns when its locks are released.
     func kill() async {
         process.signal(SIGKILL)
         _ = await process.status()

@@ -15,7 +15,7 @@ import Testing
 
 @testable import MessageServer
 
-/// A server, the gateway that it speaks to and what a customer needs: over loopback, in a directory of its own.
+/// A server with a fake gateway and test customers: over loopback, in its own directory.
 final class ServerUnderTest: Sendable {
     static let mspID = "11111111-2222-3333-4444-555555555555"
     static let business = BusinessID("5a6b7c8d-0000-4000-8000-000000000002")
@@ -30,7 +30,7 @@ final class ServerUnderTest: Sendable {
     private let server: Mutex<RunningServer?>
     private let address = Mutex<String>("")
 
-    /// Starts both; `handler` answers for both businesses.
+    /// Starts both; `handler` serves both businesses.
     init(
         _ handler: any Handler = RecordingHandler(), directory: TemporaryDirectory = TemporaryDirectory(),
         limits: ServerLimits = ServerLimits(), retries: RetrySchedule = RetrySchedule(),
@@ -70,7 +70,7 @@ final class ServerUnderTest: Sendable {
 
     var url: String { address.withLock { $0 } }
 
-    /// A customer with an opaque id of their own.
+    /// A customer with a new opaque id.
     func customer(
         _ id: String = "urn:mbid:AQAA\(UInt64.random(in: 0 ... .max))+/=", to business: BusinessID = business
     ) -> SimulatedCustomer {
@@ -79,7 +79,7 @@ final class ServerUnderTest: Sendable {
             gateway: gateway.origin, transport: transport)
     }
 
-    /// Drains and stops both, and looks for secrets in everything that was logged.
+    /// Drains and stops both, and searches the log for secrets.
     func stop(secrets: [String] = []) async {
         if let server = server.withLock({ $0 }) { await server.stop(within: .seconds(60)) }
         await gateway.stop()
@@ -89,7 +89,7 @@ final class ServerUnderTest: Sendable {
         }
     }
 
-    /// Stops the server alone; false when it left something.
+    /// Stops only the server; false when work remained unfinished.
     func stopServer(within limit: Duration) async -> Bool? {
         await server.withLock { $0 }?.stop(within: limit)
     }
@@ -124,7 +124,7 @@ private struct FixedFactory: HandlerFactory {
     func make(configuration: JSONValue?) -> any Handler { handler }
 }
 
-/// Keeps every stage event.
+/// Records every stage event.
 final class StageCollector: StageObserver {
     private let collected = Mutex<[StageEvent]>([])
 

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What becomes of everything else while conversations wait for the disk, or cannot be written.
+/// The effects of slow or failing conversation files on everything else.
 struct ConversationDiskTests {
     let directory = StoreDirectory()
 
@@ -17,7 +17,7 @@ struct ConversationDiskTests {
         return delivery
     }
 
-    @Test func `who asks for the statistics does not wait for the conversations' sync`() async throws {
+    @Test func `reading the statistics does not wait for a sync of conversations`() async throws {
         let asked = Mutex<Bool?>(nil)
         let asking = Mutex<Store?>(nil)
         let disk = ConversationDisk(whileSynchronizing: {
@@ -38,7 +38,7 @@ struct ConversationDiskTests {
         #expect(asked.withLock { $0 } == true)
     }
 
-    @Test func `a line that could not be written is written with the next try, and in the checkpoint`()
+    @Test func `a failed line is written by the next attempt and covered by the checkpoint`()
         async throws
     {
         let disk = ConversationDisk()
@@ -48,7 +48,7 @@ struct ConversationDiskTests {
         }
         disk.isFull.store(true, ordering: .relaxed)
         #expect(await store.append(message("1")) == .stored)
-        await directory.log.first { $0.contains("a conversation could not be written") }
+        await directory.log.first { $0.contains("write to a conversation failed") }
         disk.isFull.store(false, ordering: .relaxed)
         try await store.finish(try await store.lease(), result: .handled)
         await store.close()
@@ -57,14 +57,14 @@ struct ConversationDiskTests {
             try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer).count == 1)
     }
 
-    @Test func `a line that is missing holds up no checkpoint, and comes with its delivery`() async throws {
+    @Test func `a missing line does not delay checkpoints, and is written with its delivery`() async throws {
         let disk = ConversationDisk()
         let store = try directory.open { $0.disk = disk }
         let first = try await record("1", in: store)
         try await store.finish(first, result: .handled)
         disk.isFull.store(true, ordering: .relaxed)
         #expect(await store.append(message("2")) == .stored)
-        await directory.log.first { $0.contains("a conversation could not be written") }
+        await directory.log.first { $0.contains("write to a conversation failed") }
         await store.close()
         #expect(try directory.records("checkpoint").count == 1)
         let restarted = try directory.open()
@@ -76,7 +76,7 @@ struct ConversationDiskTests {
         #expect((verification.problems, verification.lines) == (0, 2))
     }
 
-    @Test func `a state whose decision no record can have is replaced by the next`() async throws {
+    @Test func `a state with an impossible decision record is replaced by the next one`() async throws {
         let store = try directory.open()
         let path = directory.path + "/states/" + ConversationFixture.path(business, customer).dropLast()
         for (id, state) in [("1", #"{"step":1}"#), ("2", #"{"step":2}"#)] {
@@ -90,7 +90,7 @@ struct ConversationDiskTests {
         await store.close()
     }
 
-    @Test func `what cannot be looked for is not taken for nothing`() async throws {
+    @Test func `an unreadable folder is distinguished from an absent conversation`() async throws {
         let store = try directory.open()
         let delivery = try await record("1", in: store)
         try await store.decide(delivery, DecidedOutcome(.handled, state: Array("{}".utf8)))
@@ -100,7 +100,7 @@ struct ConversationDiskTests {
             let path = Directory.parent(
                 of: directory.path + "/\(folder)/" + ConversationFixture.path(business, customer))
             try Directory.rename(path, to: path + ".away")
-            // Leads to itself, for ever.
+            // A link to itself.
             #expect(symlink(path, path) == 0)
         }
         let again = try directory.open()
@@ -112,7 +112,7 @@ struct ConversationDiskTests {
         await again.close()
     }
 
-    @Test func `a customer's conversations are found without a look at any other's`() async throws {
+    @Test func `a customer's conversations are found without reading those of others`() async throws {
         let store = try directory.open()
         try await store.finish(try await record("1", in: store), result: .handled)
         #expect(await store.append(message("2", from: CustomerID("d"))) == .stored)
@@ -130,7 +130,7 @@ struct ConversationDiskTests {
     }
 }
 
-/// A disk on which conversations' syncs can be watched, and their lines fail.
+/// A disk on which syncs of conversations can be observed, and writes of lines can fail.
 private final class ConversationDisk: StoreDisk {
     let isFull = Atomic(false)
     private let whileSynchronizing: @Sendable () -> Void

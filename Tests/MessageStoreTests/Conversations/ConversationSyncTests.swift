@@ -6,7 +6,7 @@ import Testing
 
 @testable import MessageStore
 
-/// When conversations are synced, and what goes on meanwhile.
+/// The times of syncs, and operations during a sync.
 struct ConversationSyncTests {
     let directory = StoreDirectory()
 
@@ -31,7 +31,7 @@ struct ConversationSyncTests {
         directory.path + "/conversations/" + ConversationFixture.path(business, customer)
     }
 
-    @Test func `a sync that hangs delays no line and no reading, of its conversation or of another`()
+    @Test func `a hanging sync delays neither writes nor reads of any conversation`()
         async throws
     {
         let disk = SyncDisk()
@@ -41,7 +41,7 @@ struct ConversationSyncTests {
         let round = Task { await store.checkpointer.run() }
         await disk.waitForHeldSync()
         try await handle("2", in: store)
-        // In the same partition as the other, and in all others.
+        // In the same partition, and in all others.
         for number in 1...64 {
             try await handle("a\(number)", from: CustomerID("c\(number)"), in: store)
             let lines = try store.recentLines(of: business, CustomerID("c\(number)"), maximum: 5)
@@ -55,7 +55,7 @@ struct ConversationSyncTests {
         await store.close()
     }
 
-    @Test func `a line that is written while its file is synced waits for the next round`() async throws {
+    @Test func `a line written during its file's sync waits for the next round`() async throws {
         let disk = SyncDisk()
         let store = try open(disk)
         try await handle("1", in: store)
@@ -73,7 +73,7 @@ struct ConversationSyncTests {
         await store.close()
     }
 
-    @Test func `a checkpoint comes when all files of its round are synced, and covers none that came later`()
+    @Test func `a checkpoint follows the sync of all files of its round, and covers no later lines`()
         async throws
     {
         let disk = SyncDisk()
@@ -98,7 +98,7 @@ struct ConversationSyncTests {
         await store.close()
     }
 
-    @Test func `no conversation is synced twice within the interval, however often it is written`()
+    @Test func `no conversation is synced twice within the interval`()
         async throws
     {
         let disk = SyncDisk()
@@ -114,7 +114,7 @@ struct ConversationSyncTests {
         #expect(disk.syncs(of: path(customer)) == 2)
     }
 
-    @Test func `the file system is synced as a whole at the end only`() async throws {
+    @Test func `the whole file system is synced only at the end`() async throws {
         let disk = SyncDisk()
         let store = try open(disk) {
             $0.maximumOpenConversations = 16
@@ -124,7 +124,7 @@ struct ConversationSyncTests {
         await store.checkpointer.run()
         #expect(disk.fileSystemSyncs == 0)
         for number in 1...70 { #expect(disk.syncs(of: path(CustomerID("c\(number)"))) == 1) }
-        // The folder of each file, that of the business, and that of all.
+        // The folder of each file, of the business, and of all conversations.
         #expect(
             disk.folderSyncs.isSuperset(of: [
                 directory.path + "/conversations/b", directory.path + "/conversations",
@@ -139,7 +139,7 @@ struct ConversationSyncTests {
         #expect(try directory.records("checkpoint").count == 2)
     }
 
-    @Test func `closing ends a round that pauses, and misses nothing`() async throws {
+    @Test func `closing ends a paused round, and syncs everything`() async throws {
         let disk = SyncDisk()
         let store = try open(disk) { $0.maximumConversationSyncsPerSecond = 1 }
         for number in 1...20 { try await handle("a\(number)", from: CustomerID("c\(number)"), in: store) }
@@ -150,10 +150,11 @@ struct ConversationSyncTests {
         #expect(try directory.records("checkpoint").count == 1)
     }
 
-    @Test func `a conversation that is quarantined during a round is not made anew by its sync`() async throws
+    @Test func `the sync of a conversation quarantined during a round does not recreate its file`()
+        async throws
     {
         let disk = SyncDisk()
-        // One open file in each partition: the others are opened for their sync.
+        // One open file in each partition: others are opened for their sync.
         let store = try open(disk) { $0.maximumOpenConversations = 1 }
         let others = (1...40).map { CustomerID("c\($0)") }
         for other in others { try await handle("a-\(other)", from: other, in: store) }
@@ -175,7 +176,7 @@ struct ConversationSyncTests {
         await store.close()
     }
 
-    @Test func `syncs keep their rate while messages come in, and do not wait while none do`() {
+    @Test func `syncs are rate-limited only while messages arrive`() {
         let start = ContinuousClock.now
         var now = start
         var pace = SyncPace(maximumPerSecond: 200, lastRecord: 1, at: now)
@@ -191,7 +192,7 @@ struct ConversationSyncTests {
             let within = synced.filter { $0.0 >= begin && $0.0 < begin + .seconds(1) }
             #expect(within.reduce(0) { $0 + $1.1 } <= 200)
         }
-        // A disk that is slower than the rate is not waited for twice.
+        // A disk slower than the rate adds no further wait.
         now += .seconds(5)
         #expect(pace.pause(behind: 20, lastRecord: 100, at: now) == .zero)
         now += .milliseconds(999)
@@ -200,7 +201,7 @@ struct ConversationSyncTests {
         #expect(pace.pause(behind: 400, lastRecord: 100, at: now) == .zero)
     }
 
-    @Test func `what is known of closed files is bounded, and the last that were closed are known`() {
+    @Test func `the known ends are limited to the most recently closed files`() {
         var ends = KnownEnds(maximumCount: 100)
         let names = (0..<1000).map {
             ConversationName(ConversationKey(business: business, customer: CustomerID("c\($0)")), in: "b")
@@ -213,7 +214,7 @@ struct ConversationSyncTests {
         #expect(names.suffix(50).allSatisfy { ends.remove($0) == nil })
     }
 
-    @Test func `a closed file that somebody made longer is read again`() async throws {
+    @Test func `a closed file that grew is read again`() async throws {
         let store = try open(SyncDisk()) { $0.maximumOpenConversations = 1 }
         let others = (1...40).map { CustomerID("c\($0)") }
         for other in others { try await handle("a-\(other)", from: other, in: store) }
@@ -225,7 +226,7 @@ struct ConversationSyncTests {
     }
 
     @Test(arguments: ["a884eddf-0c47-4b3e-9c1f-3f2d7c1e5a60", "../x", "ü", "b"])
-    func `a file's name is the documented path, and is read from it`(_ id: String) {
+    func `a file's name is the documented path, and is parsed from it`(_ id: String) {
         let key = ConversationKey(business: BusinessID(id), customer: CustomerID("urn:mbid:AQ\(id)"))
         let name = ConversationName(key, in: ConversationPath.business(key.business))
         #expect(name.path == ConversationPath.file(key))
@@ -235,7 +236,7 @@ struct ConversationSyncTests {
     }
 }
 
-/// A disk that counts the syncs of conversations, and lets those of some files not end until they are released.
+/// A disk that counts syncs of conversations, and blocks those of some files until they are released.
 private final class SyncDisk: StoreDisk {
     private struct State {
         var paths: [ObjectIdentifier: (file: File, path: String)] = [:]
@@ -255,7 +256,7 @@ private final class SyncDisk: StoreDisk {
 
     init() { (arrivals, arrival) = AsyncStream.makeStream() }
 
-    /// Lets the next sync of a file not end until ``release()``.
+    /// Blocks the next sync of a file until ``release()``.
     func hold(_ path: String) { state.withLock { _ = $0.held.insert(path) } }
     func release() { gate.signal() }
     func releaseAll() {

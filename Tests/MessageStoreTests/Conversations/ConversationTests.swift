@@ -10,7 +10,7 @@ struct ConversationTests {
     let directory = StoreDirectory()
     var files: ConversationFiles { ConversationFiles(dataDirectory: directory.path) }
 
-    /// `conversations/<business>/<2 hex>/<sha256>.jsonl`, computed without the store.
+    /// `conversations/<business>/<2 hex>/<sha256>.jsonl`, computed independently of the store.
     func path(_ business: String, _ customer: String) -> String {
         let hash = Hex.encode(SHA256.hash(Array(customer.utf8)))
         return directory.path + "/conversations/\(business)/\(hash.prefix(2))/\(hash).jsonl"
@@ -59,7 +59,9 @@ struct ConversationTests {
         ("x-y", false),
         ("a/b", false), ("ü", false), ("a b", false), ("", false), ("a\u{0}", false),
     ])
-    func `a business is its own folder where its id can be a name, else its hash`(id: String, isName: Bool)
+    func `a business's folder is its id when that is a valid name, otherwise its hash`(
+        id: String, isName: Bool
+    )
         async throws
     {
         let store = try directory.open()
@@ -71,7 +73,7 @@ struct ConversationTests {
         #expect(try files.lines(of: BusinessID(id), CustomerID(strange)).count == 1)
     }
 
-    @Test func `numbers go on without gaps after a restart, and no line stands twice`() async throws {
+    @Test func `line numbers continue without gaps after a restart, and no line is repeated`() async throws {
         let store = try directory.open()
         for number in 1...3 { try await handle(message("m\(number)"), in: store) }
         _ = await store.append(message("m4"))
@@ -90,7 +92,7 @@ struct ConversationTests {
         #expect(lines.map(\.id.rawValue) == ["m1", "m2", "m3", "m4", "m5"])
     }
 
-    @Test func `lines that a power cut took are written again from the journal`() async throws {
+    @Test func `lines lost by a power failure are restored from the journal`() async throws {
         let store = try directory.open(recordingAs: .form) { $0.checkpointInterval = .seconds(3600) }
         for number in 1...3 { try await handle(message("m\(number)"), in: store) }
         _ = await store.append(message("m4"))
@@ -103,7 +105,7 @@ struct ConversationTests {
         let whole = try files.lines(of: business, customer)
         #expect(whole.count == 5)
 
-        // Lazy records are on disk with those that somebody waited for.
+        // Lazy records are synced together with awaited ones.
         let copy = try directory.copy()
         let file = copy.path + path("b", "urn:mbid:c").dropFirst(directory.path.count)
         let text = try File(file, for: .reading).readAll()
@@ -121,7 +123,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func `a checkpoint says how far conversations are on disk`() async throws {
+    @Test func `a checkpoint names the last record whose lines are on disk`() async throws {
         let store = try directory.open { $0.checkpointInterval = .milliseconds(1) }
         try await handle(message("m1"), in: store)
         #expect(try await eventually { try !directory.records("checkpoint").isEmpty })
@@ -130,7 +132,8 @@ struct ConversationTests {
         #expect(through >= 2)
         #expect(through < checkpoint["record"]?.int ?? 0)
         await store.close()
-        // Nothing was finished since, so a file that is lost later is not a power cut's doing and stays lost.
+        // No delivery finished since then, so a later loss is not caused by a power failure and is not
+        // restored.
         try Directory.remove(path("b", "urn:mbid:c"))
         let last = try #require(directory.records("checkpoint").last?["through"]?.int)
         let finished = try #require(directory.records("finished").last?["record"]?.int)
@@ -160,7 +163,7 @@ struct ConversationTests {
         #expect(!Directory.exists(path("b", "nobody")))
     }
 
-    @Test func `an unfinished last line is cut for writing and ignored for reading`() async throws {
+    @Test func `an unfinished last line is removed before writing and ignored when reading`() async throws {
         let store = try directory.open()
         try await handle(message("m1"), in: store)
         await store.close()
@@ -173,7 +176,7 @@ struct ConversationTests {
         #expect(try files.lines(of: business, customer).map(\.sequence) == [1, 2])
     }
 
-    @Test func `damage is an error of that conversation and never an empty one`() async throws {
+    @Test func `a damaged conversation is an error, never an empty one`() async throws {
         let store = try directory.open()
         for number in 1...3 { try await handle(message("m\(number)"), in: store) }
         await store.close()
@@ -186,7 +189,7 @@ struct ConversationTests {
         #expect(throws: StoreError.self) {
             try reopened.recentLines(of: business, customer, maximum: 10)
         }
-        // Another conversation is not concerned.
+        // Another conversation is not affected.
         try await handle(message("other", from: CustomerID("urn:mbid:d")), in: reopened)
 
         await reopened.close()
@@ -197,7 +200,7 @@ struct ConversationTests {
         let third = try directory.open()
         _ = await third.append(message("m4"))
         _ = try await third.lease()
-        // Its line waits for the conversation to be rebuilt; what is there is not touched.
+        // Its line waits for the rebuild; the file is not changed.
         #expect(try File(aside, for: .reading).readAll() == Array("not a line\n".utf8))
         #expect(!Directory.exists(file))
     }
@@ -220,5 +223,5 @@ struct ConversationTests {
             ])
     }
 
-    @Test func `a list of nothing is empty`() throws { #expect(try files.list().isEmpty) }
+    @Test func `the list of an empty directory is empty`() throws { #expect(try files.list().isEmpty) }
 }

@@ -8,8 +8,7 @@ struct FilesTests {
     let directory = StoreDirectory()
     let files: [RecordedFile] = [.stored(sha256: "ab12", sizeBytes: 7), .failed(reason: "gone")]
 
-    @Test func `attachments have a line of their own, later, and are shown with their message`() async throws
-    {
+    @Test func `attachments have a separate later line, and are shown with their message`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m"))
         let first = try await store.lease()
@@ -31,14 +30,14 @@ struct FilesTests {
         #expect((result.problems, result.lines) == (0, 2))
     }
 
-    @Test func `lines that a power cut took come back with their files`() async throws {
+    @Test func `lines lost by a power failure are restored with their files`() async throws {
         let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
         _ = await store.append(message("m"))
         let delivery = try await store.lease()
         try await store.recordFiles(delivery, files)
         try await store.finish(delivery, result: .handled)
         await store.journal.flush()
-        // The copy has the journal, and a conversation that was never written.
+        // The copy has the journal, but no conversation file.
         let copy = try directory.copy()
         try removeConversations(of: copy)
         await store.close()
@@ -51,7 +50,7 @@ struct FilesTests {
         (["text"], false), (["text", "close"], true), (["text", "close", "typing_start"], true),
         (["text", "close", "text"], false), (["typing_end"], false), (["close"], true),
     ])
-    func `a close that waits in the journal is known, until the customer writes again`(
+    func `a journalled close is known until the customer writes again`(
         types: [String], isClosing: Bool
     ) async throws {
         let store = try directory.open()
@@ -66,7 +65,7 @@ struct FilesTests {
         #expect((store.scheduler.closes(key) ?? false) == isClosing)
         #expect(
             store.scheduler.closes(ConversationKey(business: business, customer: CustomerID("other"))) == nil)
-        // What the business says itself opens nothing.
+        // A message of the business does not reopen the conversation.
         _ = await store.append(
             ReceivedMessage(
                 business: business, customer: customer, id: MessageID("own"), message: Array("{}".utf8),
@@ -89,7 +88,7 @@ struct FilesTests {
         }
         let own = try #require(store.leaseReply(of: business, customer))
         #expect(own.reply.id == MessageID("own"))
-        // The next of the conversation waits for it.
+        // The next reply of the conversation waits for it.
         #expect(store.leaseReply(of: business, customer) == nil)
         try await store.settle(own, .accepted(status: 200))
         #expect(store.leaseReply(of: business, customer)?.reply.id == MessageID("later"))

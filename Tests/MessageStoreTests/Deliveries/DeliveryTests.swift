@@ -10,7 +10,7 @@ struct DeliveryTests {
     let anna = CustomerID("urn:mbid:anna")
     let bert = CustomerID("urn:mbid:bert")
 
-    @Test func `a conversation has one delivery out, in the order of arrival; others are not held up`()
+    @Test func `a conversation has one leased delivery, in the order of arrival; others are not delayed`()
         async throws
     {
         let store = try directory.open()
@@ -40,7 +40,7 @@ struct DeliveryTests {
         #expect(try await store.lease(BusinessID("x")).id == MessageID("1"))
     }
 
-    @Test func `a postponed delivery stays first and comes again with the next attempt`() async throws {
+    @Test func `a postponed delivery stays first and is leased again with the next attempt`() async throws {
         let store = try directory.open()
         _ = await store.append(message("a1", from: anna))
         _ = await store.append(message("a2", from: anna))
@@ -66,7 +66,7 @@ struct DeliveryTests {
         #expect(try await directory.open().lease().attempt == 3)
     }
 
-    @Test func `whoever waits gets the message that comes`() async throws {
+    @Test func `a waiting caller gets the next message`() async throws {
         let store = try directory.open()
         let waiters = (1...3).map { _ in Task { try await store.lease().id.rawValue } }
         for number in 1...3 { _ = await store.append(message("m\(number)", from: CustomerID("c\(number)"))) }
@@ -75,7 +75,7 @@ struct DeliveryTests {
         #expect(ids.sorted() == ["m1", "m2", "m3"])
     }
 
-    @Test func `a cancelled task gets nothing and takes nothing`() async throws {
+    @Test func `a cancelled task leases nothing`() async throws {
         let store = try directory.open()
         let waiter = Task { await store.nextDelivery(for: business)?.id }
         waiter.cancel()
@@ -87,7 +87,7 @@ struct DeliveryTests {
         #expect(await store.nextReference()?.id == MessageID("m1"))
     }
 
-    @Test func `closing ends all waiting`() async throws {
+    @Test func `closing resumes all waiters`() async throws {
         let store = try directory.open()
         let waiters = (1...3).map { _ in Task { await store.nextDelivery(for: business)?.id } }
         let reference = Task { await store.nextReference()?.id }
@@ -106,7 +106,7 @@ struct DeliveryTests {
         let error = StoreError.notLeased(record: delivery.record)
         await #expect(throws: error) { try await store.finish(delivery, result: .handled) }
         await #expect(throws: error) { try await store.decide(delivery, DecidedOutcome(.handled)) }
-        // Nothing to give back, and nobody to tell.
+        // Nothing to release, and no waiter to resume.
         store.postpone(delivery, after: .zero)
         #expect(store.statistics.pendingDeliveries == 0)
     }
@@ -129,7 +129,7 @@ struct DeliveryTests {
         let again = try await reopened.lease()
         #expect(again.decided == outcome)
         try await reopened.finish(again, result: .handedOff(reason: "asked for a person"))
-        // Only the reply that has no end is left.
+        // Only the unfinished reply is left.
         let left = try #require(reopened.leaseReply())
         #expect(left.reply == replies[1])
         #expect(left.isRecovered)
@@ -158,11 +158,11 @@ struct DeliveryTests {
     }
 }
 
-/// Messages whose lines in the journal cannot be read at the moment.
+/// Messages whose lines in the journal are temporarily unreadable.
 struct UnreadableOnceTests {
     let directory = StoreDirectory()
 
-    /// Takes the journal's file away, or brings it back.
+    /// Moves the journal's file away, or restores it.
     private func move(_ isAway: Bool, _ store: Store) throws {
         let (file, elsewhere) = (directory.journal + "/000000000001.jsonl", directory.path + "/elsewhere")
         try #require(rename(isAway ? file : elsewhere, isAway ? elsewhere : file) == 0)
@@ -170,12 +170,12 @@ struct UnreadableOnceTests {
     }
 
     private func bringBack(_ store: Store) async throws {
-        await directory.log.first { $0.contains("a journalled message cannot be read") }
+        await directory.log.first { $0.contains("journalled message is unreadable") }
         try move(false, store)
         try #require(store.scheduler.counts.unreadable == 0)
     }
 
-    @Test func `a message that cannot be read once comes in its place, with its first attempt`() async throws
+    @Test func `a temporarily unreadable message is delivered in order, with its first attempt`() async throws
     {
         let store = try directory.open { $0.maximumCachedBytes = 0 }
         for id in ["1", "2"] { _ = await store.append(message(id)) }
@@ -194,7 +194,7 @@ struct UnreadableOnceTests {
         await store.close()
     }
 
-    @Test func `a reference that cannot be read once is fetched later`() async throws {
+    @Test func `a temporarily unreadable reference is resolved later`() async throws {
         let store = try directory.open { $0.maximumCachedBytes = 0 }
         _ = await store.append(message("1", reference: true))
         try move(true, store)
@@ -204,14 +204,14 @@ struct UnreadableOnceTests {
         await store.close()
     }
 
-    @Test func `a proactive message in memory is sent though the journal cannot be read`() async throws {
+    @Test func `a cached proactive message is sent even when the journal is unreadable`() async throws {
         let store = try directory.open { $0.maximumCachedBytes = 0 }
         let outbound = ReceivedMessage(
             business: business, customer: customer, id: MessageID("1"), message: Array("{}".utf8),
             outboundKind: .text)
         _ = await store.append(outbound)
         try move(true, store)
-        // In memory no journal is needed; after a restart it is.
+        // A cached text needs no journal; after a restart it does.
         #expect(store.leaseReply()?.reply.id == MessageID("1"))
         try move(false, store)
         await store.close()

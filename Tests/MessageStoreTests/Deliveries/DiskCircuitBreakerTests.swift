@@ -7,7 +7,7 @@ import Testing
 
 @testable import MessageStore
 
-/// When deliveries are handed out, and when the disk says that none is.
+/// The pauses of deliveries after disk failures.
 struct DiskCircuitBreakerTests {
     let directory = StoreDirectory()
 
@@ -70,7 +70,7 @@ struct DiskCircuitBreakerTests {
         #expect(await leasesNothing(store))
         async let second = store.nextDelivery(for: business)
         disk.code.withLock { $0 = nil }
-        // The record stage tries again by itself.
+        // The record stage retries by itself.
         let ids = [first.id, await second?.id, try await store.lease().id]
         #expect(Set(ids) == [MessageID("1"), MessageID("2"), MessageID("3")])
         #expect(store.scheduler.holds.isEmpty)
@@ -120,7 +120,7 @@ struct DiskCircuitBreakerTests {
         let store = try directory.open { $0.disk = disk }
         disk.code.withLock { $0 = EIO }
         await append(1, to: store)
-        await directory.log.first { $0.contains("a conversation could not be written") }
+        await directory.log.first { $0.contains("write to a conversation failed") }
         #expect(store.scheduler.holds.isEmpty)
         disk.code.withLock { $0 = nil }
         _ = await store.append(message("2", from: CustomerID("c2")))
@@ -129,7 +129,7 @@ struct DiskCircuitBreakerTests {
         await store.close()
     }
 
-    @Test func `no checkpoint covers a reply that ended without its line until the line is there`()
+    @Test func `a checkpoint covers an ended reply only after its line is written`()
         async throws
     {
         let disk = FullConversations()
@@ -156,7 +156,7 @@ struct DiskCircuitBreakerTests {
     }
 }
 
-/// A disk that takes no lines of conversations at times.
+/// A disk that temporarily refuses lines of conversations.
 private final class FullConversations: StoreDisk {
     let code = Mutex<Int32?>(nil)
     private let disk = SystemDisk()

@@ -3,7 +3,7 @@ import BusinessMessages
 import MessageStore
 import Testing
 
-/// Messages that no handler ends.
+/// Messages that end without a handler.
 struct EndingTests {
     let directory = StoreDirectory()
 
@@ -11,7 +11,7 @@ struct EndingTests {
         try JournalFiles(dataDirectory: directory.path).events([record]).first?.status
     }
 
-    @Test func `a dropped message is not leased, and the next of its conversation is`() async throws {
+    @Test func `a dropped message is skipped, and the next of its conversation is leased`() async throws {
         let store = try directory.open()
         for id in ["m1", "m2", "m3"] { _ = await store.append(message(id)) }
         let events = try JournalFiles(dataDirectory: directory.path).events { _ in true }
@@ -22,7 +22,7 @@ struct EndingTests {
         let second = try await store.lease()
         #expect(second.id == MessageID("m2"))
         #expect(second.isAfterGap)
-        // One behind a leased one.
+        // One after a leased one.
         #expect(try await store.dropPending([records[2]], reason: "no reason") == [])
         try await store.finish(second, result: .handled)
         #expect(store.statistics.pendingDeliveries == 0)
@@ -32,7 +32,7 @@ struct EndingTests {
             try JournalFiles(dataDirectory: directory.path).events([records[0]]).first?.reason == "no reason")
     }
 
-    @Test func `a drop that is repeated changes nothing, and others are refused as a whole`() async throws {
+    @Test func `a repeated drop changes nothing, and an invalid one is refused as a whole`() async throws {
         let store = try directory.open()
         for id in ["m1", "m2"] { _ = await store.append(message(id, from: CustomerID(id))) }
         let leased = try await store.lease()
@@ -55,7 +55,7 @@ struct EndingTests {
         #expect(try directory.records("finished").count == 2)
     }
 
-    @Test func `parked, postponed and referring messages are dropped`() async throws {
+    @Test func `parked, postponed and unresolved messages can be dropped`() async throws {
         let store = try directory.open()
         for id in ["parked", "postponed", "referring"] {
             _ = await store.append(message(id, from: CustomerID(id), reference: id == "referring"))

@@ -8,7 +8,7 @@ struct FairQueueTests {
     private let b = BusinessID("b")
     private let c = BusinessID("c")
 
-    /// A queue in which businesses have elements that are named by them.
+    /// A queue whose elements are named by their businesses.
     private func queue(
         _ slots: Int, share: Int, _ waiting: (BusinessID, Int)...
     ) -> FairQueue<BusinessID> {
@@ -17,7 +17,7 @@ struct FairQueueTests {
         return queue
     }
 
-    /// Takes everything that may go.
+    /// Removes everything that is allowed.
     private func drain(_ queue: inout FairQueue<BusinessID>) -> [BusinessID] {
         var taken: [BusinessID] = []
         while let next = queue.next() { taken.append(next) }
@@ -25,7 +25,7 @@ struct FairQueueTests {
     }
 
     @Test(arguments: [(16, 4, 8), (8, 2, 4), (2, 1, 1), (1, 1, 1), (4, 4, 4)])
-    func `a business alone leaves slots for one that comes later`(slots: Int, share: Int, expected: Int) {
+    func `a single business leaves slots for a later one`(slots: Int, share: Int, expected: Int) {
         var queue = queue(slots, share: share, (a, 100))
         #expect(drain(&queue).count == expected)
         queue.add(b, of: b)
@@ -66,14 +66,14 @@ struct FairQueueTests {
         for _ in 0..<10 { queue.add(c, of: c) }
         #expect(drain(&queue) == [b, c, b, c, b, c, b, c])
         #expect(queue.held == 16)
-        // What A releases goes to nobody who has a share already, until fewer are held than are free.
+        // A slot released by A stays free until fewer are held than are free.
         for _ in 0..<4 { queue.release(a) }
         #expect(drain(&queue) == [])
         queue.release(a)
         #expect(drain(&queue) == [a])
     }
 
-    @Test func `elements of a business leave in their order, and businesses by who waits longest`() {
+    @Test func `elements of a business leave in order, and the longest-waiting business is first`() {
         var queue = FairQueue<String>(slots: 100, share: 25)
         for (name, business) in [("a1", a), ("a2", a), ("b1", b), ("c1", c), ("b2", b)] {
             queue.add(name, of: business)
@@ -83,7 +83,7 @@ struct FairQueueTests {
         #expect(order == ["a1", "b1", "c1", "a2", "b2"])
     }
 
-    @Test func `a slot that is released is taken again, and no more than there are`() {
+    @Test func `a released slot is reused, and the number of slots is never exceeded`() {
         var queue = queue(2, share: 2, (a, 3))
         #expect(drain(&queue) == [a, a])
         queue.release(a)
@@ -94,7 +94,7 @@ struct FairQueueTests {
         #expect(queue.held == 0)
     }
 
-    @Test func `what is removed leaves no slot and no place behind`() {
+    @Test func `a removed element holds neither a slot nor a place`() {
         var queue = queue(1, share: 1, (a, 2), (b, 1))
         #expect(queue.next() == a)
         #expect(queue.remove(of: a) { $0 == a } == a)
@@ -107,7 +107,7 @@ struct FairQueueTests {
         #expect((queue.held, queue.waitingCount) == (1, 0))
     }
 
-    @Test func `fewer slots take none away, and more let waiting elements go`() {
+    @Test func `fewer slots revoke none, and more slots admit waiting elements`() {
         var queue = queue(4, share: 4, (a, 6))
         #expect(drain(&queue).count == 4)
         queue.resize(slots: 2, share: 2)
@@ -118,7 +118,7 @@ struct FairQueueTests {
         #expect(drain(&queue) == [a, a])
     }
 
-    @Test func `whatever comes and goes, no slot too many is held and every element leaves`() {
+    @Test func `a random sequence never exceeds the slots and admits every element`() {
         var random = SystemRandomNumberGenerator()
         let businesses = (0..<6).map { BusinessID("\($0)") }
         for _ in 0..<50 {
@@ -130,7 +130,7 @@ struct FairQueueTests {
             var waiting: [BusinessID: Int] = [:]
             func take() {
                 while let next = queue.next() {
-                    // A business that waits with less than its share is passed over by none that has its share.
+                    // A waiting business below its share is never passed over for one that has its share.
                     let poorer = businesses.contains {
                         waiting[$0, default: 0] > 0 && held[$0, default: 0] < share
                     }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import MessageStore
 
-/// Deliveries that fail too often to hold up their conversations.
+/// Deliveries that fail often and no longer block their conversations.
 struct ParkingTests {
     let directory = StoreDirectory()
 
-    @Test func `behind a parked delivery the next goes on, and is told of the gap once`() async throws {
+    @Test func `the delivery after a parked one continues, and reports the gap once`() async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { _ = await store.append(message(id)) }
         let first = try await store.lease()
@@ -53,8 +53,7 @@ struct ParkingTests {
         #expect(store.statistics.parkedDeliveries == 1)
     }
 
-    @Test func `a parked delivery comes again when it is due, parks again by itself, and ends`() async throws
-    {
+    @Test func `a parked delivery is leased when due, parks again by itself, and ends`() async throws {
         let store = try directory.open()
         _ = await store.append(message("1"))
         store.postpone(try await store.lease(), after: .milliseconds(1), parks: true)
@@ -68,8 +67,7 @@ struct ParkingTests {
         #expect(store.statistics.parkedDeliveries == 1)
     }
 
-    @Test func `one that is due waits for the one that is out, and goes before those behind it`() async throws
-    {
+    @Test func `a due parked delivery waits for the leased one, and precedes the others`() async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { _ = await store.append(message(id)) }
         let first = try await store.lease()
@@ -82,7 +80,7 @@ struct ParkingTests {
             order.append(next.id.rawValue)
             try await store.finish(next, result: .handled)
         }
-        // Whether it was due in time is the timer's; nothing is lost or leased twice.
+        // The timer decides whether it was due in time; nothing is lost or leased twice.
         #expect(order.sorted() == ["1", "2", "3"])
         #expect(store.statistics.pendingDeliveries == 0)
         #expect(store.statistics.parkedDeliveries == 0)
@@ -104,10 +102,10 @@ struct ParkingTests {
     }
 }
 
-/// Deliveries whose handlers end the process.
+/// Deliveries whose handlers crash the process.
 struct CrashCountTests {
     @Test
-    func `of 256 leased deliveries the guilty one alone is counted, and the others run before it again`()
+    func `of 256 leased deliveries only the crashing one is counted, and the others run before it`()
         async throws
     {
         var directory = StoreDirectory()
@@ -161,7 +159,7 @@ struct CrashCountTests {
     }
 
     @Test(arguments: ["decided", "postponed", "finished", "closed"])
-    func `a lease that ended before the process is no crash`(_ end: String) async throws {
+    func `a lease that ended before the process does not count as a crash`(_ end: String) async throws {
         let directory = StoreDirectory()
         let store = try directory.open()
         _ = await store.append(message("1"))

@@ -7,7 +7,7 @@ import Testing
 struct ReferenceTests {
     let directory = StoreDirectory()
 
-    @Test func `references are handed out at once, outside the order, each once`() async throws {
+    @Test func `references are leased at once, outside the order, each once`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         _ = await store.append(message("m2", reference: true))
@@ -22,7 +22,7 @@ struct ReferenceTests {
         #expect(store.statistics.pendingReferences == 0)
     }
 
-    @Test func `a delivery waits for its reference, and so do those behind it`() async throws {
+    @Test func `a delivery and later ones wait for its reference`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1", reference: true))
         _ = await store.append(message("m2"))
@@ -55,7 +55,7 @@ struct ReferenceTests {
         }
     }
 
-    @Test func `an end survives a kill, and a reference without one is handed out again`() async throws {
+    @Test func `a resolved reference survives a kill, and an unresolved one is leased again`() async throws {
         let store = try directory.open()
         for id in ["m1", "m2"] {
             _ = await store.append(message(id, from: CustomerID(id), reference: true))
@@ -76,7 +76,7 @@ struct ReferenceTests {
     @Test func `sixteen slow references of one business delay none of another`() async throws {
         let store = try directory.open()
         for number in 0..<16 { _ = await store.append(message("slow\(number)", reference: true)) }
-        // One task for each slot, of which none ends.
+        // One task for each slot, none of which ends.
         let out = References()
         let tasks = (0..<16).map { _ in
             Task {
@@ -91,7 +91,7 @@ struct ReferenceTests {
         #expect(await eventually { out.all.count >= 9 })
         let reference = try #require(out.all.last)
         #expect(reference.business == other)
-        // Its slot is kept for another business, too.
+        // Its slot stays reserved for another business.
         store.release(reference)
         #expect(store.statistics.pendingReferences == 8)
         store.stopLeasing()
@@ -99,7 +99,7 @@ struct ReferenceTests {
     }
 }
 
-/// Those that are out.
+/// The leased references.
 private final class References: Sendable {
     private let references = Mutex<[UnrecordedMessage]>([])
 

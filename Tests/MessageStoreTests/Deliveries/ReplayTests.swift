@@ -4,7 +4,7 @@ import BusinessMessages
 import MessageStore
 import Testing
 
-/// What the journal tells of messages, and handing them over again.
+/// The journal's states of messages, and replays.
 struct ReplayTests {
     let directory = StoreDirectory()
 
@@ -20,7 +20,7 @@ struct ReplayTests {
         return delivery.record
     }
 
-    @Test func `a dead letter that is retried is a delivery of its own, and no dead letter any more`()
+    @Test func `a retried dead letter is a new delivery, and no longer a dead letter`()
         async throws
     {
         let store = try directory.open()
@@ -29,7 +29,7 @@ struct ReplayTests {
         let replay = try #require(try await store.replay([record]).first)
         #expect(try status(of: record) == .retried)
         #expect(try status(of: replay) == .pending)
-        // Behind what came before it was asked for.
+        // After the messages that arrived before the request.
         let second = try await store.lease()
         #expect(second.id == MessageID("2"))
         try await store.finish(second, result: .handled)
@@ -42,7 +42,7 @@ struct ReplayTests {
         try await store.finish(again, result: .handled)
         await store.close()
         #expect(try status(of: replay) == .handled)
-        // The conversation has the message from the first time.
+        // The conversation has the message already.
         let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
         #expect(lines.map(\.record) == [record, second.record])
         #expect(await (try directory.open()).append(message("1")) == .duplicate)
@@ -60,7 +60,7 @@ struct ReplayTests {
         #expect(restarted.statistics.pendingDeliveries == 2)
     }
 
-    @Test func `a payload that was resolved is handed over again as it was`() async throws {
+    @Test func `a resolved payload is replayed unchanged`() async throws {
         let store = try directory.open()
         _ = await store.append(message("1", reference: true))
         let reference = try #require(await store.nextReference())
@@ -70,8 +70,7 @@ struct ReplayTests {
         #expect(try await store.lease().text == #"{"whole":true}"#)
     }
 
-    @Test func `only what is finished is handed over again, and only dead letters are dropped`() async throws
-    {
+    @Test func `only finished messages are replayed, and only dead letters are dropped`() async throws {
         let store = try directory.open()
         let dead = try await fail("1", in: store)
         _ = await store.append(message("2"))
@@ -91,7 +90,7 @@ struct ReplayTests {
         #expect(try directory.records("dropped").count == 1)
     }
 
-    @Test func `a replay that is repeated in the state that it named is not made again`() async throws {
+    @Test func `a repeated replay of the same named state is made once`() async throws {
         let store = try directory.open()
         let dead = try await fail("1", in: store)
         let named = NamedState(record: dead, status: .failed, replay: nil)
@@ -103,7 +102,7 @@ struct ReplayTests {
                 ReplayResult(record: dead, replay: replay, isRepetition: true)
             ])
         #expect(store.statistics.pendingDeliveries == 1)
-        // Named as what it is now, it is handed over once more.
+        // With its current state, it is replayed once more.
         let again = try await store.replay([NamedState(record: dead, status: .retried, replay: replay)])
         #expect(again.first?.isRepetition == false)
         #expect(store.statistics.pendingDeliveries == 2)
@@ -112,7 +111,7 @@ struct ReplayTests {
         }
     }
 
-    @Test func `of two that retry a dead letter at the same time one does it`() async throws {
+    @Test func `one of two concurrent retries of a dead letter succeeds`() async throws {
         let store = try directory.open()
         let dead = try await fail("1", in: store)
         let named = NamedState(record: dead, status: .failed, replay: nil)
@@ -124,7 +123,7 @@ struct ReplayTests {
         #expect(store.statistics.pendingDeliveries == 1)
     }
 
-    @Test func `a dead letter that was dropped since is not retried`() async throws {
+    @Test func `a dead letter dropped meanwhile is not retried`() async throws {
         let store = try directory.open()
         let dead = try await fail("1", in: store)
         try await store.drop([dead])
@@ -134,7 +133,7 @@ struct ReplayTests {
         #expect(store.statistics.pendingDeliveries == 0)
     }
 
-    @Test func `what is named twice is handed over again once`() async throws {
+    @Test func `a message named twice is replayed once`() async throws {
         let store = try directory.open()
         let records = [try await fail("1", in: store), try await fail("2", in: store)]
         let replays = try await store.replay([records[1], records[0], records[1]])
@@ -147,11 +146,11 @@ struct ReplayTests {
         #expect(try directory.records("dropped").count == 1)
     }
 
-    @Test func `several are handed over again, or dropped, all or none`() async throws {
+    @Test func `several messages are replayed or dropped all together or not at all`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         let records = [try await fail("1", in: store), try await fail("2", in: store)]
-        // Takes the ends of both along to the disk.
+        // Syncs the ends of both.
         _ = await store.append(message("3"))
         disk.fail(.synchronize)
         let failure = StoreError.notDurable(SystemError("fdatasync", code: 5))
@@ -168,7 +167,7 @@ struct ReplayTests {
         #expect(store.statistics.pendingDeliveries == 3)
     }
 
-    @Test func `the journal tells what became of each message`() async throws {
+    @Test func `the journal has the state of each message`() async throws {
         let store = try directory.open()
         _ = try await fail("1", in: store)
         for id in ["2", "3", "4"] { _ = await store.append(message(id, from: CustomerID("c\(id)"))) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStore
 
-/// Senders wait while more comes than is handled.
+/// Senders wait while messages arrive faster than they are handled.
 @Suite struct AnswerPaceTests {
     let directory = StoreDirectory()
 
@@ -13,7 +13,7 @@ import Testing
         (backlog: 0, milliseconds: 0), (4096, 0), (4097 + 81, 1), (4096 + 2048, 25), (8192, 50),
         (1_000_000, 50),
     ])
-    func `the pause grows with the backlog, up to its bound`(_ backlog: Int, _ milliseconds: Int) {
+    func `the pause grows with the backlog, up to its limit`(_ backlog: Int, _ milliseconds: Int) {
         let pause = AnswerPace().pause(behind: backlog)
         #expect(pause.components.seconds == 0)
         #expect(pause.components.attoseconds / 1_000_000_000_000_000 == Int64(milliseconds))
@@ -38,13 +38,13 @@ import Testing
     }
 
     @Test(arguments: [(pause: Duration.seconds(3600), isAnswered: false), (.milliseconds(1), true)])
-    func `who comes behind a backlog waits for a while, and nobody else does`(
+    func `only a sender to a business with a backlog waits`(
         _ pause: Duration, _ isAnswered: Bool
     ) async throws {
         let store = try directory.open { $0.pace = AnswerPace(maximumUnpaced: 1, maximumPause: pause) }
         for id in ["a", "b"] { #expect(await store.append(message(id)) == .stored) }
         try await store.finish(store.lease(), result: .handled)
-        // It is the second that waits, and something was just finished.
+        // The second message waits, since a delivery was just finished.
         let answers = Mutex(0)
         if isAnswered {
             #expect(await store.append(message("c")) == .stored)

@@ -4,12 +4,12 @@ import MessageStore
 import TestSupport
 import Testing
 
-/// Journals that a real store wrote, damaged everywhere.
+/// Journals written by a real store and damaged at every place.
 struct CrashTests {
     let directory = StoreDirectory()
     static let name = "000000000001.jsonl"
 
-    /// Writes messages, one batch each, and returns the journal's bytes and where its lines end.
+    /// Writes messages, one batch each, and returns the journal's bytes and the ends of its lines.
     private func journal(_ count: Int) async throws -> (bytes: [UInt8], ends: [Int]) {
         let store = try directory.open()
         for number in 1...count { #expect(await store.append(message("m\(number)")) == .stored) }
@@ -33,7 +33,7 @@ struct CrashTests {
         return ids
     }
 
-    /// Changes a bit of the first message in place, because the store has the file open.
+    /// Flips a bit of the first message in place, because the store has the file open.
     private func damageSecondLine() throws {
         let path = directory.journal + "/" + Self.name
         let bytes = try File(path, for: .reading).readAll()
@@ -42,20 +42,19 @@ struct CrashTests {
         try File(path, for: .overwriting).write([bytes[second + 60] ^ 1], at: second + 60)
     }
 
-    @Test func `wherever the journal is cut off, every whole line before the cut is delivered`() async throws
-    {
+    @Test func `every complete line before a truncation at any place is delivered`() async throws {
         let (bytes, ends) = try await journal(4)
         let lengths = Set(stride(from: 0, to: bytes.count, by: 23)).union(
             ends.flatMap { [$0 - 2, $0 - 1, $0] })
         for length in lengths.sorted() {
-            // A last line that lacks nothing but its line feed is whole.
+            // A last line that lacks only its line feed is complete.
             let whole = ends.count { $0 - 1 <= length } - 1
             let ids = try await delivered(Array(bytes.prefix(length)))
             #expect(ids == (0..<max(0, whole)).map { "m\($0 + 1)" }, "cut at \(length)")
         }
     }
 
-    @Test func `whichever bit is turned over, nothing but the last batch is lost without a report`()
+    @Test func `a flipped bit outside the last batch is always reported`()
         async throws
     {
         let (bytes, ends) = try await journal(4)
@@ -73,7 +72,7 @@ struct CrashTests {
                 #expect(store.statistics.pendingDeliveries == 3)
             } else {
                 reports += 1
-                // The lines and the records have the same numbers. A line feed that is gone takes two.
+                // Lines and records have the same numbers. A lost line feed affects two lines.
                 let line = UInt64(ends.count { $0 <= position } + 1)
                 #expect(damage.lostRecords.first?.lowerBound == line, "bit at \(position)")
                 #expect(damage.lostRecords.allSatisfy { $0.upperBound <= line + 1 }, "bit at \(position)")
@@ -84,7 +83,7 @@ struct CrashTests {
         #expect(reports > 10)
     }
 
-    @Test func `a reference that can no longer be read is counted`() async throws {
+    @Test func `an unreadable reference is counted`() async throws {
         let store = try directory.open { $0.maximumCachedBytes = 0 }
         _ = await store.append(message("m1", from: CustomerID("a"), reference: true))
         _ = await store.append(message("m2", from: CustomerID("b"), reference: true))
@@ -96,7 +95,7 @@ struct CrashTests {
                 #"{"pendingDeliveries":2,"parkedDeliveries":0,"unreadableDeliveries":1,"#))
     }
 
-    @Test func `a message that can no longer be read stands still, is counted and holds up nobody else`()
+    @Test func `an unreadable message is blocked and counted, and delays no other conversation`()
         async throws
     {
         let store = try directory.open { $0.maximumCachedBytes = 0 }
@@ -110,7 +109,7 @@ struct CrashTests {
         #expect(directory.log.lines.contains { $0.hasPrefix("critical") })
     }
 
-    @Test func `messages at the limits of size, depth and number of values come back whole`() async throws {
+    @Test func `messages at the limits of size, depth and number of values survive unchanged`() async throws {
         let deep = String(repeating: "[", count: 126) + String(repeating: "]", count: 126)
         let many = "[" + String(repeating: "1,", count: 200_000) + "1]"
         let texts = ["{\"deep\":\(deep)}", "{\"many\":\(many)}"]
@@ -126,17 +125,17 @@ struct CrashTests {
         for text in texts { #expect(try await reopened.lease().text == text) }
     }
 
-    @Test func `a conversation that could not be written is written with the next attempt`() async throws {
+    @Test func `a failed write to a conversation is repeated at the next attempt`() async throws {
         let store = try directory.open()
         try AtomicFile.write([], to: directory.path + "/conversations/b")
         _ = await store.append(message("m1"))
-        await directory.log.first { $0.contains("a conversation could not be written") }
+        await directory.log.first { $0.contains("write to a conversation failed") }
         try Directory.remove(directory.path + "/conversations/b")
         let again = try await store.lease()
         try await store.decide(again, DecidedOutcome(.handled))
         try await store.finish(again, result: .handled)
         await store.close()
-        // All lines are on disk after all.
+        // All lines are on disk then.
         #expect(try directory.records("checkpoint").count == 1)
         #expect(directory.log.lines.contains { $0.hasPrefix("error") })
 
@@ -148,7 +147,7 @@ struct CrashTests {
         #expect(try directory.records("checkpoint").count == 1)
     }
 
-    @Test func `after closing nothing is changed any more`() async throws {
+    @Test func `a closed store changes nothing`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         _ = await store.append(message("m2", from: CustomerID("other"), reference: true))

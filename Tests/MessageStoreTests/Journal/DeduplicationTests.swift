@@ -6,12 +6,12 @@ import Testing
 struct DeduplicationTests {
     let directory = StoreDirectory()
 
-    @Test func `a message that is on disk is a duplicate, answered at once`() async throws {
+    @Test func `a copy of a durable message is answered as a duplicate at once`() async throws {
         let store = try directory.open()
         #expect(await store.append(message("m1")) == .stored)
         let slot = AnswerSlot()
         store.append(message("m1", text: "other")) { slot.set($0) }
-        // Nothing was awaited since, so the answer came on this thread.
+        // Nothing was awaited since, so the answer arrived on this thread.
         #expect(slot.value == .duplicate)
         #expect(try directory.records("message").count == 1)
     }
@@ -27,7 +27,7 @@ struct DeduplicationTests {
         #expect(store.statistics.indexedMessages == 5)
     }
 
-    @Test func `the twin of a message that waits gets its answer with the same sync`() async throws {
+    @Test func `a copy of a waiting message is answered by the same sync`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open(recordingAs: nil) { $0.disk = disk }
         disk.hold()
@@ -45,12 +45,14 @@ struct DeduplicationTests {
     }
 
     @Test(arguments: FaultyDisk.Fault.allCases)
-    func `after a failure all who wait are told so and the next try is stored`(fault: FaultyDisk.Fault)
+    func `a failure is reported to all waiting senders, and the next attempt is stored`(
+        fault: FaultyDisk.Fault
+    )
         async throws
     {
         let disk = FaultyDisk()
         let store = try directory.open(recordingAs: nil) { $0.disk = disk }
-        // A failing creation shows only when there is no segment yet.
+        // A failing creation has an effect only when no segment exists yet.
         if fault != .create, fault != .name { #expect(await store.append(message("m0")) == .stored) }
         disk.fail(fault)
         disk.hold()
@@ -77,7 +79,7 @@ struct DeduplicationTests {
         for thread in 0..<8 {
             DispatchQueue(label: "thread \(thread)").async {
                 for number in 0..<2500 {
-                    // Every id comes from two threads.
+                    // Every id is sent by two threads.
                     let id = "m\(number * 4 + thread / 2)"
                     store.append(message(id, from: CustomerID("urn:mbid:\(number % 100)"))) {
                         tally.count($0)
@@ -94,7 +96,7 @@ struct DeduplicationTests {
         #expect(try directory.open().statistics.pendingDeliveries == 10_000)
     }
 
-    @Test func `as many may wait for their handlers as may, and then there is room again`() async throws {
+    @Test func `unfinished messages are limited, and finishing one makes room`() async throws {
         let store = try directory.open { $0.maximumPendingDeliveries = 2 }
         for id in ["m1", "m2"] { #expect(await store.append(message(id)) == .stored) }
         #expect(await store.append(message("m3")) == .failed(.tooManyPending(maximum: 2)))
@@ -106,7 +108,7 @@ struct DeduplicationTests {
         #expect(await reopened.append(message("m4")) == .failed(.tooManyPending(maximum: 2)))
     }
 
-    @Test func `a business over its quota is refused alone, until one of its messages is finished`()
+    @Test func `only a business over its quota is refused, until one of its messages is finished`()
         async throws
     {
         let store = try directory.open()
@@ -134,7 +136,9 @@ struct DeduplicationTests {
         await reopened.close()
     }
 
-    @Test func `too much waiting is refused at once, and there is room again after the sync`() async throws {
+    @Test func `a message over the limit of waiting bytes is refused at once, and accepted after the sync`()
+        async throws
+    {
         let disk = FaultyDisk()
         let store = try directory.open {
             $0.disk = disk
@@ -154,7 +158,7 @@ struct DeduplicationTests {
         #expect(await store.append(message("m2", text: big)) == .stored)
     }
 
-    @Test func `a closed store takes nothing`() async throws {
+    @Test func `a closed store accepts no message`() async throws {
         let store = try directory.open()
         await store.close()
         #expect(await store.append(message("m1")) == .failed(.closed))

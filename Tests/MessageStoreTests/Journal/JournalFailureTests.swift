@@ -8,7 +8,7 @@ import Testing
 struct JournalFailureTests {
     let directory = StoreDirectory()
 
-    @Test func `after a failed sync the store tries by itself until the disk is well again`() async throws {
+    @Test func `after a failed sync the store probes the disk by itself until it works again`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open {
             $0.disk = disk
@@ -28,7 +28,8 @@ struct JournalFailureTests {
         await store.close()
     }
 
-    @Test func `after a failed sync the next segment abandons what failed, and no restart believes it`()
+    @Test
+    func `after a failed sync the next segment abandons the failed records, and no restart restores them`()
         async throws
     {
         let disk = FaultyDisk()
@@ -47,10 +48,10 @@ struct JournalFailureTests {
         #expect(abandoned["from"]?.int == 3)
         #expect(abandoned["to"]?.int == 3)
 
-        // The cut may have failed as well, or not have reached the disk.
+        // The truncation may have failed as well, or not have reached the disk.
         let copy = try directory.copy()
         try copy.write(sound + journalLine(3, batch: 3, messageMembers("m2")), to: "000000000001.jsonl")
-        // Nothing that counted is gone.
+        // No stored record is lost.
         #expect(try JournalFiles(dataDirectory: copy.path).events { _ in true }.count == 2)
         let reopened = try copy.open()
         #expect(reopened.statistics.pendingDeliveries == 2)
@@ -59,7 +60,7 @@ struct JournalFailureTests {
         #expect(await reopened.append(message("m3")) == .duplicate)
     }
 
-    @Test func `a segment that failed with its first batch leaves no file, and its numbers stay unused`()
+    @Test func `a segment that failed at its first batch leaves no file, and its numbers stay unused`()
         async throws
     {
         let disk = FaultyDisk()
@@ -74,14 +75,14 @@ struct JournalFailureTests {
         #expect(abandoned["from"]?.int == 3)
         #expect((abandoned["to"]?.int ?? 0) + 2 == abandoned["record"]?.int)
         let copy = try directory.copy()
-        // Nothing that counted is gone.
+        // No stored record is lost.
         #expect(try JournalFiles(dataDirectory: copy.path).events { _ in true }.count == 2)
         let reopened = try copy.open()
         #expect(reopened.statistics.pendingDeliveries == 2)
         #expect(await reopened.append(message("m2")) == .stored)
     }
 
-    @Test func `a full disk fails appends fast and the store goes on when there is room`() async throws {
+    @Test func `a full disk fails appends fast, and the store resumes when space is free`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         disk.fail(.create)
@@ -97,11 +98,11 @@ struct JournalFailureTests {
         #expect(store.statistics.pendingDeliveries == 3)
     }
 
-    @Test func `records that nobody waits for survive a failed batch`() async throws {
+    @Test func `lazy records survive a failed batch`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open {
             $0.disk = disk
-            // Only another batch takes them along.
+            // Only another batch includes them.
             $0.lazyDelay = .seconds(3600)
         }
         _ = await store.append(message("m1"))
@@ -133,7 +134,7 @@ struct JournalFailureTests {
         #expect(try await store.lease().decided == DecidedOutcome(.rejected(reason: "no")))
     }
 
-    @Test func `lazy records are written soon when nothing else comes`() async throws {
+    @Test func `lazy records are written soon when no other records arrive`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         _ = await store.append(message("m1"))

@@ -28,7 +28,7 @@ private final class HookedDisk: StoreDisk {
     }
 }
 
-/// Flushes and rotations while messages keep coming.
+/// Flushes and rotations during continuous load.
 struct JournalFlushTests {
     let directory = StoreDirectory()
 
@@ -52,7 +52,7 @@ struct JournalFlushTests {
         await store.close()
     }
 
-    @Test func `a flush that begins in a sync covers the lazy records that wait for it`() async throws {
+    @Test func `a flush that begins during a sync covers the waiting lazy records`() async throws {
         let disk = HookedDisk()
         let store = try directory.open {
             $0.disk = disk
@@ -69,7 +69,7 @@ struct JournalFlushTests {
                 }
                 let before = store.journal.lastRecord
                 store.journal.flush {
-                    // The batch of sync 10, the message that it brought, and the lazy record.
+                    // The batch of sync 10, the message that it triggered, and the lazy record.
                     continuation.resume(returning: store.journal.lastRecord - before)
                 }
             }

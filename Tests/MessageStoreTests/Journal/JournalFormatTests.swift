@@ -9,7 +9,7 @@ import Testing
 struct JournalFormatTests {
     let directory = StoreDirectory()
 
-    @Test func `every line is an object with number, batch, type and the checksum of what stands before it`()
+    @Test func `every line is an object with number, batch, type and a checksum of the bytes before it`()
         async throws
     {
         let store = try directory.open()
@@ -57,7 +57,7 @@ struct JournalFormatTests {
         #expect(String(decoding: record["message"]?.text ?? [], as: UTF8.self) == kept)
     }
 
-    @Test func `the first line of a segment tells format and time`() async throws {
+    @Test func `the first line of a segment contains format and time`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         let first = try #require(directory.records().first)
@@ -67,14 +67,15 @@ struct JournalFormatTests {
     }
 
     @Test
-    func `what arrived during a sync goes with the next, and a batch has the number of its first record`()
+    func
+        `records that arrive during a sync are written with the next, and a batch has the number of its first record`()
         async throws
     {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         _ = await store.append(message("m1"))
         disk.hold()
-        // The first of these is in a sync, or all of them wait; the rest go together at the latest then.
+        // The first of these is being synced, or all of them wait; the rest is then written together.
         let results = await withTaskGroup { group in
             for number in 2...40 { group.addTask { await store.append(message("m\(number)")) } }
             group.addTask {
@@ -119,7 +120,7 @@ struct JournalFormatTests {
         }
     }
 
-    @Test func `files and folders are for their owner only`() async throws {
+    @Test func `only the owner can access files and folders`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         _ = try await store.lease()

@@ -6,22 +6,22 @@ import MessageStore
 import Synchronization
 import Testing
 
-/// Who reads the whole journal keeps nobody waiting.
+/// Reading the whole journal delays no other caller.
 struct JournalReadingTests {
     let directory = StoreDirectory()
 
-    @Test func `deliveries go on while the journal is read, however many read it`() async throws {
+    @Test func `deliveries continue while many callers read the journal`() async throws {
         let store = try directory.open()
         #expect(await store.append(message("dead")) == .stored)
         let dead = try await store.lease()
         try await store.finish(dead, result: .failed(reason: "no use"))
-        // Whoever opens it waits until somebody else does.
+        // Opening this pipe blocks until the other end is opened.
         let obstacle = directory.journal + "/000000000000.jsonl"
         #expect(mkfifo(obstacle, 0o600) == 0)
         let isReleased = Atomic(false)
         let release: @Sendable () -> Void = {
             if isReleased.exchange(true, ordering: .relaxed) { return }
-            // For both ends, so that nobody waits from now on.
+            // Opens both ends, so that later calls do not block.
             _ = open(obstacle, O_RDWR)
         }
         let readers = (0..<16).map { number in

@@ -9,13 +9,13 @@ import Testing
 struct JournalRecoveryTests {
     let directory = StoreDirectory()
 
-    /// A journal's segments as text, and what must become of them.
+    /// A journal's segments as text, with the expected result.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let segments: [String: [UInt8]]
-        /// The ids that are delivered, after a repair where there is damage.
+        /// The ids that are delivered, after a repair of any damage.
         let delivered: [String]
-        /// Where the journal is damaged, the records that are lost, and whether the conversation is held back.
+        /// The place of the damage, the lost records, and whether the conversation is held back.
         var damage: (lost: [ClosedRange<UInt64>], holds: Bool)?
         var warns = false
     }
@@ -87,7 +87,7 @@ struct JournalRecoveryTests {
             segments: [first: segment + line(2, batch: 1) + broken(line(3, batch: 3)) + line(4, batch: 4)],
             delivered: ["m2", "m4"], damage: ([3...3], true)),
         Case(
-            testDescription: "damage in the last batch but one, whose batch goes on behind it",
+            testDescription: "damage inside the second to last batch",
             segments: [
                 first: segment + broken(line(2, batch: 1)) + line(3, batch: 1) + line(4, batch: 4)
             ],
@@ -127,7 +127,7 @@ struct JournalRecoveryTests {
             ],
             delivered: ["m2", "m7"]),
         Case(
-            testDescription: "an abandoned message that came again",
+            testDescription: "an abandoned message that was sent again",
             segments: [
                 first: segment + line(2, batch: 1) + journalLine(3, batch: 3, messageMembers("again")),
                 "000000000004.jsonl": segment(4) + abandoned(5, batch: 4, from: 3, to: 3)
@@ -195,7 +195,7 @@ struct JournalRecoveryTests {
     ]
 
     @Test(arguments: cases)
-    func `a journal is read back by the rules`(_ scene: Case) async throws {
+    func `a journal is recovered by the rules`(_ scene: Case) async throws {
         try directory.prepare()
         for (name, bytes) in scene.segments { try directory.write(bytes, to: name) }
         let delivered = scene.delivered
@@ -205,7 +205,7 @@ struct JournalRecoveryTests {
         for id in delivered { #expect(await first.append(message(id)) == .duplicate) }
         #expect(await first.append(message("new", from: CustomerID("urn:mbid:other"))) == .stored)
         await first.close()
-        // What was cut is gone for good: the second life finds nothing to warn about.
+        // Removed bytes are gone for good: the second start has no warning.
         let second = try directory.open()
         #expect(second.statistics.pendingDeliveries == delivered.count + 1)
         var ids: [String] = []
@@ -231,7 +231,7 @@ struct JournalRecoveryTests {
         #expect(damage.isHarmful == !lost.isEmpty)
         #expect(damage.heldConversations == (holds ? 1 : 0))
         #expect(store.statistics.pendingDeliveries == scene.delivered.count)
-        // What comes is stored and delivered, beside what is held back.
+        // New messages are stored and delivered while others are held back.
         #expect(await store.append(message("new", from: CustomerID("urn:mbid:other"))) == .stored)
         var ids: [String] = []
         if holds {
@@ -252,7 +252,7 @@ struct JournalRecoveryTests {
         #expect(kept.contains { $0.hasPrefix("report-") })
         #expect(Set(damage.segments).isSubset(of: kept))
         if lost.isEmpty { return }
-        // The journal says itself what is lost.
+        // The journal itself declares the lost records.
         let second = try directory.open()
         #expect(second.journalDamage.isEmpty)
         #expect(second.statistics.pendingDeliveries == 0)
@@ -261,7 +261,7 @@ struct JournalRecoveryTests {
         #expect(try StoreVerification.run(dataDirectory: directory.path) { _ in }.isJournalDamaged == false)
     }
 
-    @Test func `damage to a message that ended is reported and holds nothing back`() async throws {
+    @Test func `damage to a finished message is reported and holds nothing back`() async throws {
         try directory.prepare()
         try directory.write(
             Self.segment + Self.broken(Self.line(2, batch: 2))
@@ -331,7 +331,7 @@ struct JournalRecoveryTests {
         await store.close()
     }
 
-    @Test func `a repair that cannot be written gives nothing up`() async throws {
+    @Test func `a repair that cannot be written changes nothing`() async throws {
         try directory.prepare()
         try directory.write(Self.segment + Self.line(3, batch: 3), to: Self.first)
         let disk = FaultyDisk()
@@ -349,7 +349,7 @@ struct JournalRecoveryTests {
         #expect(try directory.open().journalDamage.isEmpty)
     }
 
-    @Test func `what remains of a range beside the abandoned records is in pieces`() {
+    @Test func `a range without its abandoned records consists of pieces`() {
         var abandoned = AbandonedRecords()
         for range in [3...4, 8...8, 12...20] as [ClosedRange<UInt64>] { abandoned.insert(range) }
         #expect(abandoned.remaining(in: 1...13) == [1...2, 5...7, 9...11])

@@ -18,7 +18,7 @@ struct MessageIndexTests {
         return claim
     }
 
-    @Test func `a message is known for the whole window and forgotten some time after`() {
+    @Test func `a message is known for the whole window and dropped some time later`() {
         var index = MessageIndex()
         for hours in 0..<72 { #expect(claim(&index, hours + 1, after: hours) == .absent) }
         #expect(claim(&index, 1, after: 72) == .durable)
@@ -26,7 +26,7 @@ struct MessageIndexTests {
         #expect(claim(&index, 1, after: 400) == .absent)
     }
 
-    @Test func `no more messages are remembered than allowed, the latest`() {
+    @Test func `the latest messages are remembered, up to the maximum`() {
         var index = MessageIndex(maximumCount: 400)
         for number in 1...10_000 { #expect(claim(&index, number, after: 0) == .absent) }
         #expect(index.count <= 400)
@@ -35,7 +35,7 @@ struct MessageIndexTests {
         #expect(claim(&index, 1, after: 0) == .absent)
     }
 
-    @Test func `one that waits while a generation begins gets its record, and its twin the answer`() {
+    @Test func `a waiting message keeps its record and copies across a new generation`() {
         var index = MessageIndex()
         #expect(index.claim(key(1), at: start) { _ in } == .absent)
         #expect(claim(&index, 2, after: 30) == .absent)
@@ -56,7 +56,7 @@ struct MessageIndexTests {
 
 /// The window across a restart.
 struct WindowRecoveryTests {
-    @Test func `a message taken again when the first was forgotten is delivered after a restart`()
+    @Test func `a copy accepted after the first was dropped from the index is delivered after a restart`()
         async throws
     {
         let directory = StoreDirectory()
@@ -69,7 +69,7 @@ struct WindowRecoveryTests {
         }
         #expect(await store.append(message("a")) == .stored)
         await store.close()
-        // This life remembers more, and finds both.
+        // The new process remembers more messages, and finds both.
         let restarted = try directory.open()
         #expect(restarted.statistics.pendingDeliveries == 1)
         #expect(try await restarted.lease().id == MessageID("a"))

@@ -2,9 +2,9 @@ import Testing
 
 @testable import MessageStore
 
-/// The table against a dictionary.
+/// Compares the table with a dictionary.
 struct MessageTableTests {
-    /// Numbers that are the same in every run.
+    /// Random numbers that are the same in every run.
     private struct Sequence: RandomNumberGenerator {
         var state: UInt64
 
@@ -14,13 +14,13 @@ struct MessageTableTests {
         }
     }
 
-    /// How the keys of a run look.
+    /// The distribution of the keys.
     enum Keys: CaseIterable {
-        /// As a hash makes them.
+        /// Uniform, like hashes.
         case uniform
-        /// All with the same second half, which chooses the page.
+        /// All with the same second half, which selects the page.
         case onePage
-        /// All with the same last bits of the first half, which choose the slot.
+        /// All with the same last bits of the first half, which select the slot.
         case oneSlot
     }
 
@@ -42,7 +42,7 @@ struct MessageTableTests {
     }
 
     @Test(arguments: Keys.allCases)
-    func `a table and a dictionary that are changed in the same way have the same contents`(_ keys: Keys) {
+    func `a table and a dictionary have the same contents after the same changes`(_ keys: Keys) {
         var random = Sequence(state: 12)
         var table = MessageTable()
         var dictionary: [MessageKey: UInt64] = [:]
@@ -67,7 +67,7 @@ struct MessageTableTests {
         #expect(contents(table) == dictionary)
     }
 
-    @Test func `no more than 64 bytes are used for each message, whatever their number`() {
+    @Test func `at most 64 bytes are used per message, for any number of messages`() {
         var table = MessageTable()
         for number in 1...200_000 {
             #expect(table.insert(key(number, .uniform), record: UInt64(number)) == nil)

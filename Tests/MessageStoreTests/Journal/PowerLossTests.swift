@@ -5,16 +5,18 @@ import Testing
 
 @testable import MessageStore
 
-/// A run is recorded call by call; after each call the power goes, and a store that opens what is left must keep every
-/// promise that was made until then.
+/// A run is recorded call by call.
+///
+/// For each call, the test assumes a power failure after it, and a store that opens the remaining data must
+/// keep every promise made until then.
 struct PowerLossTests {
-    /// What unsynced writes come to.
+    /// The fate of unsynced writes.
     enum Luck: Sendable, CaseIterable {
         case nothingReachedTheDisk, everythingDid, some
     }
 
     @Test(arguments: Luck.allCases)
-    func `whenever the power goes, every promise is kept`(_ luck: Luck) async throws {
+    func `a power failure at any moment breaks no promise`(_ luck: Luck) async throws {
         let directory = StoreDirectory()
         let disk = RecordingDisk()
         try await run(directory, disk)
@@ -143,7 +145,7 @@ struct PowerLossTests {
     }
 }
 
-/// A disk that nobody waits for.
+/// A disk without waiting.
 private struct UnsyncedDisk: StoreDisk {
     func create(_ path: String) throws(SystemError) -> File { try File(path, for: .creating) }
     func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try file.append(bytes) }

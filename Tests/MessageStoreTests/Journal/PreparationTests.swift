@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStore
 
-/// The line feeds that a segment is filled with ahead of its records.
+/// The preallocation of segments with line feeds.
 struct PreparationTests {
     let directory = StoreDirectory()
     private let first = "000000000001.jsonl"
@@ -14,7 +14,7 @@ struct PreparationTests {
         try File(directory.journal + "/" + name, for: .reading).readAll()
     }
 
-    @Test func `a segment is filled ahead, written over, and cut when the store closes`() async throws {
+    @Test func `a segment is preallocated, overwritten, and truncated when the store closes`() async throws {
         let store = try directory.open { $0.preparedBytes = 8192 }
         #expect(await store.append(message("m1")) == .stored)
         await store.journal.flush()
@@ -38,7 +38,7 @@ struct PreparationTests {
         await reopened.close()
     }
 
-    @Test func `what a killed process had prepared is cut at the next start`() async throws {
+    @Test func `the preallocation of a killed process is truncated at the next start`() async throws {
         let store = try directory.open { $0.preparedBytes = 8192 }
         #expect(await store.append(message("m1")) == .stored)
         await store.journal.flush()
@@ -54,7 +54,7 @@ struct PreparationTests {
         await store.close()
     }
 
-    @Test func `a preparation that fails gives the segment up and loses nothing, though its cut failed too`()
+    @Test func `a failed preallocation ends the segment and loses nothing, even when truncating fails too`()
         async throws
     {
         let disk = FaultyDisk()

@@ -2,11 +2,11 @@ import BalloonJSON
 import MessageStore
 import Testing
 
-/// Messages of which the writer is told later.
+/// Messages for which the writer is woken later.
 struct PromptnessTests {
     let directory = StoreDirectory()
 
-    @Test func `what is not prompt is written when that begins, in one batch`() async throws {
+    @Test func `messages without prompt are written in one batch when writing begins`() async throws {
         let store = try directory.open()
         let slots = (0..<5).map { _ in AnswerSlot() }
         for (number, slot) in slots.enumerated() {
@@ -20,7 +20,7 @@ struct PromptnessTests {
         await store.close()
     }
 
-    @Test func `what is prompt takes the others along`() async throws {
+    @Test func `a prompt message is written together with the waiting ones`() async throws {
         let store = try directory.open()
         let slot = AnswerSlot()
         store.append(message("m1"), isPrompt: false) { slot.set($0) }
@@ -28,7 +28,7 @@ struct PromptnessTests {
         #expect(await slot.answer() == .stored)
     }
 
-    @Test func `so many do not wait to be begun`() async throws {
+    @Test func `a full batch is written without a call`() async throws {
         let store = try directory.open()
         let slots = (0..<32).map { _ in AnswerSlot() }
         for (number, slot) in slots.enumerated() {
@@ -37,7 +37,7 @@ struct PromptnessTests {
         for slot in slots { #expect(await slot.answer() == .stored) }
     }
 
-    @Test func `a store that closes writes what was not begun`() async throws {
+    @Test func `a closing store writes the waiting messages`() async throws {
         let store = try directory.open()
         let slot = AnswerSlot()
         store.append(message("m1"), isPrompt: false) { slot.set($0) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStore
 
-/// Starts from a snapshot give the state that reading everything gives.
+/// A start from a snapshot has the same state as a start from the whole journal.
 struct SnapshotTests {
     let directory = StoreDirectory()
 
@@ -15,7 +15,7 @@ struct SnapshotTests {
         DecidedReply(id: MessageID(id), kind: .text, message: Array(#"{"id":"\#(id)","type":"text"}"#.utf8))
     }
 
-    /// A journal of several segments with all that a message can come to, and the snapshot of its close.
+    /// A journal of several segments with every state of messages, and its closing snapshot.
     private func fill(_ directory: StoreDirectory, from first: Int = 0) async throws {
         let store = try directory.open {
             $0.maximumSegmentAge = .zero
@@ -31,7 +31,7 @@ struct SnapshotTests {
             case 0: store.postpone(delivery, after: .seconds(3600), parks: true)
             case 1: try await store.finish(delivery, result: .failed(reason: "no use"))
             case 2:
-                // One of its replies is refused, which is an event as well; the other is queued.
+                // One of its replies is refused, which is also an event; the other is queued.
                 try await store.decide(
                     delivery,
                     DecidedOutcome(.handled, replies: [reply("r\(number)-0"), reply("r\(number)-1")]))
@@ -44,7 +44,7 @@ struct SnapshotTests {
         await store.close()
     }
 
-    /// What a start finds, as text.
+    /// The state after a start, as text.
     private func state(_ directory: StoreDirectory, usesSnapshot: Bool) throws -> String {
         let copy = try directory.copy()
         if !usesSnapshot, Directory.exists(copy.path + "/snapshot") {
@@ -81,11 +81,11 @@ struct SnapshotTests {
         ).covered > 0
     }
 
-    @Test func `a start from a snapshot finds what reading everything finds`() async throws {
+    @Test func `a start from a snapshot has the state of the whole journal`() async throws {
         try await fill(directory)
         #expect(try isUsed(directory))
         #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
-        // One generation old: records are behind it.
+        // The snapshot is one generation old: newer records exist.
         let old = try File(snapshot, for: .reading).readAll()
         try await fill(directory, from: 12)
         try AtomicFile.write(old, to: snapshot)
@@ -93,7 +93,7 @@ struct SnapshotTests {
         #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
     }
 
-    @Test func `a snapshot that is cut anywhere, or has a bit turned over, is not used`() async throws {
+    @Test func `a truncated snapshot, or one with a flipped bit, is not used`() async throws {
         try await fill(directory)
         let whole = try File(snapshot, for: .reading).readAll()
         let expected = try state(directory, usesSnapshot: false)
@@ -110,7 +110,7 @@ struct SnapshotTests {
         #expect(try state(directory, usesSnapshot: true) == expected)
     }
 
-    @Test func `a snapshot of a journal that is older, or has another segment, is not used`() async throws {
+    @Test func `a snapshot of an older journal, or with another segment, is not used`() async throws {
         try await fill(directory)
         let older = try directory.copy()
         try await fill(directory, from: 12)
@@ -118,7 +118,7 @@ struct SnapshotTests {
         try AtomicFile.write(newer, to: older.path + "/snapshot")
         #expect(try !isUsed(older))
         let segments = try directory.segments()
-        // In the middle: the state is that of a damaged journal.
+        // In the middle: the journal counts as damaged.
         try Directory.remove(directory.journal + "/" + segments[2])
         #expect(try !isUsed(directory))
         let store = try directory.open()
@@ -130,7 +130,7 @@ struct SnapshotTests {
         await second.close()
     }
 
-    @Test func `a snapshot outlives the deletion of the oldest segments and remembers nothing of them`()
+    @Test func `a snapshot is used after the deletion of the oldest segments, without their messages`()
         async throws
     {
         let store = try directory.open {
@@ -148,7 +148,7 @@ struct SnapshotTests {
         #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
     }
 
-    @Test func `a snapshot by other settings is not used`() async throws {
+    @Test func `a snapshot made with other settings is not used`() async throws {
         try await fill(directory)
         var configuration = directory.configuration
         configuration.maximumRememberedMessages = 7
@@ -156,7 +156,7 @@ struct SnapshotTests {
             directory: directory.journal, state: RecoveredJournal(configuration),
             snapshot: SnapshotFile(configuration), logger: directory.log.logger)
         #expect(result.covered == 0)
-        #expect(directory.log.lines.contains { $0.contains("snapshot of the journal is not used") })
+        #expect(directory.log.lines.contains { $0.contains("journal snapshot not used") })
     }
 
     @Test func `a snapshot is made while the store runs, and holds up no write`() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MessageStore
 
-/// What is done about conversations after a sync of them failed.
+/// The recovery of conversations after a failed sync.
 struct ConversationRecoveryTests {
     let directory = StoreDirectory()
 
@@ -49,7 +49,7 @@ struct ConversationRecoveryTests {
     }
 
     @Test(arguments: [1, 70])
-    func `what a failed sync lost is written anew from the journal, and segments go again`(
+    func `lines lost by a failed sync are restored from the journal, and segments can be deleted again`(
         _ customers: Int
     ) async throws {
         let disk = ForgetfulDisk()
@@ -69,7 +69,7 @@ struct ConversationRecoveryTests {
         await store.checkpointer.run()
         disk.fails.store(false, ordering: .relaxed)
         #expect(try directory.records("unsynced").count == 1)
-        // Files are synced one by one: some conversation lost its line with the first sync that failed.
+        // Files are synced one by one: some conversation lost its line with the first failed sync.
         #expect(try others.contains { try ids(of: $0) == ["a-\($0)"] })
 
         _ = await store.append(message("d", from: others[0]))
@@ -104,7 +104,7 @@ struct ConversationRecoveryTests {
         #expect(try problems() == 0)
     }
 
-    @Test func `the next process writes anew what the last could not sync, and once`() async throws {
+    @Test func `the next process rewrites unsynced conversations once`() async throws {
         let disk = ForgetfulDisk()
         disk.forgets.store(false, ordering: .relaxed)
         let store = try open(disk)
@@ -128,7 +128,7 @@ struct ConversationRecoveryTests {
         await again.close()
     }
 
-    @Test func `what cannot be written anew is tried again, and less and less often`() async throws {
+    @Test func `a failed recovery is retried with growing pauses`() async throws {
         let disk = ForgetfulDisk()
         let store = try directory.open {
             $0.disk = disk
@@ -139,18 +139,18 @@ struct ConversationRecoveryTests {
         try Directory.make(obstacle)
         disk.fails.store(true, ordering: .relaxed)
         try await store.finish(delivery, result: .handled)
-        await directory.log.first { $0.contains("conversations cannot be written anew yet") }
+        await directory.log.first { $0.contains("rewriting of conversations failed") }
         disk.fails.store(false, ordering: .relaxed)
         #expect(try directory.records("checkpoint").isEmpty)
         rmdir(obstacle)
-        await directory.log.first { $0.contains("conversations were written anew") }
+        await directory.log.first { $0.contains("conversations rewritten") }
         await store.close()
         #expect(try !directory.records("checkpoint").isEmpty)
         #expect(try ids() == ["a"])
         #expect(try problems() == 0)
     }
 
-    @Test func `a conversation that lost more than the journal has is set aside, and holds up no other`()
+    @Test func `a conversation with lines lost beyond the journal is quarantined, and delays no other`()
         async throws
     {
         let disk = ForgetfulDisk()
@@ -173,7 +173,9 @@ struct ConversationRecoveryTests {
         #expect(try ids() == ["a", "c"])
         await store.close()
     }
-    @Test func `what a start could not restore is there before a checkpoint says so`() async throws {
+    @Test func `lines that a start could not restore are written before a checkpoint covers them`()
+        async throws
+    {
         let disk = ForgetfulDisk()
         let store = try open(disk)
         let delivery = try await record("a", in: store)
@@ -201,7 +203,7 @@ struct ConversationRecoveryTests {
         #expect(try problems() == 0)
     }
 
-    @Test func `a line that says another once more says so when it is written anew`() async throws {
+    @Test func `a repetition's line keeps its mark when it is rewritten`() async throws {
         let disk = ForgetfulDisk()
         let store = try open(disk, repeating: MessageID("earlier"))
         let delivery = try await record("a", in: store)
@@ -225,8 +227,7 @@ struct ConversationRecoveryTests {
         await store.close()
     }
 
-    @Test func `a line that is written anew while somebody is about to write it is there once`() async throws
-    {
+    @Test func `a line that is restored while a delivery writes it exists once`() async throws {
         let store = try open()
         let delivery = try await record("a", in: store)
         let reply = ConversationEntry(
@@ -240,8 +241,7 @@ struct ConversationRecoveryTests {
     }
 
     @Test(arguments: [EIO, EISDIR])
-    func `a conversation that cannot be read is set aside, and holds up no other`(_ code: Int32) async throws
-    {
+    func `an unreadable conversation is quarantined, and delays no other`(_ code: Int32) async throws {
         let disk = ForgetfulDisk()
         let store = try open(disk)
         try await store.finish(try await record("a", in: store), result: .handled)
@@ -263,7 +263,7 @@ struct ConversationRecoveryTests {
     }
 
     @Test(arguments: [false, true])
-    func `a conversation whose file is forbidden is set aside in the end, and holds up no checkpoint`(
+    func `a conversation with a forbidden file is finally quarantined, and delays no checkpoint`(
         _ isThere: Bool
     ) async throws {
         let disk = ForgetfulDisk()
@@ -275,7 +275,7 @@ struct ConversationRecoveryTests {
         disk.unreadable.withLock { $0[file()] = EACCES }
         let store = try open(disk)
         #expect(await store.append(message("b")) == .stored)
-        // The journal vouches for the line after some tries.
+        // After some attempts the line is left to the journal.
         let delivery = try await store.lease()
         #expect(store.statistics.refusedConversations == 1)
         try await store.finish(delivery, result: .handled)
@@ -285,7 +285,7 @@ struct ConversationRecoveryTests {
         #expect(store.statistics.checkpointFailure == nil)
         #expect(store.statistics.refusedConversations == 0)
         #expect(store.statistics.quarantinedConversations == 1)
-        #expect(directory.log.lines.contains { $0.hasPrefix("critical") && $0.contains("mend its mode") })
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical") && $0.contains("correct its mode") })
         try await store.finish(try await record("c", from: CustomerID("c1"), in: store), result: .handled)
         await store.close()
         #expect(try directory.records("checkpoint").count > before)
@@ -307,7 +307,7 @@ struct ConversationRecoveryTests {
         #expect(!Directory.exists(left))
     }
 
-    @Test func `no conversation waits for another that cannot be written anew yet`() async throws {
+    @Test func `a conversation that cannot be rewritten yet delays no other`() async throws {
         let disk = ForgetfulDisk()
         let store = try open(disk)
         let others = (0..<70).map { CustomerID("c\($0)") }
@@ -322,21 +322,21 @@ struct ConversationRecoveryTests {
         await store.checkpointer.run()
         #expect(store.statistics.checkpointFailure?.contains("Too many open files") == true)
         for other in others { #expect(try ids(of: other) == ["a-\(other)"]) }
-        #expect(directory.log.lines.contains { $0.contains("cannot be written anew yet") })
+        #expect(directory.log.lines.contains { $0.contains("rewriting of conversations failed") })
         await store.close()
         #expect(try directory.records("checkpoint").isEmpty)
         #expect(store.statistics.quarantinedConversations == 0)
     }
 }
 
-/// A disk whose failed syncs lose what conversations were given since the last.
+/// A disk whose failed syncs lose the conversation lines since the last sync.
 private final class ForgetfulDisk: StoreDisk {
     let fails = Atomic(false)
     let forgets = Atomic(true)
-    /// The files that cannot be read, and why.
+    /// The unreadable files with their errors.
     let unreadable = Mutex<[String: Int32]>([:])
     private let disk = SystemDisk()
-    /// The conversations, and how much of each is on disk.
+    /// The conversations, with the synced size of each.
     private let conversations = Mutex<[String: (file: File, syncedBytes: Int)]>([:])
 
     func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }

@@ -7,7 +7,7 @@ import Testing
 struct DataDirectoryTests {
     let directory = StoreDirectory()
 
-    @Test func `a second store on the same directory is refused, and says who has it`() async throws {
+    @Test func `a second store on the same directory is refused with the owner's process id`() async throws {
         let store = try directory.open()
         let refusal = #expect(throws: StoreError.self) { try directory.open() }
         #expect(refusal == .inUse(path: directory.path, process: getpid()))
@@ -28,13 +28,13 @@ struct DataDirectoryTests {
         }
     }
 
-    @Test func `a journal without a version is not taken for a new directory`() throws {
+    @Test func `a journal without a version is distinguished from a new directory`() throws {
         try directory.prepare()
         try Directory.remove(directory.path + "/VERSION")
         #expect(throws: StoreError.unknownVersion(found: "", path: directory.path)) { try directory.open() }
     }
 
-    @Test func `who only reads is told that a directory is no data directory`() async throws {
+    @Test func `reading a directory without VERSION is an error`() async throws {
         try Directory.make(directory.path)
         let refusal = StoreError.noData(path: directory.path)
         #expect(throws: refusal) { try Store.check(directory.path) }
@@ -49,27 +49,27 @@ struct DataDirectoryTests {
         }
         try Directory.remove(version)
         try Directory.make(version)
-        // As any other reason why it cannot be read: not "nothing there".
+        // Like any other read error: distinguished from an absent file.
         #expect(throws: StoreError.unavailable(path: version, SystemError("pread", code: EISDIR))) {
             try Store.check(directory.path)
         }
     }
 
-    @Test func `a new directory is made with all above it and gets a version`() async throws {
+    @Test func `a new directory is created with its parents and a version`() async throws {
         let deep = directory.path + "/a/b/c"
         let store = try directory.open { $0.directory = deep }
         #expect(try File(deep + "/VERSION", for: .reading).readAll() == Array("1\n".utf8))
         await store.close()
     }
 
-    @Test func `a file in the place of the directory is an error that names it`() throws {
+    @Test func `a file in place of the directory is an error with its path`() throws {
         try AtomicFile.write([1], to: directory.path)
         #expect(throws: StoreError.unavailable(path: directory.path, SystemError("mkdir", code: ENOTDIR))) {
             try directory.open()
         }
     }
 
-    @Test func `opening and closing leaves nothing behind`() async throws {
+    @Test func `opening and closing leaves no records`() async throws {
         for _ in 1...3 { await (try directory.open()).close() }
         #expect(try directory.segments().isEmpty)
     }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import MessageStore
 
-/// What a conversation's file must hold, decided from its content, the journal and what may be missing.
+/// Decides the content of a conversation's file from its current content, the journal and possibly missing
+/// lines.
 struct ReconcilerTests {
     private let key = ConversationKey(business: business, customer: customer)
     private var path: String { ConversationFixture.path(business, customer) }
@@ -23,9 +24,9 @@ struct ReconcilerTests {
         bytes.split(separator: UInt8(ascii: "\n")).compactMap { ConversationLine(Array($0))?.record }
     }
 
-    @Test func `damage behind settled lines is completed in place, and no settled line is written again`() {
+    @Test func `damage after settled lines is repaired in place without rewriting settled lines`() {
         let settled = file([1, 9, 3])
-        // A block that never reached the disk, and a line behind it that did.
+        // A block that never reached the disk, followed by a line that did.
         let zeros = [UInt8](repeating: 0, count: 80) + [UInt8(ascii: "\n")]
         let shown = settled + zeros + entry(6).line(sequence: 5)
         let unsettled = UnsettledRecords([2, 6], last: 9)
@@ -36,7 +37,7 @@ struct ReconcilerTests {
         #expect(records(repair.bytes) == [1, 9, 3, 2, 6])
     }
 
-    @Test func `damage before a settled line, or of more than the journal has, quarantines the file`() {
+    @Test func `damage before a settled line, or beyond the journal, quarantines the file`() {
         let unsettled = UnsettledRecords([5], last: 9)
         for shown in [
             Array("broken\n".utf8) + file([1]), file([1]) + Array("broken\nbroken\nbroken\n".utf8),
@@ -50,7 +51,7 @@ struct ReconcilerTests {
     }
 
     @Test
-    func `after a failed sync the file is replaced, unless it lost lines that the journal does not have`() {
+    func `after a failed sync the file is replaced, unless it lost lines that the journal lacks`() {
         let (repair, action) = Reconciler.decide(
             file([1, 2]), at: path, with: [entry(2), entry(3)], after: .failedSync(writtenLines: 3))
         guard case .replace = action else { return #expect(Bool(false), "\(action)") }
@@ -60,7 +61,7 @@ struct ReconcilerTests {
         guard case .quarantine = lost else { return #expect(Bool(false), "\(lost)") }
     }
 
-    @Test func `a rebuild keeps whatever can be had, and counts what is lost`() {
+    @Test func `a rebuild keeps every recoverable line, and counts the lost ones`() {
         let (repair, action) = Reconciler.decide(
             Array("broken\nbroken\n".utf8) + file([1]), at: path, with: [entry(2)], after: .rebuild)
         guard case .replace = action else { return #expect(Bool(false), "\(action)") }
@@ -69,7 +70,7 @@ struct ReconcilerTests {
     }
 
     @Test
-    func `a line that is appended while its conversation gets a new file is there once, and in its order`()
+    func `a line appended during the replacement of its file exists once, and in order`()
         async throws
     {
         let directory = StoreDirectory()
@@ -82,7 +83,7 @@ struct ReconcilerTests {
                 try pool.beginReplacing(name, adding: [entry(2)])
             })
         let new = try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
-        // The journal's line by the delivery that is about to write it, and one that is new.
+        // The journal's line, written by its delivery, and a new line.
         try partition.append(entry(2), mightBeThere: false)
         try partition.append(entry(3), mightBeThere: false)
         try partition.withPool { pool throws(StoreError) in try pool.install(new, of: replacement) }
@@ -93,7 +94,7 @@ struct ReconcilerTests {
         await store.close()
     }
 
-    @Test func `a line that comes for a conversation while it is rebuilt is there afterwards`() async throws {
+    @Test func `a line that arrives during a rebuild is in the rebuilt conversation`() async throws {
         let directory = StoreDirectory()
         let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
         let partition = store.conversations.partition(of: key)
@@ -112,7 +113,7 @@ struct ReconcilerTests {
     }
 }
 
-/// Which lines a file has.
+/// The identities of a file's lines.
 struct LineScanTests {
     private let key = ConversationKey(business: business, customer: CustomerID("urn:mbid:\"quoted\""))
 
@@ -133,7 +134,7 @@ struct LineScanTests {
         return entries.enumerated().map { $1.line(sequence: $0 + 1) }
     }
 
-    @Test func `the lines that are found are those that a reader finds`() throws {
+    @Test func `the scan finds the same lines as the parser`() throws {
         let text = lines().flatMap { $0 }
         let found = try LineScan.identities(in: text, lastSequence: 3, path: "p")
         #expect(found == Set(lines().compactMap { ConversationLine(Array($0.dropLast()))?.identity }))
@@ -141,7 +142,7 @@ struct LineScanTests {
         #expect(try LineScan.identities(in: [], lastSequence: 0, path: "p").isEmpty)
     }
 
-    @Test func `zeros, a line without an end, and a number that is missing are damage`() {
+    @Test func `zeros, an unfinished line, and a missing number are damage`() {
         let text = lines().flatMap { $0 }
         let feed = lines()[0].count
         var zeros = text

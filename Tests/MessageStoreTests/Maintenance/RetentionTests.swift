@@ -5,11 +5,11 @@ import Testing
 
 @testable import MessageStore
 
-/// When a segment of the journal goes, and what holds it.
+/// The deletion of journal segments, and the reasons to keep them.
 struct RetentionTests {
     let directory = StoreDirectory()
 
-    /// A store whose every batch begins a segment, and which forgets at once.
+    /// A store whose every batch starts a segment, without a deduplication window.
     private func open(window: Duration = .zero) throws -> Store {
         try directory.open {
             $0.maximumSegmentAge = .zero
@@ -18,7 +18,7 @@ struct RetentionTests {
         }
     }
 
-    /// Stores a message, which begins a segment; returns the segment's name.
+    /// Stores a message, which starts a segment; returns the segment's name.
     private func store(_ id: String, in store: Store) async throws -> String {
         #expect(await store.append(message(id, from: CustomerID("c-\(id)"))) == .stored)
         return try #require(try directory.segments().last)
@@ -31,7 +31,7 @@ struct RetentionTests {
         await store.journal.flush()
     }
 
-    @Test func `a segment goes when all in it is finished, checkpointed and old enough`() async throws {
+    @Test func `a segment is deleted when all of it is finished, checkpointed and old enough`() async throws {
         let store = try open()
         let first = try await self.store("1", in: store)
         let second = try await self.store("2", in: store)
@@ -50,7 +50,7 @@ struct RetentionTests {
     }
 
     @Test(arguments: ["unfinished", "parked", "referenced"])
-    func `what is not finished holds its segment and all behind it`(_ holder: String) async throws {
+    func `an unfinished item keeps its segment and all later ones`(_ holder: String) async throws {
         let store = try open()
         let held: String
         if holder == "referenced" {
@@ -68,13 +68,13 @@ struct RetentionTests {
         #expect(try directory.segments().contains(second))
     }
 
-    @Test func `a segment whose conversations are not on disk stays`() async throws {
+    @Test func `a segment whose conversations are not on disk is kept`() async throws {
         let store = try open()
         let first = try await self.store("1", in: store)
         let delivery = try await store.lease()
         try await finish(delivery, in: store)
         _ = try await self.store("2", in: store)
-        // None can be made while the file cannot be written anew.
+        // No checkpoint succeeds while the file cannot be rewritten.
         let path = directory.path + "/conversations/" + ConversationFixture.path(business, delivery.customer)
         let obstacle = "\(path).\(getpid()).new"
         try Directory.make(obstacle)
@@ -91,7 +91,8 @@ struct RetentionTests {
         #expect(lines.map(\.id) == [MessageID("1")])
     }
 
-    @Test func `a segment inside the window stays, and its messages are known after a restart`() async throws
+    @Test func `a segment inside the window is kept, and its messages are known after a restart`()
+        async throws
     {
         let store = try open(window: .seconds(3600))
         let first = try await self.store("1", in: store)
@@ -107,7 +108,7 @@ struct RetentionTests {
         #expect(await restarted.append(message("2", from: CustomerID("c-2"))) == .duplicate)
     }
 
-    @Test func `numbers go on where they were after everything went`() async throws {
+    @Test func `record numbers continue after all segments were deleted`() async throws {
         let store = try open()
         _ = try await self.store("1", in: store)
         let delivery = try await store.lease()
@@ -120,13 +121,13 @@ struct RetentionTests {
         #expect(try await restarted.lease().record > delivery.record + 2)
     }
 
-    @Test func `an idle server lets old segments go without another message`() async throws {
+    @Test func `an idle server deletes old segments without a new message`() async throws {
         let store = try open()
         let only = try await self.store("1", in: store)
         try await finish(try await store.lease(), in: store)
         for _ in 1...3 { await store.retention.run() }
         #expect(try !directory.segments().contains(only))
-        // And an idle journal does not grow.
+        // An idle journal does not grow.
         let files = try directory.segments()
         for _ in 1...5 { await store.retention.run() }
         #expect(try directory.segments().count <= files.count)
@@ -153,7 +154,7 @@ struct RetentionTests {
         #expect(dead.map(\.kind) == [.text])
         #expect(dead.map(\.attributes) == [message("1").attributes])
         #expect(dead.first.map { $0.at.milliseconds } == delivery.receivedAt.milliseconds)
-        // It is carried again as often as it must be.
+        // It is carried repeatedly when necessary.
         for _ in 1...3 { await restarted.retention.run() }
         let replay = try await restarted.replay([delivery.record])
         #expect(try await restarted.lease().id == MessageID("2"))
@@ -166,7 +167,7 @@ struct RetentionTests {
         #expect(try files.events { $0.isDeadLetter }.isEmpty)
     }
 
-    @Test func `a dead letter that is dropped is not carried on`() async throws {
+    @Test func `a dropped dead letter is not carried`() async throws {
         let store = try open()
         _ = try await self.store("1", in: store)
         let delivery = try await store.lease()
@@ -190,7 +191,7 @@ struct RetentionTests {
         _ = try await self.store("2", in: store)
         let before = try directory.copy()
         await store.retention.run()
-        // Every file of before, and what was written since.
+        // All earlier files, and the new records.
         let crashed = try directory.copy()
         for name in try before.segments() where !Directory.exists(crashed.journal + "/" + name) {
             try AtomicFile.write(
@@ -205,7 +206,7 @@ struct RetentionTests {
     }
 }
 
-/// What segments are needed for, without a disk.
+/// The reasons to keep segments, without a disk.
 struct SegmentLedgerTests {
     private let start = Timestamp(milliseconds: 1_800_000_000_000)
     private func hours(_ count: Int) -> Timestamp { start.advanced(by: .seconds(count * 3600)) }
@@ -217,24 +218,24 @@ struct SegmentLedgerTests {
         return ledger
     }
 
-    @Test func `the last segment never goes`() {
+    @Test func `the last segment is never deleted`() {
         #expect(ledger([0]).expired(at: hours(1000), window: window).isEmpty)
         #expect(ledger([0, 1]).expired(at: hours(1000), window: window).map(\.first) == [1])
     }
 
-    @Test func `a segment is as old as the youngest up to it, whoever set the clock back`() {
-        // The second was written by a clock that was a hundred hours behind.
+    @Test func `a segment's age is that of the youngest up to it, even after the clock was set back`() {
+        // The second was written with a clock a hundred hours behind.
         let ledger = ledger([100, 0, 101])
         #expect(ledger.expired(at: hours(150), window: window).isEmpty)
         #expect(ledger.expired(at: hours(173), window: window).map(\.first) == [1, 11])
     }
 
-    @Test func `a clock that ran ahead holds segments longer, never shorter`() {
+    @Test func `a clock that ran ahead keeps segments longer, never shorter`() {
         let ledger = ledger([0, 500, 1])
         #expect(ledger.expired(at: hours(100), window: window).map(\.first) == [1])
     }
 
-    @Test func `a clock that ran years ahead holds nothing longer than the window behind the next start`() {
+    @Test func `a clock that ran years ahead keeps segments for at most the window after the next start`() {
         var ledger = SegmentLedger()
         ledger.begin(1, at: Timestamp(rfc3339: "2099-01-01T00:00:00.000Z"))
         ledger.begin(11, at: nil)
@@ -245,7 +246,7 @@ struct SegmentLedgerTests {
         #expect(accounts.withLedger { $0.expired(at: later, window: window).map(\.first) } == [1])
     }
 
-    @Test func `each of the conditions holds a segment alone`() {
+    @Test func `each condition alone keeps a segment`() {
         var ledger = ledger([0, 1, 200])
         ledger.recordOpen(1, in: 1)
         #expect(ledger.expired(at: hours(100), window: window).isEmpty)
@@ -259,7 +260,7 @@ struct SegmentLedgerTests {
         #expect(ledger.expired(at: hours(100), window: window).map(\.first) == [1, 11])
     }
 
-    @Test func `dead letters are known by their segment until somebody decides`() {
+    @Test func `dead letters are tracked by segment until a decision`() {
         var ledger = ledger([0, 1, 200])
         for record: UInt64 in [3, 2] {
             ledger.recordOpen(1, in: 1)

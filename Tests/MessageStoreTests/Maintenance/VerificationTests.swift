@@ -6,11 +6,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What `balloon conversations verify` finds.
+/// The findings of `balloon conversations verify`.
 struct VerificationTests {
     let directory = StoreDirectory()
 
-    /// Three messages with a reply each, one that only came in, and one whose private parts are not kept.
+    /// Three messages with one reply each, one pending message, and one with redacted parts.
     private func fill() async throws {
         let store = try directory.open()
         for number in 1...3 {
@@ -54,7 +54,7 @@ struct VerificationTests {
         try AtomicFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: file)
     }
 
-    @Test func `a sound directory has no problems, also beside a store that is open`() async throws {
+    @Test func `an intact directory has no problems, also while a store is open`() async throws {
         try await fill()
         let result = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
         #expect(result.conversations == 3)
@@ -68,24 +68,24 @@ struct VerificationTests {
         #expect(try problems().isEmpty)
     }
 
-    @Test func `nothing at all has no problems`() throws {
+    @Test func `an empty directory has no problems`() throws {
         try directory.prepare()
         #expect(try problems().isEmpty)
     }
 
-    @Test func `a line that is missing at the end is found`() async throws {
+    @Test func `a missing last line is found`() async throws {
         try await fill()
         try edit(customer) { $0.removeLast() }
         #expect(try problems().map(\.kind) == [.missing])
     }
 
-    @Test func `a whole conversation that is missing is found`() async throws {
+    @Test func `a missing conversation is found`() async throws {
         try await fill()
         try Directory.remove(path(customer))
         #expect(try problems().map(\.kind) == Array(repeating: .missing, count: 6))
     }
 
-    @Test func `a line that is missing in the middle is a gap besides`() async throws {
+    @Test func `a missing line in the middle is also a gap`() async throws {
         try await fill()
         try edit(customer) { $0.remove(at: 2) }
         #expect(try problems().map(\.kind) == [.sequenceGap, .sequenceGap, .sequenceGap, .missing])
@@ -100,8 +100,7 @@ struct VerificationTests {
         #expect(problems.first?.file == path(customer))
     }
 
-    @Test func `a line that is no line, one that stands twice and one from elsewhere are found`() async throws
-    {
+    @Test func `an invalid, a repeated and a misplaced line are found`() async throws {
         try await fill()
         try edit(customer) { $0[0] = "not a line" }
         #expect(try problems().map(\.kind) == [.conversationDamaged, .missing])
@@ -121,7 +120,7 @@ struct VerificationTests {
         #expect(try problems().map(\.kind) == [.unknownRecord])
     }
 
-    /// Puts the conversation back as it was and changes it in another way.
+    /// Restores the conversation and changes it in another way.
     private func again(_ change: (inout [String]) -> Void) async throws {
         let copy = StoreDirectory()
         try Directory.remove(path(customer))
@@ -132,7 +131,7 @@ struct VerificationTests {
         try edit(customer, change)
     }
 
-    @Test func `damage in the journal, a gap and a segment that was set aside are found`() async throws {
+    @Test func `damage in the journal, a gap and a quarantined segment are found`() async throws {
         try await fill()
         let name = try #require(try directory.segments().first)
         let sound = try File(directory.journal + "/" + name, for: .reading).readAll()
@@ -148,7 +147,7 @@ struct VerificationTests {
         #expect(try problems().map(\.kind) == [.journalQuarantined])
     }
 
-    @Test func `an unfinished last line is nobody's problem`() async throws {
+    @Test func `an unfinished last line is not a problem`() async throws {
         try await fill()
         let name = try #require(try directory.segments().last)
         try File(directory.journal + "/" + name, for: .appending).append(Array("{\"record\":".utf8))
@@ -157,7 +156,7 @@ struct VerificationTests {
     }
 }
 
-/// Conversations that are damaged, set aside and rebuilt.
+/// Conversations that are damaged, quarantined and rebuilt.
 struct RebuildTests {
     let directory = StoreDirectory()
     var files: ConversationFiles { ConversationFiles(dataDirectory: directory.path) }
@@ -184,7 +183,7 @@ struct RebuildTests {
         try AtomicFile.write(text, to: file)
     }
 
-    @Test func `damage sets a conversation aside, and no line of it is lost`() async throws {
+    @Test func `damage quarantines a conversation, and no line of it is lost`() async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         await store.close()
@@ -201,12 +200,12 @@ struct RebuildTests {
         #expect(try files.list().isEmpty)
         #expect(try files.quarantined() == [directory.path + "/damaged/" + path])
         #expect(try verify().map(\.kind) == [.conversationQuarantined])
-        // The others and the journal go on.
+        // Other conversations and the journal continue.
         try await handle("4", in: damaged)
         await damaged.close()
         #expect(!Directory.exists(file))
 
-        // Another life knows of it.
+        // The next process knows of it.
         let again = try directory.open()
         #expect(throws: aside) { try again.recentLines(of: business, customer, maximum: 10) }
         try await handle("5", in: again)
@@ -225,7 +224,7 @@ struct RebuildTests {
     }
 
     @Test(arguments: [false, true])
-    func `what the disk shows as zeros is damage, and no unfinished line`(_ areAllLost: Bool) async throws {
+    func `zeros on the disk are damage, not an unfinished line`(_ areAllLost: Bool) async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         await store.close()
@@ -245,7 +244,7 @@ struct RebuildTests {
         #expect(try File(file, for: .reading).readAll() == whole)
     }
 
-    @Test func `a rebuild has every line of a conversation that waited with more than memory holds`()
+    @Test func `a rebuild restores more waiting lines than the memory limit`()
         async throws
     {
         let store = try directory.open()
@@ -270,7 +269,7 @@ struct RebuildTests {
         #expect(ids == ["0", "open"] + (1...1000).map { "\($0)" } + ["last"])
     }
 
-    @Test func `a delivery that is out while its conversation is rebuilt has its lines once`() async throws {
+    @Test func `a delivery leased during a rebuild has its lines once`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
         await store.close()
@@ -291,7 +290,7 @@ struct RebuildTests {
         #expect(try files.lines(of: business, customer).map(\.id.rawValue) == ["1", "2", "3", "r"])
     }
 
-    @Test func `what is missing is written again, and what is there is left alone`() async throws {
+    @Test func `missing lines are restored, and existing ones are not changed`() async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         let whole = try File(file, for: .reading).readAll()
@@ -310,7 +309,7 @@ struct RebuildTests {
         }
     }
 
-    /// What somebody may have done to a file whose lines all stay lines.
+    /// Manual edits after which all lines of a file are still valid.
     static let edits: [@Sendable (inout [String]) -> Void] = [
         { $0.removeFirst() },
         { $0.remove(at: 1) },
@@ -321,7 +320,9 @@ struct RebuildTests {
     ]
 
     @Test(arguments: edits.indices, [false, true])
-    func `what verify faults in a file is mended`(_ edit: Int, whileOpen: Bool) async throws {
+    func `a rebuild repairs every problem that verify finds in a file`(_ edit: Int, whileOpen: Bool)
+        async throws
+    {
         let store = try directory.open()
         for id in ["1", "2", "3", "4"] { try await handle(id, in: store) }
         if !whileOpen { await store.close() }
@@ -337,12 +338,12 @@ struct RebuildTests {
         await mended.close()
         #expect(try verify().isEmpty)
         let ids = try files.lines(of: business, customer).map(\.id.rawValue)
-        // What somebody put into another order stays in it, with new numbers.
+        // Reordered lines keep their new order, with new numbers.
         #expect(ids == (edit == 5 ? ["2", "1", "3", "4", "5"] : ["1", "2", "3", "4", "5"]))
     }
 
     @Test(arguments: ["9223372036854775807", "-9223372036854775808", "0"])
-    func `a number that no line can have is damage, and stops nothing`(_ number: String) async throws {
+    func `an impossible line number is damage, and stops no other check`(_ number: String) async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
         await store.close()
@@ -358,7 +359,7 @@ struct RebuildTests {
         #expect(try files.lines(of: business, customer).map(\.id.rawValue) == ["1", "2", "3"])
     }
 
-    @Test func `one file that cannot be read holds up neither the check nor the rebuilding of others`()
+    @Test func `an unreadable file delays neither the check nor the rebuild of others`()
         async throws
     {
         let store = try directory.open()
@@ -372,7 +373,7 @@ struct RebuildTests {
         for (unreadable, lost) in places {
             let kept = try [unreadable, lost].map { try File($0, for: .reading).readAll() }
             try Directory.remove(unreadable)
-            // Leads to itself, for ever.
+            // A link to itself.
             #expect(symlink(unreadable, unreadable) == 0)
             try AtomicFile.write(Array("broken\n".utf8), to: lost)
             #expect(Set(try verify().map(\.kind)).isSuperset(of: [.conversationUnreadable, .missing]))
@@ -388,7 +389,7 @@ struct RebuildTests {
         #expect(try verify().isEmpty)
     }
 
-    @Test func `a folder that cannot be looked into holds up nothing, and nothing in it is written anew`()
+    @Test func `an unreadable folder delays nothing, and nothing in it is rewritten`()
         async throws
     {
         let store = try directory.open()
@@ -402,10 +403,10 @@ struct RebuildTests {
         let other = directory.path + "/conversations/" + ConversationFixture.path(business, CustomerID("d"))
         let kept = try [file, other].map { try File($0, for: .reading).readAll() }
         try Directory.rename(folder, to: directory.path + "/away")
-        // Leads to itself, for ever.
+        // A link to itself.
         #expect(symlink(folder, folder) == 0)
         try AtomicFile.write(Array("broken\n".utf8), to: other)
-        // As a server leaves it that may not move the file.
+        // The state that a server leaves when it cannot move the file.
         let placeholder = directory.path + "/damaged/" + name
         try Directory.make(Directory.parent(of: placeholder))
         try AtomicFile.write([], to: placeholder)
@@ -426,7 +427,7 @@ struct RebuildTests {
         #expect(try verify().isEmpty)
     }
 
-    @Test func `nothing is set aside while the journal itself is damaged`() async throws {
+    @Test func `nothing is quarantined while the journal itself is damaged`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
         let name = try #require(try directory.segments().first)
@@ -442,7 +443,7 @@ struct RebuildTests {
         await store.close()
     }
 
-    @Test func `a stray copy of a conversation is no loss, and leaves no empty one`() async throws {
+    @Test func `a stray copy of a conversation is not a loss, and leaves no empty file`() async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         let whole = try File(file, for: .reading).readAll()
@@ -451,7 +452,7 @@ struct RebuildTests {
         try AtomicFile.write(whole + Array("broken\n".utf8), to: stray)
         let rebuilt = try await store.rebuild()
         #expect(rebuilt.repairedConversations == 1)
-        // What is no line may have been one.
+        // An invalid line may have been a real one.
         #expect(rebuilt.lostLines == 1)
         await store.close()
         #expect(try verify().isEmpty)
@@ -460,11 +461,11 @@ struct RebuildTests {
         #expect(Directory.exists(directory.path + "/damaged/evil/zz/x.jsonl.before"))
     }
 
-    @Test func `a line that nobody has any more is counted as lost`() async throws {
+    @Test func `an unrecoverable line is counted as lost`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
         await store.close()
-        // As if the segment had gone long ago.
+        // As if the segment had been deleted long ago.
         for name in try directory.segments() { try Directory.remove(directory.journal + "/" + name) }
         let lines = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self).split(
             separator: "\n")
@@ -480,7 +481,7 @@ struct RebuildTests {
             try reopened.recentLines(of: business, customer, maximum: 10).map(\.id.rawValue) == ["2"])
     }
 
-    @Test func `a conversation from a backup is taken instead of the damaged one`() async throws {
+    @Test func `a conversation from a backup replaces the damaged one`() async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         await store.close()
@@ -497,7 +498,7 @@ struct RebuildTests {
         #expect(try File(file, for: .reading).readAll() == whole)
     }
 
-    @Test func `no segment is deleted while a conversation waits to be rebuilt from it`() async throws {
+    @Test func `no segment is deleted while a quarantined conversation needs it`() async throws {
         let store = try directory.open { $0.deduplicationWindow = .zero }
         for id in ["1", "2"] { try await handle(id, in: store) }
         await store.close()

@@ -17,7 +17,7 @@ struct OutboundTests {
             outboundKind: .text)
     }
 
-    @Test func `a proactive message is a queued reply, and has one line when it has ended`() async throws {
+    @Test func `a proactive message is a queued reply, and has one line after its end`() async throws {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         #expect(await store.append(outbound("key")) == .stored)
@@ -179,8 +179,7 @@ struct OutboundTests {
         try await store.state(of: business, customer).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `a state changes with the decision, stays otherwise, and is forgotten with null`() async throws
-    {
+    @Test func `a state changes with the decision, stays otherwise, and is deleted with null`() async throws {
         let store = try directory.open()
         for id in 1...3 { #expect(await store.append(message("\(id)")) == .stored) }
         #expect(try await state(in: store) == nil)
@@ -195,7 +194,7 @@ struct OutboundTests {
         #expect(try await state(in: try directory.open()) == nil)
     }
 
-    @Test func `a state that a kill took away comes back with the delivery`() async throws {
+    @Test func `a state lost by a kill is restored with the delivery`() async throws {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         _ = try await decide(#"{"step":1}"#, in: store)
@@ -208,7 +207,7 @@ struct OutboundTests {
         #expect(try await state(in: restarted) == #"{"step":1}"#)
     }
 
-    @Test func `an older decision that is read back does not win`() async throws {
+    @Test func `an older decision does not replace a newer state`() async throws {
         let store = try directory.open()
         for id in 1...2 { #expect(await store.append(message("\(id)")) == .stored) }
         let first = try await decide(#"{"step":1}"#, in: store)

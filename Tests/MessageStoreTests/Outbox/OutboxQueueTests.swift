@@ -84,7 +84,7 @@ import Testing
         #expect(lease() == 1)
         queue.release(id(1))
         #expect(queue.entry(id(1))?.attempts == 0)
-        // Behind the others of its business, so that a probe meets a different conversation each time.
+        // After the others of its business, so that a probe meets a different conversation each time.
         #expect(lease() == 2)
         #expect(lease() == 1)
     }
@@ -105,14 +105,14 @@ import Testing
         #expect(queue.inFlight == 4)
         _ = queue.settle(id(7))
         #expect(lease() == 5)
-        // Both businesses are at their limit, though there is room in all.
+        // Both businesses are at their limit, although the total limit is not reached.
         _ = queue.settle(id(5))
         _ = queue.settle(id(4))
         _ = queue.settle(id(1))
         #expect([lease(), lease()].compactMap(\.self).sorted() == [3, 6])
     }
 
-    @Test func `an excluded business is passed over until it is excluded no longer`() {
+    @Test func `an excluded business is skipped until its exclusion ends`() {
         add(1, "a", "x")
         add(2, "b", "y")
         #expect(lease(.any(excludingBusinesses: [BusinessID("a")])) == 2)
@@ -120,7 +120,7 @@ import Testing
         #expect(lease() == 1)
     }
 
-    @Test func `a probe takes another conversation or another business whatever the limits`() {
+    @Test func `a probe selects another conversation or business regardless of the limits`() {
         for record in 1...3 { add(UInt64(record), "a", "x\(record)") }
         add(4, "b", "y")
         _ = [lease(), lease(), lease()]
@@ -217,12 +217,12 @@ import Testing
     }
 
     @Test(arguments: ["57.1", "0.3", "18446744073709551615.1"])
-    func `a reply's name is parsed as it is written`(_ name: String) {
+    func `a reply's name is parsed`(_ name: String) {
         #expect(ReplyID(name)?.description == name)
     }
 
     @Test(arguments: ["57", "57.0", "57.01", "+57.1", "57.1.1", "", ".", "57.-1", "a.1"])
-    func `another spelling is no reply's name`(_ name: String) { #expect(ReplyID(name) == nil) }
+    func `another spelling is not a reply's name`(_ name: String) { #expect(ReplyID(name) == nil) }
 }
 
 private func id(_ record: UInt64) -> ReplyID { ReplyID(record: record, index: 0) }

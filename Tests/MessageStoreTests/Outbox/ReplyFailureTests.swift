@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStore
 
-/// A reply that failed is an event of its conversation, when its handler is told.
+/// A failed reply is an event of its conversation, when its handler subscribes to it.
 struct ReplyFailureTests {
     let directory = StoreDirectory()
     private let refused = ReplyResult.refused(status: 400, reason: "Bad Request")
@@ -27,7 +27,7 @@ struct ReplyFailureTests {
         return store
     }
 
-    @Test func `a failed reply is delivered behind its line, with what a handler may know of it`()
+    @Test func `a failed reply is delivered after its line, with the details for the handler`()
         async throws
     {
         let store = try await storeWithFailure()
@@ -70,7 +70,7 @@ struct ReplyFailureTests {
         await store.close()
     }
 
-    @Test func `a restart delivers a failed reply until that ended, with the attempts that it had`()
+    @Test func `a restart delivers an unfinished failure event, with its number of attempts`()
         async throws
     {
         let store = try await storeWithFailure()
@@ -82,7 +82,7 @@ struct ReplyFailureTests {
         #expect(failure.isReplyFailure)
         #expect(failure.attempt == 2)
         #expect(restarted.statistics.pendingDeliveries == 1)
-        // Its reply is lost neither by a kill nor twice by another.
+        // Kills neither lose nor repeat its reply.
         try await restarted.decide(failure, DecidedOutcome(.handled, replies: [reply("r2")]))
         let decidedCopy = try copy.copy()
         let decided = try decidedCopy.open()
@@ -126,7 +126,7 @@ struct ReplyFailureTests {
     @Test(arguments: [
         ReplyResult.accepted(status: 200), .dropped(reason: "closed"),
     ])
-    func `what is no failure is not reported`(_ result: ReplyResult) async throws {
+    func `an end other than a failure is not reported`(_ result: ReplyResult) async throws {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()
@@ -159,7 +159,9 @@ struct ReplyFailureTests {
     }
 
     @Test(arguments: [DeliveryResult.failed(reason: "no answer"), .rejected(reason: "no")])
-    func `a failure that its handler does not accept is dropped and no dead letter`(_ result: DeliveryResult)
+    func `a failure event that its handler does not accept is dropped, not a dead letter`(
+        _ result: DeliveryResult
+    )
         async throws
     {
         let store = try await storeWithFailure()
@@ -176,8 +178,7 @@ struct ReplyFailureTests {
         await store.close()
     }
 
-    @Test func `the failures of a removed business are dropped when its messages are given up`() async throws
-    {
+    @Test func `the failure events of a removed business are dropped with its messages`() async throws {
         let store = try await storeWithFailure()
         // Negative, because the record may have the very millisecond of the call.
         let ended = try await store.endPending(

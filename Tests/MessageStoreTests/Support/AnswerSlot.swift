@@ -2,7 +2,7 @@ import MessageStore
 import Synchronization
 import Testing
 
-/// Takes the one answer to an append; a second one is a failure of the test.
+/// Receives the answer to an append; a second answer fails the test.
 final class AnswerSlot: Sendable {
     private struct State {
         var answer: AppendResult?
@@ -11,7 +11,7 @@ final class AnswerSlot: Sendable {
 
     private let state = Mutex(State())
 
-    /// The answer, if it came.
+    /// The answer, if it arrived.
     var value: AppendResult? { state.withLock { $0.answer } }
 
     func set(_ answer: AppendResult) {

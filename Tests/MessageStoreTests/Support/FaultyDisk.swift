@@ -4,16 +4,16 @@ import Glibc
 import MessageStore
 import Synchronization
 
-/// A disk that writes for real until it is told to misbehave.
+/// A disk that works normally until a fault is set.
 final class FaultyDisk: StoreDisk {
     enum Fault: Sendable, CaseIterable {
-        /// No file can be made.
+        /// No file can be created.
         case create
-        /// A file is made, and its name does not reach the disk.
+        /// A file is created, but its name does not reach the disk.
         case name
-        /// Half of what is appended reaches the file, then the disk is full.
+        /// Half of the appended bytes reach the file, then the disk is full.
         case append
-        /// Everything reaches the file and the sync says that it did not.
+        /// All bytes reach the file, but the sync reports a failure.
         case synchronize
     }
 
@@ -23,15 +23,15 @@ final class FaultyDisk: StoreDisk {
     private let batches = Mutex(0)
     private let disk = SystemDisk()
 
-    /// Misbehaves until ``recover()``.
+    /// Fails in this way until ``recover()``.
     func fail(_ fault: Fault) { self.fault.withLock { $0 = fault } }
 
     func recover() { fault.withLock { $0 = nil } }
 
-    /// From now on, what is prepared reads as zeros, and its sync says that it did not reach the disk.
+    /// From now on, preallocated bytes read as zeros, and their sync fails.
     func failFills() { failsFills.withLock { $0 = true } }
 
-    /// Lets no sync end until ``release()``.
+    /// Blocks every sync until ``release()``.
     func hold() { gate.withLock { $0 = DispatchSemaphore(value: 0) } }
 
     func release() {
@@ -42,7 +42,7 @@ final class FaultyDisk: StoreDisk {
         }
     }
 
-    /// How many batches were synced.
+    /// The number of synced batches.
     var count: Int { batches.withLock { $0 } }
 
     func create(_ path: String) throws(SystemError) -> File {

@@ -1,15 +1,16 @@
 import BalloonPOSIX
 
-/// A disk and the memory before it, after the calls of a run: what a power cut leaves of them is up to who asks.
+/// A model of a disk and the page cache after the recorded calls: the caller decides which unsynced writes
+/// survive a power failure.
 ///
-/// Whatever was not synced may be on disk or not, each block of 512 bytes for itself, in any order; a block that was
-/// not written in the middle of a file reads as zeros. Names and removals are there for certain after a sync of their
-/// directory only. A sync that failed is never made up for by a later one.
+/// Unsynced data may or may not be on disk, independently for each block of 512 bytes and in any order; a
+/// missing block in the middle of a file reads as zeros. Names and removals are certain only after a sync of
+/// their directory. A later sync never repairs a failed one.
 ///
-/// It does not cover: blocks that are half written or hold something else than old, new or zeros; disks that lie about
-/// a sync; attributes; renames, so neither the start of a store (which replaces files as a whole) nor a power cut during
-/// a recovery; and what is written without passing through `StoreDisk` (`VERSION`, `lock`, `calls`, `states`,
-/// conversations that are written anew).
+/// Not covered: blocks that are half written or contain other data than old, new or zeros; disks that report
+/// false syncs; attributes; renames, and therefore the start of a store (which replaces files atomically) and
+/// a power failure during a recovery; and data that is written without `StoreDisk` (`VERSION`, `lock`,
+/// `calls`, `states`, rewritten conversations).
 struct PowerLoss {
     private enum Pending {
         case write(at: Int, [UInt8])
@@ -19,7 +20,7 @@ struct PowerLoss {
     private struct Content {
         var durable: [UInt8] = []
         var pending: [Pending] = []
-        /// What a failed sync left in between, for ever.
+        /// The undefined state after a failed sync, forever.
         var doubtful: [Pending] = []
         var size = 0
         var hasName = false
@@ -73,7 +74,8 @@ struct PowerLoss {
         for path in folders.keys where isConcerned(path) { folders[path] = true }
     }
 
-    /// What is on disk when the power has gone; `isLucky` says of each thing that was not synced whether it is.
+    /// The content of the disk after a power failure; `isLucky` decides for each unsynced item whether it
+    /// survives.
     func image(_ isLucky: () -> Bool) -> [String: [UInt8]] {
         var lost: [String] = []
         for (path, isDurable) in folders.sorted(by: { $0.key < $1.key }) where !isDurable && !isLucky() {

@@ -2,7 +2,7 @@ import BalloonPOSIX
 import MessageStore
 import Synchronization
 
-/// A disk that writes for real and keeps every call, and what the store promised between the calls.
+/// A disk that works normally and records every call, with the store's promises between the calls.
 final class RecordingDisk: StoreDisk {
     enum Call: Sendable {
         case name(String)
@@ -10,7 +10,7 @@ final class RecordingDisk: StoreDisk {
         case write(String, [UInt8], at: Int)
         case cut(String, Int)
         case sync(String)
-        /// The system said that it could not: what was to be synced may be on disk or not, and is not tried again.
+        /// A failed sync: the data may be on disk or not, and is not synced again.
         case failedSync(String)
         case remove(String)
         case folder(String)
@@ -19,7 +19,7 @@ final class RecordingDisk: StoreDisk {
         case promise(Promise)
     }
 
-    /// What the store has answered.
+    /// The answers of the store so far.
     enum Promise: Hashable, Sendable {
         case acknowledged(String)
         case decided(String)
@@ -28,7 +28,7 @@ final class RecordingDisk: StoreDisk {
 
     private struct State {
         var calls: [Call] = []
-        /// The files are kept, so that no two have the same identity.
+        /// The files are retained, so that no two have the same identity.
         var paths: [ObjectIdentifier: (file: File, path: String)] = [:]
         var fails = false
     }

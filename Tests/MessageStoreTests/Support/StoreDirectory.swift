@@ -8,7 +8,7 @@ import Testing
 
 @testable import MessageStore
 
-/// A data directory of one test's own, and stores opened on it.
+/// A test's own data directory, with stores opened in it.
 final class StoreDirectory: Sendable {
     let temporary = TemporaryDirectory()
     let log = LogCollector()
@@ -19,20 +19,20 @@ final class StoreDirectory: Sendable {
     var configuration: StoreConfiguration {
         var configuration = StoreConfiguration(directory: path)
         configuration.lazyDelay = .milliseconds(1)
-        // A test compares files: nothing stands behind the records unless the test says so.
+        // Tests compare files, so preallocation is disabled by default.
         configuration.preparedBytes = 0
-        // Nor does a round that a test makes wait for time to pass.
+        // Rounds made by a test do not wait.
         configuration.conversationSyncInterval = .zero
         return configuration
     }
 
-    /// Opens a store; it records messages as `kind`, or none when that is nil.
+    /// Opens a store; it records messages as `kind`, or no messages when that is nil.
     func open(
         recordingAs kind: Kind? = .text, repeating original: MessageID? = nil,
         _ change: (inout StoreConfiguration) -> Void = { _ in }
     ) throws -> Store {
         var configuration = configuration
-        // A test counts records: none comes by itself unless the test says so.
+        // Tests count records, so none is written automatically by default.
         configuration.probeInterval = .seconds(3600)
         configuration.checkpointInterval = .seconds(3600)
         change(&configuration)
@@ -41,7 +41,7 @@ final class StoreDirectory: Sendable {
         return store
     }
 
-    /// What a killed process leaves behind: a copy of every file as it is now.
+    /// The files of a killed process: a copy of every file as it is now.
     func copy() throws -> StoreDirectory {
         let copy = StoreDirectory()
         try copyTree(path, to: copy.path)
@@ -65,13 +65,13 @@ final class StoreDirectory: Sendable {
     /// The records of a type.
     func records(_ type: String) throws -> [JSONValue] { try records().filter { $0["type"]?.string == type } }
 
-    /// Replaces a journal file's content.
+    /// Replaces the content of a journal file.
     func write(_ bytes: [UInt8], to segment: String) throws {
         try Directory.make(journal)
         try AtomicFile.write(bytes, to: journal + "/" + segment)
     }
 
-    /// Makes the directory look like one that a store made.
+    /// Makes the directory look like a store's.
     func prepare() throws {
         try Directory.make(journal)
         try AtomicFile.write(Array("1\n".utf8), to: path + "/VERSION")
@@ -90,7 +90,7 @@ func copyTree(_ source: String, to target: String) throws {
     }
 }
 
-/// A line of the journal as the format says, built without the store's own code.
+/// A line of the journal in the documented format, built without the store's code.
 func journalLine(_ record: Int, batch: Int, _ members: String) -> [UInt8] {
     let covered = Array("{\"record\":\(record),\"batch\":\(batch),\(members)".utf8)
     let digits = String(CRC32.checksum(of: covered), radix: 16)
@@ -135,7 +135,7 @@ extension Store {
         try await settle(entry, result)
     }
 
-    /// Leases the next delivery; there must be one.
+    /// Leases the next delivery, which must exist.
     func lease(_ business: BusinessID = business) async throws -> Delivery {
         guard let delivery = await nextDelivery(for: business) else { throw StoreError.closed }
         return delivery

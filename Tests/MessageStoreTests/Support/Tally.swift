@@ -1,7 +1,7 @@
 import MessageStore
 import Synchronization
 
-/// Counts answers from any thread until all that are expected came.
+/// Counts answers from any thread until all expected ones arrived.
 final class Tally: Sendable {
     private struct State {
         var counts: [AppendResult: Int] = [:]
@@ -22,7 +22,7 @@ final class Tally: Sendable {
         waiter?.resume()
     }
 
-    /// How often each answer came.
+    /// The number of each answer.
     func answers() async -> [AppendResult: Int] {
         await withCheckedContinuation { continuation in
             let isComplete = state.withLock { state in

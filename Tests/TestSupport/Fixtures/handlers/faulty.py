@@ -73,7 +73,7 @@ def event(call):
         write(result(call, {"replies": ["failed before: " + params["state"]["failed"]]}))
         return
     if fault == "later":
-        # What it asked the first time is answered before it goes on.
+        # The first call must be answered before the program continues.
         while events > 1 and len(told) < 3:
             take(json.loads(sys.stdin.readline()))
         write(result(call, {"replies": ["at once: " + " ".join(told)]}))

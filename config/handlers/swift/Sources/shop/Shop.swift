@@ -4,9 +4,9 @@ import HandlerKit
 struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
     ConfigurableHandler
 {
-    /// What a business's file says in `"config"`.
+    /// The member `"config"` of a business's file.
     struct Configuration: Decodable {
-        /// What customers are asked first.
+        /// The first question to customers.
         var question: String?
     }
 
