@@ -1,5 +1,5 @@
-// Hurts a server on this machine in one way after the other, and asks it all the while whether it still answers.
-// Arguments: PORT PID TOKEN BUSINESS GZIP-BOMB. Prints a line for each way, and exits with 1 when a bar is missed.
+// Attacks a server on this machine in several ways, and probes meanwhile whether it still answers.
+// Arguments: PORT PID TOKEN BUSINESS GZIP-BOMB. Prints a line for each attack, and exits with 1 when a limit is missed.
 import Glibc
 
 let port = UInt16(CommandLine.arguments[1])!
@@ -27,7 +27,7 @@ func nanoseconds() -> UInt64 {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// What the kernel says about the server: resident KiB, open descriptors, processor time in ticks.
+/// The kernel's data of the server: resident KiB, open descriptors, processor time in ticks.
 struct Usage {
     var residentKiB = 0
     var descriptors = 0
@@ -48,7 +48,7 @@ struct Usage {
     }
 }
 
-/// A client's socket; blocking unless said otherwise.
+/// A client's socket, blocking by default.
 final class Client {
     let raw: Int32
 
@@ -80,7 +80,7 @@ final class Client {
     @discardableResult
     func send(_ text: String) -> Int { send(Array(text.utf8)) }
 
-    /// One read's bytes as text; nil at the end, or after a while without any.
+    /// The bytes of one read as text; nil at the end, or after a timeout.
     func receive() -> String? {
         var bytes = [UInt8](repeating: 0, count: 65536)
         let count = recv(raw, &bytes, bytes.count, 0)
@@ -96,7 +96,7 @@ final class Client {
 let probeRequest = Array("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
 let postHead = "POST /message HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\ndestination-id: \(business)\r\n"
 
-/// Asks on a connection of its own; how long the answer took in milliseconds, nil when there was none.
+/// Sends a request on a new connection; returns the time to the answer in milliseconds, nil without an answer.
 func probe(_ client: Client) -> Double? {
     let start = nanoseconds()
     client.send(probeRequest)
@@ -116,7 +116,7 @@ extension String {
     func padded(_ width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
 }
 
-/// Runs `attack` again and again for some seconds, probing in between, then lets go of what it held.
+/// Repeats `attack` for some seconds with probes in between, then closes its connections.
 func measure(
     _ name: String, seconds: Double = 4, maximumGrowthKiB: Int = 65536, perConnection: Bool = false,
     hold: () -> [Client], attack: (inout [Client]) -> Void
@@ -156,7 +156,7 @@ func measure(
     }
 }
 
-/// Waits until the server holds no more descriptors than before, five seconds at the most.
+/// Waits at most five seconds until the server holds no more descriptors than before.
 func returned(to before: Usage) -> Usage {
     let end = nanoseconds() + 5_000_000_000
     var now = Usage()

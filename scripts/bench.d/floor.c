@@ -1,5 +1,5 @@
-// What one thread in epoll_wait can do at all: answers `ok` for every empty line that it reads, and understands nothing.
-// floor THREADS; says where it listens.
+// The upper bound of one thread with epoll_wait: answers `ok` for every empty line, without parsing.
+// floor THREADS; prints its address.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -42,7 +42,7 @@ static void serve(int fd) {
         used += answer_length;
         at += 4;
     }
-    // What the client does not take at once is lost: it never happens with small answers.
+    // An incomplete send is not repeated: it never happens with small answers.
     if (used > 0 && send(fd, output, used, MSG_NOSIGNAL) < 0) close(fd);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what handlers cost, and prints Markdown: events per second and latency for each way of binding one, and a
+# Measures the cost of handlers, and prints Markdown: events per second and latency for each kind of binding, and a
 # hundred businesses with a child process each. --events N for each row (2000), --children N (100), --binary FILE.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

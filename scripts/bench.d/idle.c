@@ -1,4 +1,4 @@
-// Holds connections that say nothing: idle PORT COUNT; says `ready` when all are open, and stays until it is killed.
+// Holds silent connections: idle PORT COUNT; prints `ready` when all are open, and runs until it is killed.
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Asks at a fixed rate and tells how long answers take, counted from when each question was due, so that one that waits
-// behind a slow answer is not forgiven: paced PORT CONNECTIONS RATE SECONDS [BODY TOKEN BUSINESS WORD].
+// Sends requests at a fixed rate and measures the time to each answer from the time at which the request was due, so
+// that delays behind a slow answer count: paced PORT CONNECTIONS RATE SECONDS [BODY TOKEN BUSINESS WORD].
 // GET /livez, or with the rest POST /message under ever new ids. Prints `requests/s p50 p99 errors`, times in microseconds.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@ enum { queue_length = 4096, maximum_request = 65536 };
 struct connection {
     int fd, is_busy;
     double asked;
-    // When the questions that wait for this connection were due.
+    // The due times of requests that wait for this connection.
     double due[queue_length];
     unsigned first, last;
     char answer[4096];
@@ -58,7 +58,7 @@ static void ask(struct connection *connection) {
     if (send(connection->fd, request, length, MSG_NOSIGNAL) != (ssize_t)length) errors++;
 }
 
-// Whether the answer is whole: header and as much as its Content-Length says.
+// Whether the answer is complete: the header and the bytes of its Content-Length.
 static int is_whole(struct connection *connection) {
     connection->answer[connection->length] = 0;
     char *end = strstr(connection->answer, "\r\n\r\n"), *field = strcasestr(connection->answer, "\r\ncontent-length:");
@@ -108,7 +108,7 @@ int main(int count, char **arguments) {
         setsockopt(all[i].fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         epoll_ctl(epoll, EPOLL_CTL_ADD, all[i].fd, &event);
     }
-    // Without it a wait ends up to 50 us late.
+    // Without this option a wait ends up to 50 us late.
     prctl(PR_SET_TIMERSLACK, 1);
     double start = now(), end = start + seconds * 1e6, time;
     long due = 0, total = (long)(rate * seconds);

@@ -1,8 +1,8 @@
-# Measures everything that the bars are about and writes the table; sourced by scripts/bench, which has the options.
+# Runs all measurements and writes the table; sourced by scripts/bench, which parses the options.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 results=${output:-scripts/bench.d/RESULTS.md}
-# A part of the table does not take the place of the whole.
+# A partial run must not replace the complete table.
 if [ -n "$only" ] && [ -z "$output" ]; then results=/dev/stdout; fi
 few=$rounds
 table=$work/table
@@ -29,7 +29,7 @@ has_peer() { [ -x "$peers_build/release/$1" ]; }
 missing=()
 for peer in raw-nio hummingbird flyingfox; do has_peer "$peer" || missing+=("$peer"); done
 
-# The configurations: one for each way in which our server is run.
+# The configurations: one for each mode of our server.
 msp=00000000-0000-4000-8000-000000000001
 mkdir -p "$work/peers/businesses"
 cat >"$work/peers/businesses/bench.json" <<JSON
@@ -52,7 +52,7 @@ cores=$(nproc)
 start() {
     local name=$1 try
     shift
-    # Nobody waits for what reads our log, so that it may as well go nowhere.
+    # The log is discarded, because the server never waits for its reader.
     local errors=$work/$name.err
     if [ -n "${is_quiet-}" ]; then errors=/dev/null; fi
     "$@" >"$work/$name.out" 2>"$errors" &
@@ -69,7 +69,7 @@ start() {
     return 1
 }
 
-# stop NAME...: ends them, by force after five seconds.
+# stop NAME...: ends the servers, with SIGKILL after five seconds.
 stop() {
     local name try
     for name in "$@"; do
@@ -85,7 +85,7 @@ stop() {
     done
 }
 
-# The servers by name; the log of ours goes where nothing waits for it.
+# The servers by name; the log of ours is discarded.
 start_ours() {
     configure ours "$1" "$work/config"
     is_quiet=1 start ours "${@:2}" "$binary" serve --config "$work/config/ours.json"
@@ -147,7 +147,7 @@ row() {
         }' | tee -a "$table"
 }
 
-# absent LABEL SERVER: a line that says so.
+# absent LABEL SERVER: a line for a server that is not available.
 absent() {
     printf '| %s | %s | not built, or does not run: %s | | | | | | | | |\n' "$1" "${names[$2]-$2}" \
         "$(grep -m 1 -hE 'error:' "$work/peers.log" "$work/$2.err" 2>/dev/null | cut -c1-120 | tr '|' '/' || true)" \
@@ -155,7 +155,7 @@ absent() {
 }
 
 # turns LABEL SECONDS MEASURE SERVER...: measures the servers in turn, MEASURE SERVER FILE ROUND; the first is ours.
-# bars[SERVER] is what is asked of ours against it.
+# bars[SERVER] is the goal of our server compared with it.
 turns() {
     local label=$1 measure=$2 round server
     shift 2
@@ -182,7 +182,7 @@ posts() {
     measure "$2" "${process[$1]}" "http://127.0.0.1:${port[$1]}/message" --connections "$connections" \
         --script scripts/bench.d/message.lua -- "$work/bodies" "$token" "$business" "bench-$1-$3-$RANDOM$RANDOM"
 }
-# At a fixed rate: what is told is what was reached, and when the question was due.
+# At a fixed rate: reports the reached rate, and times from the due time of each request.
 rate=1000 body=()
 paced() {
     local before after arguments=() answer
@@ -223,7 +223,7 @@ web_servers() { # THREADS: everything that answers GET /livez
 }
 all_web=(ours nginx floor raw-nio hummingbird flyingfox)
 
-# wants PART: whether --only leaves it in.
+# wants PART: whether --only includes it.
 wants() { case ",${only:-$1}," in *",$1,"*) true ;; *) false ;; esac }
 
 get_pinned() {
@@ -262,7 +262,7 @@ get_unpinned() {
     stop "${all_web[@]}"
 }
 
-# A token serves all of the run: it is good for an hour.
+# One token for the whole run: it is valid for an hour.
 configure ours "$cores" "$work/config"
 token=$("$binary" token sign --config "$work/config/ours.json")
 
@@ -287,7 +287,7 @@ post_unsynced() {
     stop unsynced nginx stack
 }
 
-# The disk by itself, as a server among the others: one write of 4 KiB and one fdatasync after the other.
+# The disk alone, as one of the servers: a sequence of writes of 4 KiB, each with an fdatasync.
 port[disk]=0
 disk() {
     fio --name=sync --directory="$work" --rw=write --bs=4k --size=64m --fdatasync=1 --time_based \
@@ -325,7 +325,7 @@ post_durable() {
     stop durable each nginx grdb fsync
 }
 
-# With deliveries behind it: what is handled counts, and what waits at the end is told.
+# With deliveries: counts handled messages, and reports the backlog at the end.
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/${process[$1]}/status"; }
 # counts NAME: "accepted handled" of a BenchServer in mode delivery.
 counts() {
@@ -386,7 +386,7 @@ first_answers() { # COMMAND...: medians of "microseconds Rss Pss" over seven sta
         printf "%.1f ms, %.1f MiB", start / 1000, rss / 1024 }'
 }
 
-# counted NAME PATH COMMAND...: allocations for each request of a second, once everything is warm.
+# counted NAME PATH COMMAND...: allocations for each request of a second, after a warm-up.
 counted() {
     local name=$1 what=$2 round
     shift 2
@@ -424,13 +424,13 @@ single_figures() {
     delivery_count=$(counted counted-delivery posts "$bench_server" delivery "$work/peers/counted-delivery.json")
     figure "allocations for each GET /livez" "$livez_count" "" ""
     figure "allocations for each POST /message on the ingest path" "$ingest_count" "at most 8" "$ingest_count <= 8"
-    # Threads that sleep and wake again after each few messages allocate for that too; a sample of a busy server shows fewer.
+    # Threads that sleep and wake after a few messages allocate as well; a busy server allocates less.
     figure "allocations for each POST /message with its delivery: the whole process, one shard, a second of 64 connections and a thousand customers, and its backlog" \
         "$delivery_count" "" ""
     rm -rf "$work"/data-counted-*
 }
 
-# A large store: as many messages, each in its own conversation, a thousandth of them undelivered.
+# A large store: the given number of messages, each in its own conversation, a thousandth of them undelivered.
 large_store() {
     pin=() client=(env) connections=64
     note "a store of $messages messages"
@@ -461,7 +461,7 @@ large_store() {
 }
 
 for part in get_pinned get_unpinned post_unsynced post_durable deliveries single_figures large_store; do
-    # A part that fails leaves the others their figures.
+    # A failing part does not affect the figures of others.
     if wants "$part"; then "$part" || note "$part did not end as it should"; fi
 done
 

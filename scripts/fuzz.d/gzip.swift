@@ -17,10 +17,10 @@ func outcome(_ decompressor: GzipDecompressor, _ bytes: [UInt8]) -> [UInt8]? {
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
     let inflated = outcome(used, bytes)
-    precondition(inflated == outcome(GzipDecompressor(), bytes), "what came before changed the result")
+    precondition(inflated == outcome(GzipDecompressor(), bytes), "an earlier input changed the result")
     precondition(inflated?.count ?? 0 <= 10_000)
     #if PLANTED
-    // What compressed it sets this byte to 2; nobody reads it.
+    // The compressor sets this byte to 2; decompressors ignore it.
     precondition(inflated == nil || bytes[8] == 2, "planted")
     #endif
     return 0

@@ -16,7 +16,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ length: Int) -> CInt {
     let values = count(document.root)
     precondition(values > 0 && document.root.text.count <= length)
     let again = try? JSONDocument(Array(document.root.text))
-    precondition(again.map { count($0.root) } == values, "what was read is not read again")
+    precondition(again.map { count($0.root) } == values, "written output is not parsed to the same values")
     #if PLANTED
     precondition(document.root.kind != .array || values < 4, "planted")
     #endif

@@ -13,9 +13,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
         precondition(bytes == signed && claims == Array("{\"aud\":\"a\",\"iat\":1}".utf8), "forged")
     }
     guard !bytes.isEmpty else { return 0 }
-    // Whatever comes is claims once it is signed.
+    // Any bytes are accepted as claims after signing.
     let token = TokenSigner(secret: secret).sign(bytes)
-    precondition((try? verifier.verify(Array(token.utf8))) == bytes, "what was signed is refused")
+    precondition((try? verifier.verify(Array(token.utf8))) == bytes, "a signed token is refused")
     #if PLANTED
     precondition(bytes.split(separator: 0x2E, omittingEmptySubsequences: false).count != 3, "planted")
     #endif

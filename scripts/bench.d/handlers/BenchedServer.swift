@@ -9,7 +9,7 @@ import Logging
 import MessageServer
 import Simulator
 
-/// A whole server, its gateway and its customers, in this process.
+/// A complete server with its gateway and customers, in this process.
 final class BenchedServer: Sendable {
     private static let mspID = "11111111-2222-3333-4444-555555555555"
 
@@ -55,7 +55,7 @@ final class BenchedServer: Sendable {
         }
     }
 
-    /// How long each event took from its 200 to its reply at the gateway; every customer writes when answered.
+    /// The time of each event from its 200 to its reply at the gateway; every customer writes again after the answer.
     func latencies(customers: Int, events: Int) async throws -> [Duration] {
         try await withThrowingTaskGroup(of: [Duration].self) { group in
             for _ in 0..<customers {
@@ -65,7 +65,7 @@ final class BenchedServer: Sendable {
         }
     }
 
-    /// Posts so many texts to a business, of a customer each, and waits for no reply.
+    /// Posts this many texts of different customers to a business, without waiting for replies.
     func burden(_ business: Int, events: Int) async throws {
         for _ in 0..<events {
             let customer = customer(of: business)
@@ -92,11 +92,11 @@ final class BenchedServer: Sendable {
         return latencies
     }
 
-    /// Reads its configuration again, which has become this.
+    /// Reloads the server with this configuration.
     func reload(_ bindings: [String]) async {
         await server.reload { () throws(ConfigurationError) in
             var configuration = self.configuration
-            // What this program wrote is sound.
+            // This program wrote a valid configuration.
             configuration.businesses = (try? Self.businesses(bindings)) ?? []
             return configuration
         }

@@ -7,10 +7,10 @@ import HandlerKit
 import Logging
 import StdioHandler
 
-/// What handlers cost: `HandlerBench FOLDER PYTHON EVENTS CHILDREN`, or without arguments a child that answers.
+/// Measures the cost of handlers: `HandlerBench FOLDER PYTHON EVENTS CHILDREN`, or without arguments a child that answers.
 ///
-/// Customer, gateway and server share the process, so the rows are to be compared with each other: what a row takes
-/// longer than the first one is what its way of binding a handler adds.
+/// Customer, gateway and server share the process, so compare the rows with each other: the difference to the first row
+/// is the cost of the binding.
 @main struct HandlerBench {
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -58,7 +58,7 @@ import StdioHandler
         }
     }
 
-    /// A business with a good handler, alone and beside one whose handler has two hundred events that it harms.
+    /// A business with a working handler, alone and next to one with a faulty handler and two hundred events.
     private static func isolate(
         _ program: String, events: Int, folder: String, _ readiness: ReadinessCount
     ) async throws {
@@ -78,7 +78,7 @@ import StdioHandler
         }
     }
 
-    /// Many businesses, each with a process of its own.
+    /// Many businesses, each with its own process.
     private static func crowd(
         _ count: Int, program: String, folder: String, _ readiness: ReadinessCount
     ) async throws {
@@ -142,7 +142,7 @@ struct EchoFactory: HandlerFactory {
 
 extension Duration {
     var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-    /// In milliseconds with two digits behind the point.
+    /// In milliseconds with two decimals.
     var text: String {
         let hundredths = Int((seconds * 100_000).rounded())
         let rest = abs(hundredths) % 100

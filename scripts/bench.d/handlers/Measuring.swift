@@ -3,7 +3,7 @@ import Glibc
 import Logging
 import Synchronization
 
-/// A log that only counts handlers that got ready.
+/// A log that only counts ready handlers.
 struct ReadinessCount: LogHandler {
     private final class Count: Sendable {
         private let state = Mutex<(count: Int, waiters: [(Int, CheckedContinuation<Void, Never>)])>((0, []))
@@ -45,7 +45,7 @@ struct ReadinessCount: LogHandler {
         if event.level >= .error { StandardStream.error.write("\(event.message) \(event.metadata ?? [:])\n") }
     }
 
-    /// Waits until so many have got ready since the last ``reset()``.
+    /// Waits until this many handlers became ready since the last ``reset()``.
     func wait(for ready: Int) async { await count.wait(for: ready) }
 
     func reset() { count.reset() }
@@ -56,10 +56,10 @@ struct Memory {
     let kiB: Int
     let count: Int
 
-    /// What of this process is resident.
+    /// The resident memory of this process.
     static func own() -> Memory { Memory(kiB: read("self", "Rss:"), count: 1) }
 
-    /// The children's, shared pages divided among those that share them.
+    /// The memory of the children; shared pages are divided among their users.
     static func children() -> Memory {
         let own = Int(getpid())
         let ids = ((try? Directory.names(in: "/proc")) ?? []).filter { id in

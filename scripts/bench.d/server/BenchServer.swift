@@ -38,7 +38,7 @@ import MessageServer
         }
     }
 
-    /// Stages 1 to 5 with everything that belongs to them, and nothing behind them.
+    /// Stages 1 to 5 completely, without later stages.
     private static func ingest(_ configuration: ServerConfiguration, disk: any StoreDisk) async throws {
         _ = OpenFileLimit.raise()
         let logger = Logger(label: "bench")

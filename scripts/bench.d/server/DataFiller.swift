@@ -4,11 +4,11 @@ import MessageStore
 import Logging
 import MessageServer
 
-/// Makes and reads data directories of any size.
+/// Creates and reads data directories of any size.
 enum DataFiller {
-    /// Stores `count` messages, each in a conversation of its own, and brings all but `undelivered` of them to an end.
+    /// Stores `count` messages, each in its own conversation, and finishes all except `undelivered` of them.
     ///
-    /// Without waiting for the disk; prints what it took.
+    /// Does not wait for the disk; prints the time and memory.
     static func fill(
         _ configuration: ServerConfiguration, count: Int, undelivered: Int, body: [UInt8]
     ) async throws {
@@ -32,7 +32,7 @@ enum DataFiller {
         StandardStream.output.write("filled \(count) in \(milliseconds) ms\n")
     }
 
-    /// Reads a thousand conversations here and there, or the only one as often; prints the microseconds of each.
+    /// Reads a thousand random conversations, or a single one a thousand times; prints the microseconds of each.
     static func read(_ configuration: ServerConfiguration, count: Int) throws {
         guard let business = configuration.businesses.first?.businessID else { return }
         let files = ConversationFiles(dataDirectory: configuration.dataDirectory)

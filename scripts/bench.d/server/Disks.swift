@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import MessageStore
 
-/// A disk that is never waited for.
+/// A disk without syncs.
 struct UnsyncedDisk: StoreDisk {
     private let disk = SystemDisk()
 
@@ -11,7 +11,7 @@ struct UnsyncedDisk: StoreDisk {
     func synchronize(_ file: File) throws(SystemError) {}
 }
 
-/// A disk that is waited for once for every record, as a server without group commit would.
+/// A disk with one sync for every record, like a server without group commit.
 struct EachRecordDisk: StoreDisk {
     private let disk = SystemDisk()
 

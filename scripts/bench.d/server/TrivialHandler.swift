@@ -7,7 +7,7 @@ import Logging
 import MessageServer
 import Synchronization
 
-/// Has nothing to say to anybody; what it handled is counted.
+/// Handles every event without a reply, and counts them.
 struct TrivialHandler: TimePickerHandler, TextHandler {
     func timePicker(_ timePicker: TimePicker, _ context: Context) -> Outcome { handled() }
     func text(_ text: Text, _ context: Context) -> Outcome { handled() }
@@ -18,23 +18,23 @@ struct TrivialHandler: TimePickerHandler, TextHandler {
     }
 }
 
-/// Makes it for `"handler": {"builtin": "trivial"}`.
+/// Creates it for `"handler": {"builtin": "trivial"}`.
 struct TrivialFactory: HandlerFactory {
     let name = "trivial"
     func make(configuration: JSONValue?) -> any Handler { TrivialHandler() }
 }
 
-/// How many messages were accepted and events handled so far.
+/// The numbers of accepted messages and handled events so far.
 enum HandledCount {
     static let accepted = Atomic<Int>(0)
     static let value = Atomic<Int>(0)
 
-    /// Says `accepted N handled N` on standard output for every SIGUSR1.
+    /// Prints `accepted N handled N` on standard output for every SIGUSR1.
     static func reportOnSignal() -> any DispatchSourceSignal {
         _ = signal(SIGUSR1, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
         source.setEventHandler { @Sendable in
-            // In this order, so that what is handled in between does not look like a backlog below zero.
+            // Read in this order, so that the backlog is never negative.
             let handled = value.load(ordering: .relaxed)
             StandardStream.output.write("accepted \(accepted.load(ordering: .relaxed)) handled \(handled)\n")
         }

@@ -19,7 +19,7 @@ let message = Array(
         + #""replyMessage":{"subtitle":"Tap to review","imageIdentifier":"1","style":"small","title":"Form"},"#
         + #""requestIdentifier":"42bcfae9-3da6-4b1e-a5ce-1f2a9b8e4111"}}}"#).utf8)
 
-/// Counts what was read, so that nothing is left out.
+/// Counts the decoded values, so that the compiler removes no work.
 func weigh(_ text: String?) -> Int { text?.utf8.count ?? 0 }
 
 func readTyped() -> Int {
@@ -60,7 +60,7 @@ guard let document = try? JSONDocument(message), readTyped() == readCodable(), r
     print("typed-decode: the two read different things")
     exit(2)
 }
-// In short turns, and the shortest of each counts: so what else runs on the machine slows neither.
+// In short alternating runs, using the shortest of each, so that other load affects neither.
 var (typed, indexed, codable) = (Double.infinity, Double.infinity, Double.infinity)
 for _ in 0..<1000 {
     typed = min(typed, measure(100, readTyped))
