@@ -1,7 +1,7 @@
 /// Delays that grow with each failure in a row, so that whatever keeps failing is tried ever less often.
 ///
-/// A value that knows no clock: it says how long to wait, and its owner waits. What stops after so many failures, or asks
-/// for more time, is its owner's rule too.
+/// A value without a clock: it returns the delay, and its owner waits. Limits on the number of failures, and requests for more
+/// time, are the owner's rules too.
 package struct Backoff: Sendable, Equatable {
     /// The delay after the first failure, the second, and so on; the last one repeats.
     package var delays: [Duration]

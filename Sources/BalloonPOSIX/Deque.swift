@@ -1,7 +1,7 @@
 /// A queue whose elements leave in the order in which they came; one can be put back to the front.
 ///
-/// An array and the position of its first element. What has left is cut off when it is more than half of the array, so
-/// that appending and removing take constant time on average; until then the array keeps it alive.
+/// An array and the position of its first element. Removed elements are cut off when they are more than half of the array,
+/// so that appending and removing take constant time on average; until then the array keeps them alive.
 package struct Deque<Element>: RandomAccessCollection, MutableCollection {
     @usableFromInline var elements: [Element] = []
     @usableFromInline var head = 0

@@ -42,7 +42,7 @@ package final class SharedThreads: Sendable {
         var queues: [Queue?] = []
         /// The order of the jobs: the place of each job's queue.
         var turns = Deque<Int>()
-        /// What number each thread's job had when it was begun; nil where there is no thread.
+        /// The number of each thread's job at its beginning; nil where there is no thread.
         var threads: [Int?] = []
         var threadCount = 0
         /// The maximum number of threads.

@@ -54,7 +54,7 @@ private func queryMembers(_ query: Substring) -> [QueryMember] {
 private func structure(_ text: String) -> JSONDocument? {
     let standard = text.filter { $0 != "=" }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
     let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)
-    // What is no Base64, or no JSON, is a text.
+    // Text that is no Base64, or no JSON, is kept as text.
     guard let bytes = Base64.decode(String(standard) + padding), let document = try? JSONDocument(bytes),
         [.object, .array].contains(document.root.kind)
     else { return nil }

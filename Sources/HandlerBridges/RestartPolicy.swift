@@ -12,7 +12,7 @@ package struct RestartPolicy: Sendable {
 
     /// The pauses after ends in a row.
     var backoff = Backoff(from: .milliseconds(500), to: .seconds(30), jitter: 0.8...1.2)
-    /// Who ran for so long begins anew.
+    /// A process that ran for so long starts again with the first delay.
     var healthyAfter = Duration.seconds(60)
     /// More exits than this within ``window`` open the breaker.
     var maximumEnds = 5

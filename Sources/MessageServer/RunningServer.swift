@@ -206,7 +206,7 @@ package final class RunningServer: Sendable {
 
     private func stop(_ times: StopTimes) async -> Bool {
         isDraining.set()
-        // What the disk holds up goes on after a restart: nobody waits for it.
+        // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         await http.stop(within: times.grace)
         // Lanes end when the store leases no more; leased deliveries may still finish.

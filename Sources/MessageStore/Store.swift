@@ -101,7 +101,7 @@ package final class Store: Sendable {
         enqueue(recovered.withQueuedReplies)
         retention.arm()
         snapshotter.begin(result)
-        // What was read of the journal and is not needed any more.
+        // Frees the memory that reading the journal took.
         FreeMemory.trim()
     }
 

@@ -1,6 +1,6 @@
 package import BalloonPOSIX
 
-/// What a store needs to know before it opens.
+/// The settings with which a store is opened.
 package struct StoreConfiguration: Sendable {
     /// The data directory; created with its missing parents if absent.
     package var directory: String

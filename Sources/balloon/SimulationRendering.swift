@@ -14,7 +14,7 @@ struct SimulationRendering {
         return line("inbound", document.root)
     }
 
-    /// `business  quickReply: What can we do for you? [A | B]`, or the message in the same kind of object.
+    /// `business  quickReply: Anything else? [A | B]`, or the message in the same kind of object.
     func reply(_ reply: DeliveredMessage) -> String { line("outbound", reply.message.root) }
 
     private func line(_ direction: String, _ message: JSONValue) -> String {

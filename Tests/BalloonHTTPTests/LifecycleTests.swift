@@ -88,7 +88,7 @@ import Testing
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test func `what is not done within the grace is cut off`() async throws {
+    @Test func `a request that is not done within the grace is cut off`() async throws {
         let server = try await HTTPServerUnderTest(sampleRoutes)
         async let answer = server.exchange(get("/never"))
         #expect(await eventually { server.server.connectionCount >= 1 })

@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a client that goes on sending gets its refusal, and no reset`() async throws {
+    @Test func `a client that continues to send gets its refusal, and no reset`() async throws {
         // Longer than a client needs on a busy machine.
         try await withServer(sampleRoutes, limit: { $0.lingerTimeout = .seconds(60) }) { server in
             let answer = try await server.withConnection { connection in

@@ -38,12 +38,12 @@ import Testing
         "Zm_v", "Zh==",
         "Zm9=", "Zmé=", "Zm9v\0\0\0\0",
     ])
-    func `what is not canonical is refused`(text: String) {
+    func `text that is not canonical Base64 is refused`(text: String) {
         #expect(Base64.decode(text) == nil)
     }
 
     @Test(arguments: ["Zg==", "Zm8=", "Z", "Zm9vZ", "Zm+v", "Zm/v", "Zh", "Zm9", "Zm 9v"])
-    func `what is not canonical Base64url is refused`(text: String) {
+    func `text that is not canonical Base64url is refused`(text: String) {
         #expect(Base64.decode(text, alphabet: .url) == nil)
     }
 }

@@ -11,7 +11,7 @@ struct SchemaTests {
         "=\(name)\t" + String(decoding: line.dropLast(), as: UTF8.self)
     }
 
-    @Test func `what the server writes is what the schema says`() async throws {
+    @Test func `the schema describes every line that the server writes`() async throws {
         let initialization = Initialization(
             business: BusinessID("b"), slug: "demo", configuration: nil, maximumInFlight: 16,
             deadline: .seconds(30))
@@ -100,7 +100,7 @@ struct SchemaTests {
         #"{"customer":"c","key":"k","message":""}"#, #"{"customer":"c","key":"k","message":["Hi"]}"#,
     ]
 
-    @Test func `what a handler may write is what the code takes`() async throws {
+    @Test func `the code reads every line that the schema allows a handler`() async throws {
         func isTaken(_ json: String, _ read: (JSONValue) throws -> Void) throws -> Bool {
             let value = try JSONDocument(Array(json.utf8)).root
             do {
@@ -138,7 +138,7 @@ struct SchemaTests {
         #expect(found == [])
     }
 
-    @Test func `what a handler in Swift writes is what the schema says`() async throws {
+    @Test func `the schema describes every line that a handler in Swift writes`() async throws {
         let id = try JSONDocument([0x31]).root
         let introduction = Introduction(
             name: "a", version: "2", events: [.kind(.text), .replyFailed], maximumInFlight: 4)

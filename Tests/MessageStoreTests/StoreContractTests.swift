@@ -4,7 +4,7 @@ import MessageStore
 import TestSupport
 import Testing
 
-/// What every kind of storage must promise, by the store's surface alone.
+/// The promises of every kind of storage, tested by the store's surface alone.
 ///
 /// Nothing here names a path, a file, an offset or a segment; only ``Storage`` knows what is behind the store. Tests of files
 /// are elsewhere.
@@ -103,7 +103,7 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `what was decided stays decided, and its replies keep their ids, bytes and order`()
+    @Test func `a decided outcome stays decided, and its replies keep their ids, bytes and order`()
         async throws
     {
         let store = try storage.open()

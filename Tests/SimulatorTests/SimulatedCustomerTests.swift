@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `somebody who is not the simulator keeps no payload`() async throws {
+    @Test func `a caller other than the simulator keeps no payload`() async throws {
         let server = try await EchoServer()
         let customer = try customer(gateway: server.origin)
         await #expect(throws: SimulatorError.gatewayRefused(status: 404)) {

@@ -60,7 +60,7 @@ public final class ChildProcess: Sendable {
     deinit { signalGroup(SIGKILL) }
 
     /// Whether the process is gone.
-    public var hasEnded: Bool { end.withLock { $0.status != nil } }
+    public var hasEnded: Bool { end.hasEnded }
 
     /// Every whole line so far.
     public var lines: [String] { output.lines }
@@ -175,6 +175,8 @@ private final class End: Sendable {
             if let status { continuation.resume(returning: status) }
         }
     }
+
+    var hasEnded: Bool { state.withLock { $0.status != nil } }
 
     /// Sends a signal unless the process has ended.
     func send(_ number: Int32, to target: pid_t) {

@@ -5,7 +5,7 @@ public enum SchemaValidator {
     /// Whether it is installed; `scripts/test` installs it where it can.
     public static let isInstalled = system("python3 -c 'import jsonschema' >/dev/null 2>&1") == 0
 
-    /// What a skipped test says.
+    /// The reason that a skipped test gives.
     public static let absence: String = "python3 with the package jsonschema is not installed"
 
     /// Where the validator disagrees with what is expected, one line each.

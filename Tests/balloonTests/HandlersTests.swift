@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// Starts the server of the directory's configuration; its log goes on where an earlier one's ended.
+    /// Starts the server of the directory's configuration; its log continues an earlier one's.
     private func serve(in directory: TemporaryDirectory) async throws -> ServerUnderTest {
         try await ServerUnderTest(
             "serve --config server.json --listen 127.0.0.1:0", in: directory,

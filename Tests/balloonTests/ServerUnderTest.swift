@@ -8,7 +8,7 @@ struct ServerUnderTest: Sendable {
 
     /// The server's directory, where further commands run.
     let shell: Shell
-    /// What it printed until it listened.
+    /// The lines that it printed until it listened.
     let greeting: String
     private let process: RunningCommand
 

@@ -52,7 +52,7 @@ import Testing
         String(decoding: (try? File(directory.file("log"), for: .reading).readAll()) ?? [], as: UTF8.self)
     }
 
-    @Test func `a hung child process is ended, and its event goes on after a restart`() async throws {
+    @Test func `a hung child process is ended, and its event resumes after a restart`() async throws {
         let server = try await startWithHungChild(shutdownSeconds: 5)
         let start = ContinuousClock.now
         server.terminate()

@@ -68,7 +68,7 @@ package struct ReplyAnswer: Sendable {
 
     /// Reads an answer; nil when it is none.
     package init?(_ json: [UInt8]) {
-        // What is no JSON is no answer.
+        // An answer that is no JSON is ignored.
         guard let values = (try? JSONDocument(json))?.root["replies"]?.elements else { return nil }
         let replies = values.compactMap { value in
             value["reply"]?.string.flatMap { ReplyID($0) }.map { reply in
@@ -82,7 +82,7 @@ package struct ReplyAnswer: Sendable {
         self.replies = replies
     }
 
-    /// What became of each reply that was to be sent again.
+    /// The result for each reply that was to be sent again.
     package var retried: [ReplyRetry] {
         replies.compactMap { reply, replay, isRepetition in
             replay.map { ReplyRetry(reply: reply, record: $0, isRepetition: isRepetition) }

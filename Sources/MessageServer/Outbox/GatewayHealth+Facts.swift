@@ -14,7 +14,7 @@ extension GatewayHealth {
         var probe: Probe?
     }
 
-    /// What an attempt is to find out.
+    /// The question that an attempt answers.
     enum Probe: Sendable, Hashable {
         /// Whether the 401 or 403 was about another reply.
         case question
@@ -36,7 +36,7 @@ extension GatewayHealth {
         case unsent
     }
 
-    /// What is to be done about a reply whose attempt ended.
+    /// The next step for a reply whose attempt ended.
     enum Action: Sendable, Equatable {
         /// It keeps its lease until the question is answered.
         case hold(ReplyID)

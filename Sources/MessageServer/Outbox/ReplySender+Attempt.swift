@@ -5,7 +5,7 @@ import MessageStore
 
 /// One attempt to send a reply, without what follows from it.
 extension ReplySender {
-    /// What an attempt decides about a reply.
+    /// The decision of an attempt about a reply.
     enum Decision: Sendable {
         /// It ended without the message having been sent.
         case ended(ReplyResult)
@@ -16,7 +16,7 @@ extension ReplySender {
     /// Typing that was decided longer ago is not shown any more.
     private static let typingLifetime = Duration.seconds(60)
 
-    /// What one attempt decides; the second one that follows a 401 or 403 has a fresh token.
+    /// The decision of one attempt; the second one that follows a 401 or 403 has a fresh token.
     func decision(about entry: OutboxEntry) async -> Decision {
         let decision = await tryOnce(entry)
         let isTyping = entry.reply.kind.isTyping
@@ -94,7 +94,7 @@ extension ReplySender {
 
     /// The first rule that a reply breaks, which Apple would answer with a 400 that names none; nil when it may go.
     ///
-    /// What stood in the message is left out: it may be the customer's own words.
+    /// The text of the message is left out: it may be the customer's own words.
     private func reasonNotToSend(_ message: [UInt8], _ entry: OutboxEntry) -> String? {
         let capabilities = entry.capabilityList.map { Capabilities(parsing: $0) }
         let problems = OutboundMessage.problems(inJSON: message, needsEnvelope: true, for: capabilities)

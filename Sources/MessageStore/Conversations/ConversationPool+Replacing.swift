@@ -13,8 +13,8 @@ struct ConversationReplacement: Sendable {
 extension ConversationPool {
     /// Decides what a conversation whose sync failed must hold; nil when nothing is to be put in its place.
     ///
-    /// Whoever is about to write one of the lines finds it there, from now on. A conversation that lost lines is quarantined,
-    /// and one whose file cannot be read.
+    /// From now on a writer of one of the lines finds it in the file. A conversation that lost lines, or whose file cannot be
+    /// read, is quarantined.
     mutating func beginReplacing(
         _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationReplacement? {

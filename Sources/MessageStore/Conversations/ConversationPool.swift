@@ -7,7 +7,7 @@ struct ConversationPool: Sendable {
     var open: [ConversationName: OpenConversation] = [:]
     var ends: KnownEnds
     private var uses: UInt64 = 0
-    /// What is not on disk yet.
+    /// The files and folders that are not on disk yet.
     var unsynced = UnsyncedConversations()
     /// The conversations that got lines from the journal in this life, which somebody may be about to write.
     var completed: Set<ConversationName> = []

@@ -207,7 +207,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// What cannot be written at the moment.
+    /// The files that cannot be written at the moment.
     var holds: ReadyConversations.Holds { ready.withLock { $0.holds } }
 
     /// Leases nothing more while something cannot be written; whether anything was leased until now.

@@ -4,8 +4,8 @@ package import BusinessMessages
 /// A fair queue for work of several businesses that share a limited number of slots.
 ///
 /// A business gets a slot while it has fewer than its share; beyond its share only while no other business waits and it has
-/// fewer than are free. So a business alone never has the last slots: another one that comes later starts at once. What it has
-/// beyond its share then is not revoked: it gets no slot until it has fewer than its share. Of those that may go the one with the fewest slots is next, then the one that has
+/// fewer than are free. So a business alone never has the last slots: another one that comes later starts at once. Slots beyond its
+/// share are not revoked then: it gets no slot until it has fewer than its share. Of those that may go the one with the fewest slots is next, then the one that has
 /// waited longest; within a business it is first in, first out.
 ///
 /// A kind of its own because two owners need the same rule: `FairSlots` for tasks that wait in the server, and

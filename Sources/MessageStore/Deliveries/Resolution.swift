@@ -1,4 +1,4 @@
-/// What became of a payload reference.
+/// The end of a payload reference.
 package enum ReferenceState: Hashable, Sendable {
     /// The message has none.
     case none

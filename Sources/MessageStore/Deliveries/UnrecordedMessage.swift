@@ -11,11 +11,11 @@ package struct UnrecordedMessage: Sendable {
     package let customer: CustomerID
     /// The message's id.
     package let id: MessageID
-    /// What came beside the message.
+    /// The attributes that came beside the message.
     package let attributes: ReceivedAttributes
     /// The message: with its payload in place when that was resolved, else as it came.
     package let message: [UInt8]
-    /// What became of the message's payload reference.
+    /// The state of the message's payload reference.
     package let reference: ReferenceState
     /// When the message came in.
     package let receivedAt: Timestamp

@@ -80,7 +80,7 @@ final class Checkpointer: Sendable {
 
     /// Logs that a line could not be written: once for failures at the same time, and repeated at intervals.
     ///
-    /// No checkpoint waits for it: its delivery is not finished before the line is there, and comes again until then.
+    /// No checkpoint waits for it: its delivery is retried until the line is written, and ends only then.
     func recordFailure(of entry: ConversationEntry, _ error: any Error) {
         let isNews = state.withLock { state in
             if let alarm = state.alarm, .now - alarm < Self.alarmInterval { return false }

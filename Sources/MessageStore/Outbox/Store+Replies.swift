@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// What became of one reply that was to be sent again.
+/// The result for one reply that was to be sent again.
 package struct ReplyRetry: Hashable, Sendable {
     /// The reply's name.
     package let reply: ReplyID
@@ -121,7 +121,7 @@ extension Store {
     }
 
     private func currentReplies(_ replies: [ReplyID]) async throws -> [JournalReply] {
-        // What ended a moment ago may still be on its way to the file.
+        // A reply that ended a moment ago may still be on its way to the file.
         await journal.flush()
         return try await files.repliesOnQueue(replies)
     }

@@ -22,7 +22,7 @@ struct ReadingOptions: ParsableArguments {
         return JournalFiles(dataDirectory: data)
     }
 
-    /// Throws unless a server has made the directory and it can be read: what is not there is not "nothing".
+    /// Throws unless a server has made the directory and it can be read: a missing directory is no empty one.
     func check() throws {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))

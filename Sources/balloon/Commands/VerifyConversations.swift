@@ -55,7 +55,7 @@ extension Conversations {
             _ = try options.files()
             let rebuilt = try await StoreChange.rebuild(data: options.data, resuming: resume)
             options.write(VerificationRendering.text(rebuilt), json: VerificationRendering.json(rebuilt))
-            // What the journal cannot mend is not passed over in silence.
+            // Damage that the journal cannot mend is reported.
             try StoreVerification.run(dataDirectory: options.data) { problem in
                 StandardStream.error.write(VerificationRendering.text(problem))
             }

@@ -5,7 +5,7 @@ import HandlerKit
 import HandlerProtocol
 import Logging
 
-/// What an answer says of the program.
+/// The verdict of an answer on the program.
 extension CheckRun {
     func verdict(_ answer: ChildSession.Answer, after time: Duration) -> HandlerCheck.Finding.Verdict {
         switch answer {
@@ -40,7 +40,7 @@ extension CheckRun {
     private func words(_ outcome: Outcome) -> String {
         switch outcome {
         case .handled(let replies): "handled, \(replies.count) \(replies.count == 1 ? "reply" : "replies")"
-        case .retry: "asks to come again"
+        case .retry: "asks for a retry"
         case .reject: "rejects it"
         case .handoff: "hands it over to a person"
         }

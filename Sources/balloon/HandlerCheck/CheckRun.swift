@@ -14,7 +14,7 @@ struct CheckRun {
     private let tell: @Sendable (HandlerCheck.Finding) -> Void
     private let tail = LogTail()
     var nextDelivery = 1
-    /// What took longest, and how long.
+    /// The slowest check, and its time.
     private var slowest: (name: String, time: Duration) = ("nothing", .zero)
 
     init(
@@ -204,7 +204,7 @@ struct CheckRun {
             RPCLine.request(id: $0, method: Method.ping)
         }
         switch answer {
-        case .success: record(name, .passed("it goes on, and answers ping"))
+        case .success: record(name, .passed("it continues, and answers ping"))
         case .failure(let error):
             record(name, .failed("after it ping has no answer: \(error.reason)", mend: mend))
         }

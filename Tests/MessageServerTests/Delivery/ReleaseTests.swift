@@ -12,7 +12,7 @@ import Testing
 
 @testable import MessageServer
 
-/// What is an attempt and what is none: the store could not write, or nobody took events any more.
+/// Which failures count as attempts: not those of a store that cannot write, nor of a handler that accepts no events.
 @Suite struct ReleaseTests {
     @Test(arguments: [FullDisk.Part.all, .journal, .conversations])
     func `a full disk counts no attempt, logs one line, and keeps the order`(_ part: FullDisk.Part)
@@ -165,7 +165,7 @@ import Testing
         #expect(events.count == customers)
         #expect(events.allSatisfy { $0.status == .pending || $0.status == .handled })
         #expect(events.allSatisfy { $0.attempts == 0 })
-        // Each goes on: a message that was not handled, and a reply whose end the disk refused.
+        // Each resumes: a message that was not handled, and a reply whose end the disk refused.
         let pending = events.count { $0.status == .pending }
         #expect(events.filter { $0.status == .handled }.allSatisfy { $0.replies.count == 1 })
         let store = try Store.open(

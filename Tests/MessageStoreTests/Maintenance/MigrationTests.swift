@@ -32,7 +32,7 @@ struct MigrationTests {
             try await store.settle(entry, .accepted(status: 200))
         }
         #expect(replies.sorted() == ["half-sent-r1", "own"])
-        // What it knew is known.
+        // Its known messages are known.
         for id in ["handled", "dead", "later", "half-sent", "parked", "own", "reference", "pending"] {
             #expect(await store.append(message(id)) == .duplicate, "\(id)")
         }

@@ -133,7 +133,7 @@ def event(call):
     if fault == "wrongID":
         answer = result({"id": 1}, {})
     if fault == "unknown":
-        write(json.dumps({"jsonrpc": "2.0", "id": 99999, "result": {"replies": ["nobody asked"]}}))
+        write(json.dumps({"jsonrpc": "2.0", "id": 99999, "result": {"replies": ["unasked"]}}))
     if fault == "refusing" and first:
         write(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32004, "message": "busy"}}))
         return
