@@ -47,7 +47,7 @@ import Testing
             message: Array(#"{"id":"p","v":1,"type":"text","body":"hello"}"#.utf8))
         await withCheckedContinuation { stored in store.append(message) { _ in stored.resume() } }
         await store.close()
-        let server = isServed ? try await RecordingServer(in: directory) : nil
+        let server = isServed ? try await RecordingServer.start(in: directory) : nil
         let shell = Shell(directory: directory.path)
         let pending = try await shell.run("balloon events list --status pending")
         let record = try #require(pending.output.split(separator: " ").first)

@@ -106,7 +106,7 @@ import Testing
         var bytes = try File(journal + "/" + name, for: .reading).readAll()
         bytes[bytes.count / 3] ^= 1
         try AtomicFile.write(bytes, to: journal + "/" + name)
-        let server = try await RecordingServer(in: directory)
+        let server = try await RecordingServer.start(in: directory)
         let shell = Shell(directory: directory.path)
         let shown = try await shell.run("balloon journal repair")
         #expect(shown.output.hasPrefix("would give up the records 2 in \(name)"), "\(shown.errors)")
