@@ -328,7 +328,7 @@ package actor ChildSession {
         guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
         // Once: the rest of what was read says nothing new, and the process may be gone before the next line.
         isCondemned = true
-        logger.warning("handler writes nothing but noise, it is killed")
+        logger.warning("handler writes only noise; it is killed")
         process?.signalGroup(TerminationSignal.final)
     }
 

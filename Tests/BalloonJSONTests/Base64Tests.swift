@@ -10,7 +10,7 @@ import Testing
     func `the vectors of the RFC encode and decode`(plain: String, text: String) {
         #expect(Base64.encode(plain.utf8) == text)
         #expect(Base64.decode(text) == Array(plain.utf8))
-        let unpadded = text.filter { $0 != "=" }
+        let unpadded = String(text.filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
         #expect(Base64.encode(plain.utf8, alphabet: .url) == unpadded)
         #expect(Base64.decode(unpadded, alphabet: .url) == Array(plain.utf8))
     }

@@ -68,7 +68,7 @@ enum BusinessFile {
         let level = Logger.Level(rawValue: text.text)
         if level == nil {
             let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-            reader.report(text, "is no level", hint: "write one of \(levels)")
+            reader.report(text, "is not a log level", hint: "use one of \(levels)")
         }
         return level
     }
@@ -127,7 +127,7 @@ enum BusinessFile {
     ) {
         guard let handler = handlers.builtin(name.text) else {
             let known = handlers.builtinNames.joined(separator: ", ")
-            return reader.report(name, "names no handler of this program", hint: "it has \(known)")
+            return reader.report(name, "is not a handler of this program", hint: "use one of: \(known)")
         }
         do {
             try (try handler.make(configuration: configuration) as? any LifecycleHandler)?.validate()

@@ -63,7 +63,7 @@ package struct StoreVerification: Sendable {
         return paths.withLock { $0 }
     }
 
-    private mutating func report(_ problem: StoreProblem) {
+    private mutating func add(_ problem: StoreProblem) {
         problems += 1
         if problem.kind.isJournals { isJournalDamaged = true }
         report(problem)
@@ -71,7 +71,7 @@ package struct StoreVerification: Sendable {
 
     private mutating func checkJournal() throws(StoreError) -> (ExpectedLines, UInt64) {
         for name in try names(data.journal) where name.hasSuffix(SegmentName.damagedSuffix) {
-            report(StoreProblem(.journalQuarantined, data.journal + "/" + name))
+            add(StoreProblem(.journalQuarantined, data.journal + "/" + name))
         }
         let reader = SegmentReader(directory: data.journal)
         var expected = ExpectedLines()
@@ -93,14 +93,14 @@ package struct StoreVerification: Sendable {
         segments = seen.count
         damage = journal.damage
         for loss in journal.losses {
-            report(
+            add(
                 StoreProblem(
                     loss.line > 0 ? .journalDamaged : .journalGap, journal.path(loss.segment),
                     line: loss.line,
                     record: loss.records.lowerBound))
         }
         for blemish in journal.blemishes {
-            report(StoreProblem(.journalDamaged, journal.path(blemish.segment), line: blemish.line))
+            add(StoreProblem(.journalDamaged, journal.path(blemish.segment), line: blemish.line))
         }
         expected.finish()
         return (expected, last)
@@ -111,7 +111,7 @@ package struct StoreVerification: Sendable {
     ) throws(StoreError) {
         var expected = expected
         for path in try ConversationQuarantine.paths(in: data.damaged).sorted() {
-            report(StoreProblem(.conversationQuarantined, data.damaged + "/" + path))
+            add(StoreProblem(.conversationQuarantined, data.damaged + "/" + path))
             expected.excuse(path)
         }
         var newest: (record: UInt64, file: String) = (0, "")
@@ -127,12 +127,12 @@ package struct StoreVerification: Sendable {
         }
         comparedLines = expected.found
         for missing in expected.missing {
-            report(
+            add(
                 StoreProblem(.missing, data.conversations + "/" + missing.path, record: missing.record))
         }
         // The journal contains by now what a running server wrote meanwhile.
         if newest.record > lastRecord, try newest.record > lastRecordNow() {
-            report(StoreProblem(.unknownRecord, newest.file, record: newest.record))
+            add(StoreProblem(.unknownRecord, newest.file, record: newest.record))
         }
     }
 
@@ -152,28 +152,28 @@ package struct StoreVerification: Sendable {
             // A running server quarantined it.
             if error.isMissing { return nil }
             // The others are looked at all the same.
-            report(StoreProblem(.conversationUnreadable, file))
+            add(StoreProblem(.conversationUnreadable, file))
             expected.excuse(path)
             return nil
         }
         conversations += 1
         lines += texts.count
-        if !endsSound { report(StoreProblem(.conversationDamaged, file, line: texts.count + 1)) }
+        if !endsSound { add(StoreProblem(.conversationDamaged, file, line: texts.count + 1)) }
         var last: UInt64?
         for (index, text) in texts.enumerated() {
             guard let line = ConversationLine(text) else {
-                report(StoreProblem(.conversationDamaged, file, line: index + 1))
+                add(StoreProblem(.conversationDamaged, file, line: index + 1))
                 continue
             }
             if line.sequence != index + 1 {
-                report(StoreProblem(.sequenceGap, file, line: index + 1, record: line.record))
+                add(StoreProblem(.sequenceGap, file, line: index + 1, record: line.record))
             }
             if !ConversationPath.holds(path, line.customer) {
-                report(StoreProblem(.misplaced, file, line: index + 1, record: line.record))
+                add(StoreProblem(.misplaced, file, line: index + 1, record: line.record))
             }
             switch expected.take(line, text, in: path) {
-            case .repeated: report(StoreProblem(.repeated, file, line: index + 1, record: line.record))
-            case .differs: report(StoreProblem(.differs, file, line: index + 1, record: line.record))
+            case .repeated: add(StoreProblem(.repeated, file, line: index + 1, record: line.record))
+            case .differs: add(StoreProblem(.differs, file, line: index + 1, record: line.record))
             case .same, .unknown: break
             }
             last = max(last ?? 0, line.record)
@@ -191,7 +191,7 @@ package struct StoreVerification: Sendable {
             guard try Directory.holds(path), Directory.isDirectory(path) else { return [] }
             return try Directory.names(in: path)
         } catch {
-            report(StoreProblem(.conversationUnreadable, path))
+            add(StoreProblem(.conversationUnreadable, path))
             expected.excuse(below: folder)
             return []
         }

@@ -69,7 +69,7 @@ struct Handlers: AsyncParsableCommand {
         func run() async throws {
             _ = try await ask("/handlers/restart", business, options)
             options.write(
-                "\(business) begins anew\n",
+                "\(business) restarted\n",
                 json: jsonLine { writer in
                     writer.field("business", business)
                     writer.field("restarted", true)

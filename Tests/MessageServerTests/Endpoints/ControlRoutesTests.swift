@@ -76,7 +76,7 @@ struct ControlRoutesTests {
         let unknown = try await post("/events/drop", #"{"job":"c","records":[77]}"#, served)
         #expect(unknown == (400, #"{"error":"no message has the record 77"}"#))
         #expect(try await post("/events/drop", #"{"job":"d","records":["2"]}"#, served).0 == 400)
-        #expect(try await post("/events/drop", #"{"records":[2]}"#, served).0 == 400)
+        #expect(try await post("/events/drop", #"{"job":7,"records":[2]}"#, served).0 == 400)
         await served.stop()
     }
 
@@ -92,7 +92,7 @@ struct ControlRoutesTests {
         #expect(again == (200, #"{"replies":[{"reply":"2.1","replay":\#(record),"repetition":true}]}"#))
         // It is leased: that is, being sent.
         let early = try await post("/replies/drop", #"{"job":"c","replies":["\#(record).1"]}"#, served)
-        #expect(early == (400, #"{"error":"reply \#(record).1 is being sent at this moment"}"#))
+        #expect(early == (400, #"{"error":"reply \#(record).1 is currently being sent"}"#))
         served.store.release(
             try #require(
                 served.store.queuedReplies(of: ServerUnderTest.business, CustomerID("urn:mbid:c")).first))

@@ -86,7 +86,7 @@ struct ConversationRecoveryTests {
         #expect(try directory.records("message").isEmpty)
         await store.close()
         #expect(directory.log.lines.count { $0.hasPrefix("error") } == 1)
-        #expect(directory.log.lines.contains { $0.hasPrefix("notice conversations were written anew") })
+        #expect(directory.log.lines.contains { $0.hasPrefix("notice conversations rewritten") })
     }
 
     @Test func `the line of an unfinished delivery is written anew as well`() async throws {
@@ -167,7 +167,7 @@ struct ConversationRecoveryTests {
         await store.checkpointer.run()
         #expect(store.statistics.quarantinedConversations == 1)
         #expect(try ids(of: CustomerID("c1")) == ["b", "d"])
-        #expect(directory.log.lines.contains { $0.hasPrefix("critical a conversation is damaged") })
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical conversation is damaged") })
         let rebuilt = try await store.rebuild()
         #expect(rebuilt.lostLines == 0)
         #expect(try ids() == ["a", "c"])
@@ -255,7 +255,7 @@ struct ConversationRecoveryTests {
         #expect(store.statistics.quarantinedConversations == 1)
         #expect(try ids(of: CustomerID("c1")) == ["b"])
         #expect(try directory.records("checkpoint").count == 1)
-        #expect(directory.log.lines.contains { $0.hasPrefix("critical a conversation is damaged") })
+        #expect(directory.log.lines.contains { $0.hasPrefix("critical conversation is damaged") })
         let rebuilt = try await store.rebuild()
         #expect(rebuilt.lostLines == 0)
         #expect(try ids() == ["a"])
