@@ -382,7 +382,7 @@ struct RebuildTests {
             await again.close()
             #expect(try File(lost, for: .reading).readAll() == kept[1])
             #expect(try verify().map(\.kind) == [.conversationUnreadable])
-            #expect(directory.log.lines.contains { $0.contains("cannot be rebuilt") })
+            #expect(directory.log.lines.contains { $0.contains("rebuild of a conversation failed") })
             try Directory.remove(unreadable)
             try AtomicFile.write(kept[0], to: unreadable)
         }
@@ -417,7 +417,7 @@ struct RebuildTests {
         #expect(again.statistics.quarantinedConversations == 1)
         await again.close()
         #expect(try File(other, for: .reading).readAll() == kept[1])
-        #expect(directory.log.lines.count { $0.contains("cannot be rebuilt") } == 1)
+        #expect(directory.log.lines.count { $0.contains("rebuild of a conversation failed") } == 1)
         try Directory.remove(folder)
         try Directory.rename(directory.path + "/away", to: folder)
         let mended = try directory.open()
@@ -512,7 +512,7 @@ struct RebuildTests {
         }
         try await handle("3", in: damaged)
         #expect(
-            await eventually { directory.log.lines.contains { $0.contains("is kept for damaged") } })
+            await eventually { directory.log.lines.contains { $0.contains("are kept for damaged") } })
         #expect(try directory.segments().first == "000000000001.jsonl")
         _ = try await damaged.rebuild()
         #expect(try await eventually { try directory.segments().first != "000000000001.jsonl" })
