@@ -3,7 +3,7 @@ package import Dispatch
 /// An actor's executor: a serial Dispatch queue that runs its jobs one after the other.
 ///
 /// Invariant: the actor's state is touched on this queue only, so that a Dispatch source, a timer or ``DescriptorLoop`` that
-/// calls back on ``queue`` may enter the actor with `assumeIsolated`, without a hop.
+/// calls back on `queue` may enter the actor with `assumeIsolated`, without a hop.
 ///
 /// A kind of its own for that reason: shards, conversation partitions and child processes are driven by such callbacks. Tasks
 /// without an actor have a ``BlockingTaskExecutor``.
