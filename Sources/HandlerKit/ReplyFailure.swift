@@ -59,8 +59,7 @@ public struct ReplyFailure: Hashable, Sendable {
 
     /// The failure as handlers elsewhere get it.
     package var json: [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 256)
-        writer.object { writer in
+        JSONWriter.object(reservingCapacity: 256) { writer in
             writer.field("reply", reply.rawValue)
             writer.field("inReplyTo", inReplyTo?.rawValue)
             writer.field("kind", kind.rawValue)
@@ -69,6 +68,5 @@ public struct ReplyFailure: Hashable, Sendable {
             writer.field("reason", reason)
             writer.field("attempts", attempts)
         }
-        return writer.finish()
     }
 }

@@ -182,7 +182,7 @@ struct JournalRecoveryTests {
             ],
             delivered: ["m2", "m6"], damage: ([3...4], true)),
         Case(
-            testDescription: "the last segment has a damaged line, and others behind it were given up",
+            testDescription: "the last segment has a damaged line, and later ones were removed",
             segments: [
                 first: segment + line(2, batch: 1) + broken(line(3, batch: 3)) + line(4, batch: 4)
                     + broken(line(5, batch: 5)) + line(6, batch: 6)

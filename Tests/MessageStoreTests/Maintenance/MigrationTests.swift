@@ -8,7 +8,7 @@ import Testing
 /// Data directories that earlier versions wrote.
 ///
 /// `data-directories/before-outbox` is what commit 99372eb left when it was killed: a message with two accepted replies and a dead
-/// letter in front of its checkpoint; behind that a handled one, one of whose two replies was sent, one that was given up together
+/// letter in front of its checkpoint; behind that a handled one, one of whose two replies was sent, one that failed together
 /// with its reply, a parked one, a message of the business's own accord, one with an open payload reference, and two that wait.
 struct MigrationTests {
     let directory = StoreDirectory()
@@ -62,7 +62,7 @@ struct MigrationTests {
         #expect(dead.reason == "the handler failed")
         let again = try await store.replay([dead.record])
         #expect(again.count == 1)
-        // Its reply had not been sent when the delivery was given up.
+        // Its reply had not been sent when the delivery failed.
         let refused = try #require(events.first { $0.id == MessageID("decided-dead") })
         let retried = try await store.retry([ReplyID(record: refused.record, index: 0)])
         #expect(retried.count == 1)
