@@ -1,0 +1,349 @@
+"""Tests of balloon.py: builders and limits, one conversation over standard input and output, and an HTTP service."""
+import base64
+import datetime
+import hashlib
+import hmac
+import http.client
+import json
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parent
+sys.path.insert(0, str(FOLDER))
+import balloon  # noqa: E402
+from balloon import Bot, Image, MessageError  # noqa: E402
+
+PICTURE = FOLDER.parent / "pizza.png"
+
+
+def params(kind, **event):
+    known = {"id": "m", "kind": kind, "business": "b", "customer": "c", "capabilities": ["LIST"], "summary": "",
+             "message": {}}
+    return {"deliveryId": "1", "attempt": 1, "deadlineMs": 30000, "event": {**known, **event}, "state": {}, "history": []}
+
+
+def broken(build, *arguments, **options):
+    with pytest.raises(MessageError) as caught:
+        build(*arguments, **options)
+    return caught.value.rule, caught.value.pointer
+
+
+# Builders.
+
+def choices(count):
+    return [(f"i{number}", f"Choice {number}") for number in range(count)]
+
+
+DATA = "/interactiveData/data"
+PAGES = [balloon.input_page("a", "Your name?"), balloon.input_page("b", "Your street?")]
+MESSAGES = {
+    "text": balloon.text("Good morning"),
+    "richLink": balloon.rich_link("https://example.com", "A page", image=Image(PICTURE), video="https://example.com/v.mp4"),
+    "quickReply": balloon.quick_reply("Which?", choices(2)),
+    "listPicker": balloon.list_picker("Which?", [balloon.section("Bread", choices(3))], reply="This one"),
+    "timePicker": balloon.time_picker("When?", "Repair", [balloon.slot("1", "2030-07-10T08:00+0000", 60)]),
+    "form": balloon.form("Who?", PAGES + [
+        balloon.select_page("c", "Which?", choices(2)), balloon.picker_page("d", "How?", choices(2), selected=1),
+        balloon.date_page("e", "When?", dateFormat="dd.MM.yyyy")]),
+    "signIn": balloon.sign_in("Sign in", {"responseType": "code", "scope": ["profile"], "state": "s",
+                                          "redirectURI": "https://example.com/auth"}),
+    "app": balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:app", "?a=1", "An app", app_id=1),
+    "invitation": balloon.invitation("binaryChoice.engage.noImage", "r", "en-us", "Sam's Fish"),
+    "typingStart": balloon.typing_start(),
+    "typingEnd": balloon.typing_end(),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_every_builder_writes_a_message_that_keeps_the_rules(name):
+    assert balloon.problems(MESSAGES[name]) == []
+
+
+def test_a_payment_is_built_with_a_large_bubble():
+    sample = FOLDER.parents[2] / "Tests/TestSupport/Fixtures/outbound/applePay.json"
+    if not sample.exists():
+        pytest.skip("needs the repository")
+    payment = json.loads(sample.read_text())["interactiveData"]["data"]["payment"]
+    message = balloon.apple_pay("Pay here", payment)
+    assert message["interactiveData"]["receivedMessage"]["style"] == "large"
+    del payment["endpoints"]
+    assert broken(balloon.apple_pay, "Pay here", payment) == ("required", DATA + "/payment/endpoints")
+
+
+LIMITS = [
+    (1, ("quickReplyCount", DATA + "/quick-reply/items")), (2, None), (5, None),
+    (6, ("quickReplyCount", DATA + "/quick-reply/items")),
+]
+
+
+@pytest.mark.parametrize("count, problem", LIMITS)
+def test_a_quick_reply_has_two_to_five_items(count, problem):
+    if problem:
+        assert broken(balloon.quick_reply, "Which?", choices(count)) == problem
+    else:
+        balloon.quick_reply("Which?", choices(count))
+
+
+BROKEN = {
+    "an empty text": (lambda: balloon.text(""), "empty", "/body"),
+    "a quick reply with the same item twice": (
+        lambda: balloon.quick_reply("Which?", [("a", "A"), ("a", "B")]), "quickReplyIdentifiers",
+        DATA + "/quick-reply/items/1/identifier"),
+    "a list without sections": (lambda: balloon.list_picker("Which?", []), "empty", DATA + "/listPicker/sections"),
+    "a section without items": (
+        lambda: balloon.list_picker("Which?", [balloon.section("Bread", [])]), "empty",
+        DATA + "/listPicker/sections/0/items"),
+    "a bubble of 513 characters": (
+        lambda: balloon.list_picker("x" * 513, [balloon.section("Bread", choices(1))]), "bubbleText",
+        "/interactiveData/receivedMessage/title"),
+    "a start that is not in GMT": (
+        lambda: balloon.time_picker("When?", "Repair", [balloon.slot("1", "2030-07-10T08:00+0200", 60)]), "startTime",
+        DATA + "/event/timeslots/0/startTime"),
+    "a slot of no time": (
+        lambda: balloon.time_picker("When?", "Repair", [balloon.slot("1", "2030-07-10T08:00+0000", 0)]), "slotDuration",
+        DATA + "/event/timeslots/0/duration"),
+    "a page identifier of 20 characters": (
+        lambda: balloon.form("Who?", [balloon.input_page("x" * 20, "Your name?")]), "pageIdentifier",
+        DATA + "/dynamic/data/pages/0/pageIdentifier"),
+    "a page that leads nowhere": (
+        lambda: balloon.form("Who?", [balloon.input_page("a", "Your name?", next="z")]), "nextPage",
+        DATA + "/dynamic/data/pages/0/nextPageIdentifier"),
+    "an unknown keyboard": (
+        lambda: balloon.form("Who?", [balloon.input_page("a", "Your name?", keyboardType="piano")]), "keyboardType",
+        DATA + "/dynamic/data/pages/0/options/keyboardType"),
+    "a link without a title": (lambda: balloon.rich_link("https://example.com", ""), "empty", "/richLinkData/title"),
+    "a datetime without a zone": (
+        lambda: balloon.slot("1", datetime.datetime(2030, 7, 10), 60), "startTime", ""),
+    "an image that is no picture": (lambda: Image(b"GIF89a"), "imageFormat", ""),
+    "an app with an empty URL": (
+        lambda: balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:T:app", "", "App"), "empty",
+        "/interactiveData/URL"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_is_named_with_its_place(name):
+    build, rule, pointer = BROKEN[name]
+    assert broken(build) == (rule, pointer)
+
+
+def test_an_error_does_not_quote_the_message():
+    with pytest.raises(MessageError) as caught:
+        balloon.list_picker("secret" * 100, [balloon.section("Bread", choices(1))])
+    assert str(caught.value) == (
+        "bubbleText at /interactiveData/receivedMessage/title: found a text of 600 characters, "
+        "allowed at most 512 characters")
+
+
+def test_an_image_that_is_used_twice_is_sent_once():
+    picture = Image(PICTURE, "A pizza")
+    message = balloon.list_picker(balloon.bubble("Which?", image=picture), [
+        balloon.section("Pizza", [balloon.item("a", "Margherita", image=picture)])])
+    data = message["interactiveData"]["data"]
+    assert [image["identifier"] for image in data["images"]] == [picture.identifier]
+    assert data["listPicker"]["sections"][0]["items"][0]["imageIdentifier"] == picture.identifier
+    assert message["interactiveData"]["receivedMessage"]["imageIdentifier"] == picture.identifier
+
+
+def test_pages_follow_each_other_and_the_last_one_sends_the_form():
+    pages = balloon.form("Who?", PAGES)["interactiveData"]["data"]["dynamic"]["data"]["pages"]
+    assert [page.get("nextPageIdentifier") for page in pages] == ["b", None]
+    assert [page.get("submitForm") for page in pages] == [None, True]
+
+
+def test_a_datetime_becomes_a_start_in_gmt():
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    assert balloon.slot("1", datetime.datetime(2030, 7, 10, 10, tzinfo=zone), 45) == {
+        "identifier": "1", "startTime": "2030-07-10T08:00+0000", "duration": 2700}
+
+
+def test_a_text_with_files_names_absolute_paths():
+    assert balloon.text("Look", files=[str(PICTURE)])["attachments"] == [
+        {"path": str(PICTURE), "name": "pizza.png", "mimeType": "image/png"}]
+
+
+# Events and answers.
+
+def test_the_function_of_the_kind_answers_and_any_answers_the_rest():
+    bot = Bot("b")
+    bot.on.text(lambda event: event.text.upper())
+    bot.on.any(lambda event: [event.kind, event.customer])
+    assert bot.answer(params("text", text="hi")) == {"outcome": "handled", "replies": ["HI"]}
+    assert bot.answer(params("close")) == {"outcome": "handled", "replies": ["close", "c"]}
+    assert "replyFailed" not in bot.events and "close" in bot.events
+
+
+def test_a_changed_state_is_in_the_answer_and_an_emptied_one_is_null():
+    bot = Bot("b")
+
+    @bot.on.text
+    def text(event):
+        if event.text == "forget":
+            event.state.clear()
+        elif event.text:
+            event.state["said"] = event.text
+
+    assert bot.answer(params("text", text="rye"))["state"] == {"said": "rye"}
+    assert "state" not in bot.answer(params("text"))
+    assert bot.answer({**params("text", text="forget"), "state": {"said": "rye"}})["state"] is None
+    bot.on.close(lambda event: event.state.update(long="x" * 40000))
+    assert bot.answer(params("close"))["reason"].startswith("state at /state")
+
+
+OUTCOMES = [
+    (balloon.handoff("wants a person"), {"outcome": "handoff", "reason": "wants a person"}),
+    (balloon.reject("spam"), {"outcome": "reject", "reason": "spam"}),
+    (balloon.retry(), {"outcome": "retry"}), (balloon.retry(2.5), {"outcome": "retry", "retryAfterMs": 2500}),
+    (None, {"outcome": "handled", "replies": []}), ("Yes.", {"outcome": "handled", "replies": ["Yes."]}),
+]
+
+
+@pytest.mark.parametrize("value, answer", OUTCOMES)
+def test_an_outcome_is_written_as_the_protocol_says(value, answer):
+    bot = Bot("b")
+    bot.on.text(lambda event: value)
+    assert bot.answer(params("text")) == answer
+
+
+def test_a_wrong_reply_rejects_the_event_with_rule_and_place():
+    bot = Bot("b")
+    bot.on.text(lambda event: ["Hello", {"type": "close"}])
+    assert bot.answer(params("text")) == {
+        "outcome": "reject", "reason": "messageType at /replies/1/type: found a text of 5 characters, "
+        "allowed text interactive richLink typing_start typing_end"}
+    bot.on.close(lambda event: ["x"] * 33)
+    assert bot.answer(params("close"))["reason"].startswith("replies at /replies: found 33 items")
+
+
+def test_a_long_message_and_files_are_read(tmp_path):
+    (tmp_path / "message").write_text(json.dumps({"body": "long", "attachments": [{"name": "a.txt"}]}))
+    (tmp_path / "file").write_bytes(b"content")
+    call = params("text")
+    del call["event"]["message"]
+    call["event"]["messagePath"] = str(tmp_path / "message")
+    call["files"] = [{"path": str(tmp_path / "file"), "size": 7, "sha256": "0"}, {"failure": "too late"}]
+    event = balloon.Event(call)
+    assert event.message["body"] == "long"
+    assert [(file.name, file.failure) for file in event.files] == [("a.txt", None), (None, "too late")]
+    assert event.files[0].read() == b"content"
+
+
+# A child process.
+
+BOT = """
+import balloon
+bot = balloon.Bot("echo", concurrency=4)
+@bot.on.text
+def text(event):
+    print("to the log")
+    if event.text == "crash":
+        raise KeyError("customer's words")
+    if event.text == "send":
+        return bot.send(event.customer, "k", "Ready.")
+    event.state["count"] = event.state.get("count", 0) + 1
+    return f"{bot.config['greeting']} {event.text} {event.state['count']}"
+bot.run()
+"""
+
+
+class Child:
+    """A bot in a child process, called as the server calls it."""
+
+    def __init__(self, code):
+        self.process = subprocess.Popen([sys.executable, "-c", code], cwd=FOLDER, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def write(self, **line):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **line}) + "\n")
+        self.process.stdin.flush()
+
+    def read(self):
+        return json.loads(self.process.stdout.readline())
+
+    def call(self, number, method, params):
+        self.write(id=number, method=method, params=params)
+        return self.read()
+
+
+def test_a_conversation_over_standard_input_and_output():
+    child = Child(BOT)
+    introduction = child.call(1, "initialize", {"config": {"greeting": "Hello"}, "limits": {"maxInFlight": 16}})
+    assert introduction["result"] == {"protocolVersion": "1", "handler": {"name": "echo"}, "events": ["text"],
+                                      "maxInFlight": 4}
+    answer = child.call(2, "event", params("text", text="Ada"))
+    assert answer["result"] == {"outcome": "handled", "replies": ["Hello Ada 1"], "state": {"count": 1}}
+    again = child.call(3, "event", {**params("text", text="Ada"), "state": {"count": 1}})
+    assert again["result"]["replies"] == ["Hello Ada 2"]
+    assert child.call(4, "event", params("text", text="crash"))["error"] == {
+        "code": -32603, "message": "the function for text raised KeyError"}
+    assert child.call(5, "ping", None)["result"] == {}
+    assert child.call(6, "unheardOf", {})["error"]["code"] == -32601
+    child.write(method="cancel", params={"deliveryId": "1"})
+    sent = child.call(7, "event", params("text", text="send"))
+    assert sent["method"] == "reply" and sent["params"] == {"customer": "c", "key": "k", "message": "Ready."}
+    child.write(id=sent["id"], result={"messageId": "m-1"})
+    assert child.read()["result"]["replies"] == ["m-1"]
+    child.write(id=8, method="shutdown")
+    assert child.read()["result"] == {}
+    output, errors = child.process.communicate(timeout=20)
+    assert (output, child.process.returncode) == ("", 0)
+    assert errors.count("to the log") == 4
+
+
+# An HTTP service.
+
+SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
+
+
+def signed(body, number="5", at=None, secret=SECRET):
+    stamp = str(int(time.time() if at is None else at))
+    tag = hmac.new(base64.b64decode(secret[6:]), f"{number}.{stamp}.".encode() + body, hashlib.sha256).digest()
+    return {"webhook-id": number, "webhook-timestamp": stamp,
+            "webhook-signature": "v1,AAAA v1," + base64.b64encode(tag).decode()}
+
+
+def test_a_service_answers_signed_requests_only():
+    bot = Bot("b")
+    bot.on.text(lambda event: event.text)
+    body = json.dumps(params("text", text="hi")).encode()
+    assert bot.respond(signed(body), body, [SECRET])[0] == 200
+    other = "whsec_" + base64.b64encode(b"o" * 32).decode()
+    assert bot.respond(signed(body), body, [other, SECRET])[0] == 200
+    assert bot.respond(signed(body), body, [other]) == (401, b"")
+    assert bot.respond(signed(body), body + b" ", [SECRET]) == (401, b"")
+    assert bot.respond(signed(body, at=time.time() - 301), body, [SECRET]) == (401, b"")
+    assert bot.respond({}, body, [SECRET]) == (401, b"")
+
+
+def test_the_same_functions_run_as_a_service():
+    bot = Bot("b")
+    bot.on.text(lambda event: "Hello " + event.text)
+    bot.on.close(lambda event: 1 / 0)
+    servers, listening = [], threading.Event()
+
+    def ready(server):
+        servers.append(server)
+        listening.set()
+
+    thread = threading.Thread(target=bot.serve, args=(0, [SECRET]), kwargs={"ready": ready})
+    thread.start()
+    assert listening.wait(20)
+    try:
+        for kind, status in (("text", 200), ("close", 500), ("typingStart", 200)):
+            body = json.dumps(params(kind, text="Ada")).encode()
+            connection = http.client.HTTPConnection("127.0.0.1", servers[0].server_port, timeout=20)
+            connection.request("POST", "/", body, signed(body))
+            answer = connection.getresponse()
+            content = answer.read()
+            assert answer.status == status
+            if kind == "text":
+                assert json.loads(content)["replies"] == ["Hello Ada"]
+            connection.close()
+    finally:
+        servers[0].shutdown()
+        thread.join()

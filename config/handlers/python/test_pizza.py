@@ -1,0 +1,133 @@
+"""Tests of pizza.py against the server with Apple simulated: as a child process and as an HTTP service.
+
+They need the program `balloon` on the PATH.
+"""
+import base64
+import contextlib
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parent
+sys.path.insert(0, str(FOLDER))
+from balloon import simulated  # noqa: E402
+
+needs_balloon = pytest.mark.skipif(shutil.which("balloon") is None, reason="needs balloon on the PATH")
+
+
+def chosen(message, *identifiers):
+    """What the device sends after the customer chose items, a time, or values of a form's pages in their order."""
+    content = copy.deepcopy(message["interactiveData"])
+    data = content["data"]
+    data.pop("images", None)
+    for bubble in ("receivedMessage", "replyMessage"):
+        content[bubble].pop("imageIdentifier", None)
+    if "listPicker" in data:
+        for section in data["listPicker"]["sections"]:
+            section["items"] = [item for item in section["items"] if item["identifier"] in identifiers]
+        data["listPicker"]["sections"] = [section for section in data["listPicker"]["sections"] if section["items"]]
+    elif "event" in data:
+        data["event"]["timeslots"] = [slot for slot in data["event"]["timeslots"] if slot["identifier"] in identifiers]
+    elif "dynamic" in data:
+        pages = data["dynamic"].pop("data")["pages"]
+        data["dynamic"]["selections"] = [
+            {"pageIdentifier": page["pageIdentifier"], "title": page.get("title", ""), "subtitle": page["subtitle"],
+             "items": [{"identifier": page["pageIdentifier"], "type": page["type"], "title": value, "value": value}]}
+            for page, value in zip(pages, identifiers)]
+    return {"type": "interactive", "interactiveData": content}
+
+
+def order(customer):
+    """The whole conversation: from a text to the summary."""
+    [greeting] = customer({"type": "text", "body": "Good morning"})
+    assert [item["title"] for item in greeting["interactiveData"]["data"]["quick-reply"]["items"]] == [
+        "Order a pizza", "Talk to a person"]
+    [menu] = customer({"type": "text", "body": "I want pizza"})
+    sections = menu["interactiveData"]["data"]["listPicker"]["sections"]
+    assert [section["title"] for section in sections] == ["Pizza", "Drinks"]
+    complaint, menu = customer(chosen(menu, "cola"))
+    assert complaint["body"] == "Please choose at least one pizza."
+    [times] = customer(chosen(menu, "margherita", "cola"))
+    slot = times["interactiveData"]["data"]["event"]["timeslots"][1]
+    [form] = customer(chosen(times, slot["identifier"]))
+    pages = form["interactiveData"]["data"]["dynamic"]["data"]["pages"]
+    assert [page["pageIdentifier"] for page in pages] == ["name", "address", "payment"]
+    summary, link = customer(chosen(form, "Ada", "1 Long Street", "card"))
+    assert summary["body"] == f"Ada, we bring Margherita, Cola at {slot['startTime'][11:16]} GMT."
+    assert link["richLinkData"]["assets"]["image"]["mimeType"] == "image/png"
+
+
+@needs_balloon
+def test_a_customer_orders_a_pizza():
+    with simulated(FOLDER / "pizza.py") as customer:
+        order(customer)
+
+
+@needs_balloon
+def test_the_bot_in_the_readme_passes_the_servers_check(tmp_path):
+    code = re.search("```python\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)[1]
+    (tmp_path / "fishmonger.py").write_text(code)
+    (tmp_path / "fishmonger.py").chmod(0o755)
+    shutil.copy(FOLDER / "balloon.py", tmp_path)
+    ended = subprocess.run(["balloon", "handlers", "check", "./fishmonger.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout
+
+
+@contextlib.contextmanager
+def running(words, until, **environment):
+    """Runs a program, and yields the match of the first line of its output that matches."""
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, env={**os.environ, **environment})
+    try:
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            match = re.search(until, line)
+            if match:
+                break
+        else:
+            raise AssertionError("".join(lines))
+        yield match
+    finally:
+        process.terminate()
+        process.stdout.close()
+        process.wait()
+
+
+@needs_balloon
+def test_a_customer_orders_a_pizza_from_an_http_service(tmp_path):
+    secret = "whsec_" + base64.b64encode(os.urandom(32)).decode()
+    with running([sys.executable, FOLDER / "pizza.py", "--http", "0"], r"listens on (http\S+)",
+                 HANDLER_SECRET=secret) as service, \
+            running(["balloon", "dev", "--data", tmp_path / "dev", "--listen", "127.0.0.1:0"], "simulated at"):
+        while not (tmp_path / "dev/dev.json").exists():
+            time.sleep(0.05)
+        known = json.loads((tmp_path / "dev/dev.json").read_text())
+        server = {"mspID": known["mspID"], "secret": {"file": "secret"}, "listen": "127.0.0.1:0",
+                  "dataDirectory": str(tmp_path / "data"),
+                  "gateway": {"url": known["gateway"] + "/v1", "downloadHosts": [known["gateway"].split("/")[-1]]}}
+        business = {"businessID": known["businessID"], "name": "Pizza",
+                    "handler": {"http": {"url": service[1], "secret": {"file": "../webhook"}}}}
+        (tmp_path / "businesses").mkdir()
+        for name, content in (("secret", known["secret"]), ("webhook", secret), ("server.json", json.dumps(server)),
+                              ("businesses/pizza.json", json.dumps(business))):
+            (tmp_path / name).write_text(content)
+        with running(["balloon", "serve", "--config", tmp_path / "server.json"], r"address\W+([0-9.:]+)") as address:
+            def customer(message):
+                ended = subprocess.run(
+                    ["balloon", "simulate", "-", "--wait", "--json", "--data", tmp_path / "dev",
+                     "--to", "http://" + address[1]],
+                    input=json.dumps(message), capture_output=True, text=True)
+                assert ended.returncode == 0, ended.stderr
+                lines = map(json.loads, ended.stdout.splitlines())
+                return [line["message"] for line in lines if line["direction"] == "outbound"]
+
+            order(customer)

@@ -1,0 +1,118 @@
+"""Compares each generated part with its source, and ends with 1 when one differs; with --write it writes them.
+
+- The tables in config/handlers/python/balloon.py, from config/schemas. They stand between two lines that begin with
+  "generated:" in a comment.
+"""
+import json
+import sys
+
+SCHEMAS = "config/schemas/"
+PYTHON = "config/handlers/python/balloon.py"
+
+
+def compact(schema):
+    """The part of a schema that decides about a message: no descriptions, and `x-rule` as `rule`."""
+    if isinstance(schema, list):
+        return [compact(value) for value in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {}
+    for key, value in schema.items():
+        if key in ("description", "examples", "title", "$schema", "$id") and not isinstance(value, dict):
+            continue
+        if key == "$ref":
+            value = value.rsplit("/", 1)[-1]
+        kept["rule" if key == "x-rule" else key] = compact(value)
+    return kept
+
+
+def wrapped(text, width=116):
+    """JSON without blanks, broken after commas that are outside strings."""
+    parts, start, quoted, escaped = [], 0, False, False
+    for place, letter in enumerate(text):
+        if escaped:
+            escaped = False
+        elif quoted and letter == "\\":
+            escaped = True
+        elif letter == '"':
+            quoted = not quoted
+        elif letter == "," and not quoted:
+            parts.append(text[start:place + 1])
+            start = place + 1
+    parts.append(text[start:])
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def tables():
+    """The facts of both schemas that the libraries need, as JSON texts by name."""
+    with open(SCHEMAS + "outbound.schema.json", encoding="utf-8") as file:
+        outbound = json.load(file)
+    with open(SCHEMAS + "handler.schema.json", encoding="utf-8") as file:
+        handler = json.load(file)["$defs"]
+    definitions = {"message": compact({key: outbound[key] for key in ("type", "required", "properties", "allOf")})}
+    definitions.update(compact(outbound["$defs"]))
+    kinds = handler["kind"]["enum"]
+    others = [each["const"] for each in handler["subscription"]["anyOf"] if "const" in each]
+    answer = handler["answer"]["properties"]["result"]
+    replies = answer["allOf"][0]["then"]["properties"]["replies"]["anyOf"]
+    limits = handler["initialize"]["properties"]["params"]["properties"]["limits"]["properties"]
+    event = handler["event"]["properties"]["params"]["properties"]["event"]["properties"]
+    values = {
+        "KINDS": kinds,
+        "EXTRA_EVENTS": others,
+        "EVENT_MEMBERS": [name for name in event if not name.startswith("message")],
+        "MAXIMUM_REPLIES": next(each["maxItems"] for each in replies if "maxItems" in each),
+        "MAXIMUM_LINE_BYTES": limits["maxLineBytes"]["const"],
+        "SCHEMA": definitions,
+    }
+    return {name: wrapped(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) for name, value in values.items()}
+
+
+def with_tables(path, begin, end, lines):
+    """The text of a library with `lines` between its two marks."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    head, rest = text.split(begin, 1)
+    _, tail = rest.split(end, 1)
+    return head + begin + "\n" + "\n".join(lines) + "\n" + end + tail
+
+
+def parts():
+    """The whole new text of each file with a generated part."""
+    values = tables()
+    marks = ("generated: begin (scripts/generated --write; do not edit)", "generated: end")
+    python = [
+        name + (' = json.loads(r"""' + value + '""")' if value.startswith("{") else " = " + value)
+        for name, value in values.items()
+    ]
+    yield PYTHON, with_tables(PYTHON, "# " + marks[0], "# " + marks[1], python)
+
+
+def main():
+    write = sys.argv[1:] == ["--write"]
+    stale = 0
+    for path, text in parts():
+        try:
+            with open(path, encoding="utf-8") as file:
+                same = file.read() == text
+        except FileNotFoundError:
+            same = False
+        if same:
+            continue
+        stale += 1
+        if write:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            print("generated: wrote " + path)
+        else:
+            print("generated: " + path + " differs from its source; run scripts/generated --write")
+    return 1 if stale and not write else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
