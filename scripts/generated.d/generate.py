@@ -1,13 +1,14 @@
 """Compares each generated part with its source, and ends with 1 when one differs; with --write it writes them.
 
-- The tables in config/handlers/python/balloon.py, from config/schemas. They stand between two lines that begin with
-  "generated:" in a comment.
+- The tables in config/handlers/python/balloon.py and config/handlers/node/balloon.mjs, from config/schemas. They stand
+  between two lines that begin with "generated:" in a comment.
 """
 import json
 import sys
 
 SCHEMAS = "config/schemas/"
 PYTHON = "config/handlers/python/balloon.py"
+NODE = "config/handlers/node/balloon.mjs"
 
 
 def compact(schema):
@@ -90,7 +91,9 @@ def parts():
         name + (' = json.loads(r"""' + value + '""")' if value.startswith("{") else " = " + value)
         for name, value in values.items()
     ]
+    node = ["const " + name + " = " + value + ";" for name, value in values.items()]
     yield PYTHON, with_tables(PYTHON, "# " + marks[0], "# " + marks[1], python)
+    yield NODE, with_tables(NODE, "// " + marks[0], "// " + marks[1], node)
 
 
 def main():

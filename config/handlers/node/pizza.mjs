@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+// A pizza bot: text, list with sections, time, form, and a summary with a link and a picture.
+//
+//     balloon dev --handler ./pizza.mjs              as a child process
+//     HANDLER_SECRET=… ./pizza.mjs --http 9000       as an HTTP service, with the same code
+import {
+  Bot, Image, bubble, form, handoff, inputPage, listPicker, pickerPage, quickReply, richLink, section, slot, timePicker,
+} from "./balloon.mjs";
+
+export const bot = new Bot("pizza");
+const { on } = bot;
+
+const PICTURE = new Image(new URL("../pizza.png", import.meta.url), "A pizza");
+const PIZZAS = { margherita: "Margherita", funghi: "Funghi", marinara: "Marinara" };
+const DRINKS = { water: "Water", cola: "Cola", wine: "Red wine" };
+const NAMES = { ...PIZZAS, ...DRINKS };
+
+const menu = () => listPicker(bubble("What would you like?", { subtitle: "Baked over wood", image: PICTURE }), [
+  section("Pizza", Object.entries(PIZZAS), { multiple: true }),
+  section("Drinks", Object.entries(DRINKS), { multiple: true }),
+], { reply: "My order" });
+
+on.text((event) => {
+  const words = (event.text ?? "").toLowerCase();
+  if (!event.can("LIST") || words.includes("person")) {
+    return handoff("asked for a person, or has a device without lists");
+  }
+  if (words.includes("pizza")) return menu();
+  return quickReply("What can we do for you?", [["order", "Order a pizza"], ["person", "Talk to a person"]]);
+});
+
+on.quickReply((event) => (event.selectedIdentifier === "person" ? handoff("asked for a person") : menu()));
+
+on.listPicker((event) => {
+  const chosen = (event.selectedIdentifiers ?? []).filter((name) => name in NAMES);
+  if (!chosen.some((name) => name in PIZZAS)) return ["Please choose at least one pizza.", menu()];
+  event.state.order = chosen;
+  const hour = 60 * 60 * 1000;
+  const now = Math.floor(Date.now() / hour) * hour;
+  const slots = [1, 2, 3].map((hours) => slot(String(hours), new Date(now + hours * hour), 30));
+  return timePicker("When shall we bring it?", "Your pizza", slots, { reply: "Delivery" });
+});
+
+on.timePicker((event) => {
+  event.state.time = event.startTime;
+  return form("Where shall we bring it?", [
+    inputPage("name", "What is your name?", { required: true, textContentType: "name" }),
+    inputPage("address", "What is your address?", { required: true, multiline: true, maximumCharacterCount: 200 }),
+    pickerPage("payment", "How do you pay?", [["cash", "Cash"], ["card", "Card"]], { label: "Payment" }),
+  ], { reply: "Address" });
+});
+
+on.form((event) => {
+  const { order = [], time = "" } = event.state;
+  if (order.length === 0) return ["Please begin again.", menu()];
+  const name = event.answers?.name?.join(" ") || "Thank you";
+  event.state = {};
+  return [
+    `${name}, we bring ${order.map((each) => NAMES[each]).join(", ")} at ${time.slice(11, 16)} GMT.`,
+    richLink("https://pizza.example/orders", "Your order", { image: PICTURE }),
+  ];
+});
+
+// The customer's device did not get one of our messages: a person looks at the conversation.
+on.replyFailed((event) => handoff(`a ${event.message.kind} was ${event.message.status}`));
+
+bot.run(import.meta.url);

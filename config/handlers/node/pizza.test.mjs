@@ -1,0 +1,137 @@
+// Tests of pizza.mjs against the server with Apple simulated: as a child process and as an HTTP service. They need the
+// program `balloon` on the PATH.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { simulated } from "./balloon.mjs";
+
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+const skip = spawnSync("balloon", ["--version"]).status === 0 ? false : "needs balloon on the PATH";
+
+/** What the device sends after the customer chose items, a time, or values of a form's pages in their order. */
+function chosen(message, ...identifiers) {
+  const content = structuredClone(message.interactiveData);
+  const { data, receivedMessage, replyMessage } = content;
+  const isChosen = ({ identifier }) => identifiers.includes(identifier);
+  delete data.images;
+  delete receivedMessage.imageIdentifier;
+  delete replyMessage.imageIdentifier;
+  if (data.listPicker) {
+    for (const section of data.listPicker.sections) section.items = section.items.filter(isChosen);
+    data.listPicker.sections = data.listPicker.sections.filter(({ items }) => items.length > 0);
+  } else if (data.event) {
+    data.event.timeslots = data.event.timeslots.filter(isChosen);
+  } else if (data.dynamic) {
+    data.dynamic.selections = data.dynamic.data.pages.map(({ pageIdentifier, type, subtitle }, place) => ({
+      pageIdentifier, title: "", subtitle,
+      items: [{ identifier: pageIdentifier, type, title: identifiers[place], value: identifiers[place] }],
+    }));
+    delete data.dynamic.data;
+  }
+  return { type: "interactive", interactiveData: content };
+}
+
+/** The whole conversation: from a text to the summary. */
+async function order(customer) {
+  const [greeting] = await customer({ type: "text", body: "Good morning" });
+  assert.deepEqual(greeting.interactiveData.data["quick-reply"].items.map(({ title }) => title), [
+    "Order a pizza", "Talk to a person",
+  ]);
+  const [menu] = await customer({ type: "text", body: "I want pizza" });
+  assert.deepEqual(menu.interactiveData.data.listPicker.sections.map(({ title }) => title), ["Pizza", "Drinks"]);
+  const [complaint, again] = await customer(chosen(menu, "cola"));
+  assert.equal(complaint.body, "Please choose at least one pizza.");
+  const [times] = await customer(chosen(again, "margherita", "cola"));
+  const slot = times.interactiveData.data.event.timeslots[1];
+  const [form] = await customer(chosen(times, slot.identifier));
+  const { pages } = form.interactiveData.data.dynamic.data;
+  assert.deepEqual(pages.map(({ pageIdentifier }) => pageIdentifier), ["name", "address", "payment"]);
+  const [summary, link] = await customer(chosen(form, "Ada", "1 Long Street", "card"));
+  assert.equal(summary.body, `Ada, we bring Margherita, Cola at ${slot.startTime.slice(11, 16)} GMT.`);
+  assert.equal(link.richLinkData.assets.image.mimeType, "image/png");
+}
+
+test("a customer orders a pizza", { skip }, () => simulated(here("pizza.mjs"), order));
+
+test("the bot in the readme passes the server's check", { skip }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "readme-"));
+  try {
+    const [, code] = /```js\n(.*?)```/su.exec(readFileSync(here("README.md"), "utf8"));
+    writeFileSync(join(folder, "fishmonger.mjs"), code);
+    chmodSync(join(folder, "fishmonger.mjs"), 0o755);
+    copyFileSync(here("balloon.mjs"), join(folder, "balloon.mjs"));
+    const { status, stdout } = spawnSync("balloon", ["handlers", "check", "./fishmonger.mjs"], { cwd: folder, encoding: "utf8" });
+    assert.equal(status, 0, stdout);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+/** Runs a program while `body` runs, which gets the match of the first line of its output that matches. */
+async function running(words, until, environment, body) {
+  const [program, ...rest] = words;
+  const child = spawn(program, rest, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
+  const ended = new Promise((done) => child.once("exit", done));
+  const lines = [];
+  try {
+    const match = await new Promise((found, fail) => {
+      for (const input of [child.stdout, child.stderr]) {
+        createInterface({ input }).on("line", (line) => {
+          lines.push(line);
+          const match = until.exec(line);
+          if (match) found(match);
+        });
+      }
+      ended.then(() => fail(new Error(lines.join("\n"))));
+    });
+    return await body(match);
+  } finally {
+    child.kill();
+    await ended;
+  }
+}
+
+test("a customer orders a pizza from an HTTP service", { skip }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "service-"));
+  const file = (name) => join(folder, name);
+  const secret = "whsec_" + randomBytes(32).toString("base64");
+  const dev = ["balloon", "dev", "--data", file("dev"), "--listen", "127.0.0.1:0"];
+  try {
+    await running([here("pizza.mjs"), "--http", "0"], /listens on (http\S+)/u, { HANDLER_SECRET: secret }, (service) =>
+      running(dev, /simulated at/u, {}, async () => {
+        while (!existsSync(file("dev/dev.json"))) await pause(50);
+        const known = JSON.parse(readFileSync(file("dev/dev.json"), "utf8"));
+        const server = {
+          mspID: known.mspID, secret: { file: "secret" }, listen: "127.0.0.1:0", dataDirectory: file("data"),
+          gateway: { url: `${known.gateway}/v1`, downloadHosts: [known.gateway.split("/").at(-1)] },
+        };
+        const business = {
+          businessID: known.businessID, name: "Pizza",
+          handler: { http: { url: service[1], secret: { file: "../webhook" } } },
+        };
+        mkdirSync(file("businesses"));
+        writeFileSync(file("secret"), known.secret);
+        writeFileSync(file("webhook"), secret);
+        writeFileSync(file("server.json"), JSON.stringify(server));
+        writeFileSync(file("businesses/pizza.json"), JSON.stringify(business));
+        await running(["balloon", "serve", "--config", file("server.json")], /address\W+([0-9.:]+)/u, {}, ([, address]) =>
+          order(async (message) => {
+            writeFileSync(file("message.json"), JSON.stringify(message));
+            const words = ["simulate", file("message.json"), "--wait", "--json", "--data", file("dev"), "--to", `http://${address}`];
+            const { status, stdout, stderr } = spawnSync("balloon", words, { encoding: "utf8" });
+            assert.equal(status, 0, stderr);
+            return stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line))
+              .filter(({ direction }) => direction === "outbound").map((line) => line.message);
+          }));
+      }));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
