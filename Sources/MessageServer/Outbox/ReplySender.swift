@@ -122,7 +122,12 @@ final class ReplySender: Sendable {
         stages.begin(.reply)
         let decision = await decision(about: entry)
         let answer = GatewayHealth.Answer(decision)
-        let actions = state.withLock { $0.health.decide(attempt.facts, answer, at: .now()) }
+        let actions = state.withLock { state in
+            let actions = state.health.decide(attempt.facts, answer, at: .now())
+            // In the same step: the answer to another reply may end this one at any time from now on.
+            for case .hold(let id) in actions { state.held[id] = attempt }
+            return actions
+        }
         switch decision {
         case .ended(let result): await settle(entry, result, stages)
         case .tried(.accepted(let status)): await settle(entry, .accepted(status: status), stages)
@@ -147,9 +152,8 @@ final class ReplySender: Sendable {
     private func perform(_ actions: [GatewayHealth.Action], after attempt: Attempt) async {
         for action in actions {
             switch action {
-            case .hold(let id):
-                state.withLock { $0.held[id] = attempt }
-                // The next reply must be attempted now.
+            case .hold:
+                // The reply that answers the question must be attempted now.
                 store.wakeReplySender()
             case .release(let id): store.release((takeHeld(id) ?? attempt).entry)
             case .refuse(let id, let status, let reason):

@@ -1,7 +1,9 @@
 import BalloonHTTP
 import BusinessMessages
+import Dispatch
 import MessageStore
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -110,6 +112,26 @@ import Testing
         await test.stop()
     }
 
+    @Test func `a 403 whose cause is found before its attempt returns still ends the reply`()
+        async throws
+    {
+        let observer = RefusalObserver()
+        let test = try await SenderUnderTest(isRunning: false, observer: observer)
+        test.gateway.misbehave(at: .authenticate, .answer(.forbidden), times: 10_000)
+        await test.queue("bad", to: "x", kind: .authentication)
+        // The question always has a reply to ask with.
+        for number in 0..<50 { await test.queue("\(number)", to: "z") }
+        let running = Task { await test.sender.run() }
+        for number in 50..<1000 where !observer.sawRefusal {
+            _ = try await test.send("\(number)", to: "z")
+        }
+        #expect(observer.sawRefusal)
+        observer.release()
+        test.store.stopLeasing()
+        await running.value
+        await test.stop()
+    }
+
     @Test func `a 403 about one business pauses only its outbox`() async throws {
         let test = try await SenderUnderTest(isRunning: false)
         for number in 0..<3 {
@@ -210,4 +232,27 @@ import Testing
         await running.value
         await test.stop()
     }
+}
+
+/// Delays the return of the first attempt that the gateway refuses with 403 until a reply has ended as refused.
+private final class RefusalObserver: StageObserver {
+    private let isEnded = DispatchSemaphore(value: 0)
+    private let attempts = Atomic(0)
+    private let refusals = Atomic(0)
+
+    var sawRefusal: Bool { refusals.load(ordering: .relaxed) > 0 }
+
+    func observe(_ event: StageEvent) {
+        switch event.result {
+        case .released(let reason) where reason.contains("403"):
+            guard attempts.add(1, ordering: .relaxed).newValue == 1 else { return }
+            _ = isEnded.wait(timeout: .now() + .seconds(30))
+        case .refused:
+            refusals.add(1, ordering: .relaxed)
+            release()
+        default: break
+        }
+    }
+
+    func release() { isEnded.signal() }
 }

@@ -24,7 +24,8 @@ struct SenderUnderTest {
     /// Opens a store, in the `directory` of an earlier one if given, and starts sending unless disabled.
     init(
         in directory: TemporaryDirectory = TemporaryDirectory(), lifetime: Duration = .seconds(3600),
-        isRunning: Bool = true, adjust: (FakeGateway) -> Void = { _ in }
+        isRunning: Bool = true, observer: (any StageObserver)? = nil,
+        adjust: (FakeGateway) -> Void = { _ in }
     ) async throws {
         self.directory = directory
         let secret = Secret.random(byteCount: 32)
@@ -41,7 +42,7 @@ struct SenderUnderTest {
             store: store, gateway: client,
             replyFiles: ReplyFiles(
                 gateway: client, files: AttachmentFiles(dataDirectory: directory.file("data"))),
-            observer: LogObserver(log.logger), logger: log.logger, lifetime: lifetime,
+            observer: observer ?? LogObserver(log.logger), logger: log.logger, lifetime: lifetime,
             backoff: Backoff(from: .milliseconds(5), to: .milliseconds(20), jitter: 0.5...1),
             maximumRetryAfter: .milliseconds(20))
         running = isRunning ? Task { [sender] in await sender.run() } : nil
