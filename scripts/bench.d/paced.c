@@ -1,6 +1,6 @@
 // Sends requests at a fixed rate and measures the time to each answer from the time at which the request was due, so
-// that delays behind a slow answer count: paced PORT CONNECTIONS RATE SECONDS [BODY TOKEN BUSINESS WORD].
-// GET /livez, or with the rest POST /message under ever new ids. Prints `requests/s p50 p99 errors`, times in microseconds.
+// that delays behind a slow answer count: paced PORT CONNECTIONS RATE SECONDS [BODY TOKEN BUSINESS,BUSINESS... WORD].
+// GET /livez, or with the rest POST /message under ever new ids, to the businesses in turn. Prints `requests/s p50 p99 errors`, times in microseconds.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { queue_length = 4096, maximum_request = 65536 };
+enum { queue_length = 4096, maximum_request = 65536, maximum_businesses = 64 };
 
 struct connection {
     int fd, is_busy;
@@ -26,7 +26,8 @@ struct connection {
 
 static char body[maximum_request], request[maximum_request + 4096];
 static size_t body_length;
-static char **post;
+static char **post, *businesses[maximum_businesses];
+static long business_count;
 static long asked, errors, answers;
 static float *times;
 
@@ -44,7 +45,7 @@ static size_t compose(void) {
         "POST /message HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"
         "Content-Encoding: gzip\r\nContent-Length: %zu\r\ndestination-id: %s\r\nsource-id: urn:mbid:bench-%ld\r\n"
         "id: %s-%ld\r\n\r\n",
-        post[1], body_length, post[2], number % 1000, post[3], number);
+        post[1], body_length, businesses[number % business_count], number / business_count % 1000, post[3], number);
     memcpy(request + length, body, body_length);
     return (size_t)length + body_length;
 }
@@ -95,6 +96,9 @@ int main(int count, char **arguments) {
         body_length = file ? fread(body, 1, sizeof body, file) : 0;
         if (!body_length || strlen(post[1]) + strlen(post[2]) + strlen(post[3]) > 3000) return 65;
         fclose(file);
+        for (char *name = strtok(post[2], ","); name && business_count < maximum_businesses; name = strtok(NULL, ","))
+            businesses[business_count++] = name;
+        if (!business_count) return 65;
     }
     struct connection *all = calloc((size_t)connections, sizeof *all);
     times = malloc(sizeof *times * (size_t)(rate * seconds + connections + 1024));

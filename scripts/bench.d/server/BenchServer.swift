@@ -1,16 +1,17 @@
 import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
-import MessageStore
 import Glibc
 import HandlerKit
 import Logging
 import MessageServer
+import MessageStore
 
 /// The server with a part exchanged, for the benchmark only: `BenchServer MODE CONFIGURATION`.
 ///
 /// `unsynced`, `durable` and `each` are stages 1 to 5 alone: without waiting for the disk, as shipped, and with a sync
-/// for every record. `delivery` is the whole server with a handler that does nothing. `fill` makes
+/// for every record. `delivery` is the whole server with a handler that does nothing, and `neighbours` the same, which also
+/// measures the deliveries of the business `bench`. `fill` makes
 /// a large data directory and `read` reads conversations of it: see ``DataFiller``.
 @main struct BenchServer {
     static func main() async throws {
@@ -18,12 +19,15 @@ import MessageServer
         guard arguments.count >= 2 else { exit(64) }
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: .info) }
         let configuration = try ConfigurationLoader.load(
-            file: arguments[1], environment: [:], handlers: [TrivialFactory()])
+            file: arguments[1], environment: [:], handlers: handlers)
         switch arguments[0] {
         case "unsynced": try await ingest(configuration, disk: UnsyncedDisk())
         case "durable": try await ingest(configuration, disk: SystemDisk())
         case "each": try await ingest(configuration, disk: EachRecordDisk())
-        case "delivery": try await deliver(configuration)
+        case "delivery": try await deliver(configuration, observer: CountingObserver())
+        case "neighbours":
+            guard let bench = configuration.businesses.first(where: { $0.slug == "bench" }) else { exit(65) }
+            try await deliver(configuration, observer: LatencyObserver(of: bench.businessID))
         case "fill":
             guard arguments.count >= 5, let count = Int(arguments[2]), let left = Int(arguments[3]) else {
                 exit(64)
@@ -37,6 +41,8 @@ import MessageServer
         default: exit(64)
         }
     }
+
+    private static let handlers: [any HandlerFactory] = [TrivialFactory(), AbsentFactory()]
 
     /// Stages 1 to 5 completely, without later stages.
     private static func ingest(_ configuration: ServerConfiguration, disk: any StoreDisk) async throws {
@@ -59,11 +65,12 @@ import MessageServer
         await store.close()
     }
 
-    private static func deliver(_ configuration: ServerConfiguration) async throws {
+    private static func deliver(
+        _ configuration: ServerConfiguration, observer: some StageObserver
+    ) async throws {
         let reporter = HandledCount.reportOnSignal()
         try await Server.run(
-            configuration, handlers: [TrivialFactory()], logger: Logger(label: "bench"),
-            observer: CountingObserver()
+            configuration, handlers: handlers, logger: Logger(label: "bench"), observer: observer
         ) { announce($0) }
         withExtendedLifetime(reporter) {}
     }

@@ -1,8 +1,8 @@
 import BalloonPOSIX
 import BusinessMessages
-import MessageStore
 import Logging
 import MessageServer
+import MessageStore
 
 /// Creates and reads data directories of any size.
 enum DataFiller {
