@@ -5,15 +5,18 @@ import Glibc
 package enum Directory {
     /// Creates `path` and its missing parents, each with mode 0700; returns whether anything was created.
     ///
-    /// Throws `ENOENT` for a path that cannot be created.
+    /// The names of created parents are on disk when it returns; the caller syncs the directory that contains
+    /// `path`. Throws `ENOENT` for a path that cannot be created.
     @discardableResult
-    package static func make(_ path: String) throws(SystemError) -> Bool {
+    package static func make(
+        _ path: String, synchronize: (String) throws(SystemError) -> Void = { try synchronize($0) }
+    ) throws(SystemError) -> Bool {
         do throws(SystemError) {
             return try makeLast(path)
         } catch {
             let above = parent(of: path)
             guard error.isMissing, above != path else { throw error }
-            try make(above)
+            if try make(above, synchronize: synchronize) { try synchronize(parent(of: above)) }
             // Retry once only: below /proc or a removed directory, and for an empty path, the parent is
             // missing forever.
             return try makeLast(path)

@@ -9,33 +9,42 @@ extension InboundEvent {
     ///
     /// Every member stays in its place; only its value is replaced with ``redactedText``.
     package var redactedMessage: [UInt8]? {
-        let rule: RedactionRule
-        switch content {
-        case .authentication: rule = .authentication
-        case .applePay: rule = .payment
-        case .form(let form) where form.isPrivate: rule = .privateForm
-        // A message with too many parts is not decoded, and may be any of the three kinds.
-        case .unrecognized(let unrecognized) where unrecognized.excess != nil:
-            rule = RedactionRule(of: message)
-        case .text, .quickReply, .listPicker, .timePicker, .form, .app, .invitation, .typingStart, .typingEnd,
-            .close, .unrecognized:
-            return nil
-        }
+        let rule = RedactionRule(of: message)
+        if rule.isEmpty { return nil }
         var writer = JSONWriter(reservingCapacity: message.text.count)
-        let hasChanged = writer.write(message, without: rule)
+        let hasChanged = writer.write(message, .message, without: rule)
         return hasChanged ? writer.finish() : nil
     }
 }
 
-/// The members whose values are redacted, by name: in sections of `data`, or in all of it.
+/// The members whose values are redacted, by name.
 private struct RedactionRule {
-    /// The names by section.
+    /// In sections of `data`, by the section's name.
     var sections: [String: Set<String>] = [:]
+    /// Anywhere in `data`.
     var everywhere: Set<String> = []
+    /// In `data` and in `interactiveData` themselves.
+    var bubbles: Set<String> = []
 
-    static let authentication = RedactionRule(sections: ["authenticate": authenticationSecrets])
-    static let payment = RedactionRule(everywhere: paymentSecrets)
-    static let privateForm = RedactionRule(sections: ["dynamic": formSecrets])
+    var isEmpty: Bool { sections.isEmpty && everywhere.isEmpty && bubbles.isEmpty }
+
+    /// Chooses the names by the message's members, at every place that decoding accepts and without decoding: a
+    /// message with too many parts is not decoded.
+    init(of message: JSONValue) {
+        for interactiveData in message["interactiveData"]?.objects ?? [] {
+            for data in interactiveData["data"]?.objects ?? [] { add(data) }
+        }
+    }
+
+    private mutating func add(_ data: JSONValue) {
+        if data["authenticate"] != nil { sections["authenticate"] = authenticationSecrets }
+        if data["dynamic"]?.objects.contains(where: Form.isPrivate) ?? false {
+            sections["dynamic"] = formSecrets
+            // The customer's bubble shows the answers.
+            bubbles = ["replyMessage"]
+        }
+        if ApplePay.isShown(in: data) { everywhere = paymentSecrets }
+    }
 
     /// The names that are redacted in a section, or in `data` itself.
     func secrets(in section: String) -> Set<String> {
@@ -43,85 +52,67 @@ private struct RedactionRule {
     }
 }
 
-extension RedactionRule {
-    /// Chooses the rule by the message's members, without decoding its parts.
-    init(of message: JSONValue) {
-        let data = message["interactiveData"]?.object?["data"]?.object
-        if data?["authenticate"] != nil { sections["authenticate"] = authenticationSecrets }
-        if let form = data?["dynamic"]?.object, Form.isPrivate(form) { sections["dynamic"] = formSecrets }
-        if let data, ApplePay.isShown(in: data) { everywhere = paymentSecrets }
-    }
-}
-
 private let authenticationSecrets: Set = ["token", "code", "access_token", "id_token", "refresh_token"]
 /// Apple does not document the result's shape, so every name that contains the token elsewhere is included.
 private let paymentSecrets: Set = ["paymentToken", "token", "paymentData", "transactionIdentifier"]
-private let formSecrets: Set = ["value", "title"]
+/// The identifier of an item names the answer as its value does.
+private let formSecrets: Set = ["value", "title", "identifier"]
+
+/// The part of a message that an object belongs to.
+private enum MessagePart {
+    case message, interactiveData, data
+    /// A member of `data` with the names that are redacted in it.
+    case section(Set<String>)
+
+    /// The part of a member; nil when nothing in it is redacted.
+    func part(of member: String, _ rule: RedactionRule) -> MessagePart? {
+        switch self {
+        case .message: member == "interactiveData" ? .interactiveData : nil
+        case .interactiveData: member == "data" ? .data : nil
+        case .data: rule.secrets(in: member).isEmpty ? nil : .section(rule.secrets(in: member))
+        case .section: self
+        }
+    }
+
+    func redacts(_ member: String, _ rule: RedactionRule) -> Bool {
+        switch self {
+        case .message: false
+        case .interactiveData: rule.bubbles.contains(member)
+        case .data: rule.bubbles.contains(member) || rule.everywhere.contains(member)
+        case .section(let secrets): secrets.contains(member)
+        }
+    }
+}
 
 extension JSONWriter {
-    /// Writes a message, with `interactiveData.data` redacted; returns whether a value was redacted.
-    fileprivate mutating func write(_ value: JSONValue, without rule: RedactionRule) -> Bool {
-        guard value.kind == .object else {
-            self.value(value)
-            return false
-        }
-        var hasChanged = false
-        object { writer in
-            for (key, member) in value.members {
-                writer.key(key)
-                if key == "interactiveData" {
-                    hasChanged = writer.write(member, without: rule) || hasChanged
-                } else if key == "data" {
-                    hasChanged = writer.writeData(member, rule) || hasChanged
-                } else {
-                    writer.value(member)
-                }
-            }
-        }
-        return hasChanged
-    }
-
-    private mutating func writeData(_ data: JSONValue, _ rule: RedactionRule) -> Bool {
-        guard data.kind == .object else { return redact(data, rule.everywhere) }
-        var hasChanged = false
-        object { writer in
-            for (key, member) in data.members {
-                writer.key(key)
-                if rule.everywhere.contains(key), !member.isNull {
-                    writer.string(InboundEvent.redactedText)
-                    hasChanged = true
-                } else {
-                    hasChanged = writer.redact(member, rule.secrets(in: key)) || hasChanged
-                }
-            }
-        }
-        return hasChanged
-    }
-
-    /// Writes `value` with every member in `secrets` redacted, at any depth (bounded by the document's
-    /// depth).
-    private mutating func redact(_ value: JSONValue, _ secrets: Set<String>) -> Bool {
-        guard !secrets.isEmpty else {
-            self.value(value)
-            return false
-        }
+    /// Writes a part of a message redacted; returns whether a value was redacted.
+    ///
+    /// A list stands for its elements, since decoding accepts a list where an object is expected. The recursion
+    /// is bounded by the document's depth.
+    fileprivate mutating func write(
+        _ value: JSONValue, _ part: MessagePart, without rule: RedactionRule
+    ) -> Bool {
         var hasChanged = false
         switch value.kind {
         case .object:
             object { writer in
                 for (key, member) in value.members {
                     writer.key(key)
-                    if secrets.contains(key), !member.isNull {
+                    if part.redacts(key, rule), !member.isNull {
                         writer.string(InboundEvent.redactedText)
                         hasChanged = true
+                    } else if let inner = part.part(of: key, rule) {
+                        hasChanged = writer.write(member, inner, without: rule) || hasChanged
                     } else {
-                        hasChanged = writer.redact(member, secrets) || hasChanged
+                        writer.value(member)
                     }
                 }
             }
         case .array:
             array { writer in
-                for element in value.elements { hasChanged = writer.redact(element, secrets) || hasChanged }
+                for element in value.elements {
+                    hasChanged = writer.write(element, part, without: rule) || hasChanged
+                }
             }
         case .string, .number, .boolean, .null: self.value(value)
         }

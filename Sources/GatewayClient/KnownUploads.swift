@@ -74,7 +74,7 @@ package final class KnownUploads: Sendable {
     package func value(for key: Key, now: Int? = nil) -> [UInt8]? {
         let now = now ?? SystemClock.secondsSince1970()
         return state.withLock { state in
-            guard let entry = state.entries[key], entry.at <= now, now - entry.at < Self.lifetimeSeconds
+            guard let entry = state.entries[key], entry.at <= now, entry.at > now - Self.lifetimeSeconds
             else {
                 return nil
             }

@@ -2,7 +2,7 @@
 public enum HandlerHostError: Error, Hashable, Sendable {
     /// The key is empty or longer than 200 bytes; correct the handler.
     case unusableKey
-    /// The customer's identifier is empty or longer than 512 bytes; correct the handler.
+    /// The customer's identifier is empty, longer than 512 bytes, or has a control character; correct the handler.
     case unusableCustomer
     /// Apple would refuse the message, because it breaks this rule; correct the handler.
     case unusableMessage(rule: String)
@@ -15,7 +15,7 @@ extension HandlerHostError: LoggableError {
     public var reason: String {
         switch self {
         case .unusableKey: "the key must have 1 to 200 bytes"
-        case .unusableCustomer: "the customer's identifier must have 1 to 512 bytes"
+        case .unusableCustomer: "the customer's identifier must have 1 to 512 bytes and no control characters"
         case .unusableMessage(let rule): "the message breaks the rule \(rule)"
         case .notStored: "the message could not be written to disk"
         }

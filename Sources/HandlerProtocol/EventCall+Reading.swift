@@ -30,7 +30,7 @@ extension EventCall {
             deliveryID: DeliveryID(delivery),
             attempt: params["attempt"]?.int ?? 1,
             isAfterGap: params["afterGap"]?.bool ?? false,
-            deadline: .now + .milliseconds(params["deadlineMs"]?.int ?? 30000),
+            deadline: .now + .milliseconds(min(max(0, params["deadlineMs"]?.int ?? 30000), 86_400_000)),
             logger: logger)
     }
 

@@ -20,6 +20,11 @@ package import HandlerKit
 package enum EventCall {
     /// The size limit of the included history; the latest entries have priority.
     private static let maximumHistoryBytes = 32 << 10
+    /// The size limit of the values that repeat parts of a long message.
+    private static let maximumHighlightBytes = 16 << 10
+    /// The size limit of an attribute, which a device may make as long as a message.
+    private static let maximumAttributeBytes = 1024
+    private static let maximumSummaryLength = 1000
 
     /// Writes the members; `messagePath` replaces the message when it is given.
     package static func write(_ context: Context, messagePath: String? = nil, to writer: inout JSONWriter) {
@@ -53,20 +58,42 @@ package enum EventCall {
         writer.array { writer in
             for capability in event.attributes.capabilities.tokens { writer.string(capability.rawValue) }
         }
-        writer.field("locale", event.attributes.locale)
-        writer.field("intent", event.attributes.intent)
-        writer.field("group", event.attributes.group)
+        writer.field("locale", bounded(event.attributes.locale))
+        writer.field("intent", bounded(event.attributes.intent))
+        writer.field("group", bounded(event.attributes.group))
         if let failure = context.replyFailure {
             writer.field("summary", "a reply was not delivered: \(failure.status.rawValue)")
         } else {
-            writer.field("summary", event.summary)
-            writeHighlights(of: event.content, to: &writer)
+            writer.field("summary", shortened(event.summary))
+            if areShort(event) { writeHighlights(of: event.content, to: &writer) }
         }
         if let messagePath {
             writer.field("messagePath", messagePath)
         } else {
             writer.field("message", event.message)
         }
+    }
+
+    private static func bounded(_ attribute: String?) -> String? {
+        attribute.flatMap { $0.utf8.count <= maximumAttributeBytes ? $0 : nil }
+    }
+
+    /// Counts scalars: one character may have any number of combining marks.
+    private static func shortened(_ summary: String) -> String {
+        let scalars = summary.unicodeScalars
+        guard
+            let end = scalars.index(
+                scalars.startIndex, offsetBy: maximumSummaryLength, limitedBy: scalars.endIndex),
+            end < scalars.endIndex
+        else { return summary }
+        return String(scalars[..<end]) + "…"
+    }
+
+    /// Whether a program's line has room for the values that repeat parts of the message.
+    private static func areShort(_ event: InboundEvent) -> Bool {
+        event.message.text.count <= ProtocolVersion.maximumInlineBytes
+            || JSONWriter.object { writeHighlights(of: event.content, to: &$0) }.count
+                <= maximumHighlightBytes
     }
 
     /// Writes the most used values separately, so that a shell script finds them without knowing Apple's

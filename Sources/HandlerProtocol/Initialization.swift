@@ -43,7 +43,8 @@ package struct Initialization: Sendable {
         slug = params["business"]?["slug"]?.string ?? ""
         configuration = params["config"]
         maximumInFlight = params["limits"]?["maxInFlight"]?.int ?? 1
-        deadline = .milliseconds(params["limits"]?["eventTimeoutMs"]?.int ?? 30000)
+        deadline = .milliseconds(
+            min(max(0, params["limits"]?["eventTimeoutMs"]?.int ?? 30000), 86_400_000))
     }
 
     /// Writes the members.

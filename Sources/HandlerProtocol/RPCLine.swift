@@ -59,8 +59,11 @@ package enum RPCLine {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded down.
+    /// Whole milliseconds, rounded down; at most and at least what an integer holds.
     package var milliseconds: Int {
-        Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+        let (seconds, attoseconds) = components
+        let (product, overflows) = Int(seconds).multipliedReportingOverflow(by: 1000)
+        let (sum, carries) = product.addingReportingOverflow(Int(attoseconds / 1_000_000_000_000_000))
+        return overflows || carries ? (seconds < 0 ? .min : .max) : sum
     }
 }

@@ -46,6 +46,9 @@ public enum Server {
         observer: (any StageObserver)? = nil, source: ConfigurationSource? = nil,
         didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
+        for warning in configuration.warnings {
+            logger.warning("configuration warning", metadata: ["problem": "\(warning)"])
+        }
         let stop = StopSignal()
         let limit = ShutdownLimit(configuration.shutdownTime, logger: logger)
         let signals = TerminationSignals {

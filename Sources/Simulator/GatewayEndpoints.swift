@@ -32,7 +32,7 @@ struct GatewayEndpoints: Sendable {
                 if let wrong = misbehaviour?.answer { return wrong }
                 return blob(request).send(to: responder, misbehaviour, jobs)
             },
-        ] + simulatorRoutes
+        ] + simulatorRoutes.map(\.forLocalCallers)
     }
 
     /// The routes that Apple does not have.

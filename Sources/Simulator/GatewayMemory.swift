@@ -88,8 +88,8 @@ final class GatewayMemory: Sendable {
         after number: Int, customer: CustomerID?
     ) -> (found: [DeliveredMessage], lastNumber: Int, isOpen: Bool) {
         state.withLock { state in
-            // Numbers have no gaps, so that those after one are found at once.
-            let wanted = max(0, state.messages.count - max(0, state.lastNumber - number))
+            // Numbers have no gaps, so that those after one are found at once. The query may name any number.
+            let wanted = max(0, state.messages.count - max(0, state.lastNumber - max(0, number)))
             let found = state.messages[wanted...].filter { customer == nil || customer == $0.customer }
             return (found, state.lastNumber, state.isOpen)
         }

@@ -5,6 +5,7 @@ import BalloonHTTP
 /// As a text `ENDPOINT=WHAT[,times=N][,every=N]`: `message=503`, `message=429/7,times=2` (with `Retry-After`),
 /// `message=delay/250` (milliseconds), `message=silence`, `message=drop,every=3`, `preDownload=expired`, `blob=truncate/100`,
 /// `blob=longer/1`, `blob=shorter/1`, `blob=garble`, `blob=slow/1000` (bytes a second), `blob=endless`.
+/// Each number is at most 100,000,000.
 package struct MisbehaviourRule: Sendable, Hashable {
     /// The endpoint.
     package let endpoint: GatewayEndpoint
@@ -62,7 +63,7 @@ extension Misbehaviour {
     fileprivate init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2 else { return nil }
-        let number = parts.count == 2 ? Int(parts[1]).flatMap { $0 >= 0 ? $0 : nil } : nil
+        let number = parts.count == 2 ? Int(parts[1]).flatMap { allowedNumbers.contains($0) ? $0 : nil } : nil
         if parts.count == 2, number == nil { return nil }
         switch (String(parts[0]), number) {
         case ("delay", let milliseconds?): self = .delay(.milliseconds(milliseconds))
@@ -83,3 +84,6 @@ extension Misbehaviour {
         }
     }
 }
+
+/// The numbers of a rule: more bytes would exhaust the memory, and more milliseconds are 27 hours.
+private let allowedNumbers = 0...100_000_000

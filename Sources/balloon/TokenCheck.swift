@@ -17,7 +17,9 @@ struct TokenCheck {
         guard let issued = claims["iat"]?.double else { return "the token has no iat" }
         let seconds = Double(now) - issued
         guard abs(seconds) <= tokenAge / .seconds(1) else {
-            return "iat is \(Int(abs(seconds))) seconds \(seconds > 0 ? "ago" : "ahead"); check the clock"
+            // A claim may be further away than an integer can say.
+            return
+                "iat is \(Int(min(abs(seconds), 1e15))) seconds \(seconds > 0 ? "ago" : "ahead"); check the clock"
         }
         if let expiry = claims["exp"]?.double, expiry <= Double(now) { return "the token has expired" }
         return nil

@@ -16,6 +16,16 @@ struct DirectoryTests {
         #expect(status.st_mode & 0o777 == 0o700)
     }
 
+    @Test func `the name of each created parent is synced`() throws {
+        let directory = TemporaryDirectory()
+        var synced: [String] = []
+        try Directory.make(directory.file("a/b/c/d")) { synced.append($0) }
+        #expect(synced == [directory.path, directory.file("a"), directory.file("a/b")])
+        synced = []
+        try Directory.make(directory.file("a/b/c/e")) { synced.append($0) }
+        #expect(synced.isEmpty)
+    }
+
     @Test func `a file in the way is an error`() throws {
         try AtomicFile.write([], to: directory.file("a"))
         #expect(throws: SystemError("mkdir", code: ENOTDIR)) { try Directory.make(directory.file("a")) }

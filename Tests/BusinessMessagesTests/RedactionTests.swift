@@ -28,6 +28,34 @@ import Testing
         #expect(kept.contains("paid"))
     }
 
+    @Test(arguments: [
+        #"[{"data":{"authenticate":{"token":"S3CRET"}}}]"#,
+        #"{"data":[{"authenticate":{"token":"S3CRET"}}]}"#,
+        #"{"data":{"authenticate":[{"token":"S3CRET"}]}}"#,
+        #"["text",{"data":[1,{"authenticate":[[{"token":"S3CRET"}]]}]}]"#,
+        #"[{"data":[{"payment":[{"paymentToken":"S3CRET"}]}]}]"#,
+        #"[{"data":[{"dynamic":[{"private":true,"selections":{"items":{"identifier":"S3CRET"}}}]}]}]"#,
+        #"{"data":{"quick-reply":{"selectedIndex":0},"authenticate":{"code":"S3CRET"}}}"#,
+    ])
+    func `a list in place of an object is redacted like the object`(interactiveData: String) throws {
+        let kept = try #require(try redacted(interactiveData))
+        #expect(!kept.contains("S3CRET"))
+        #expect(kept.contains("[not kept]"))
+    }
+
+    @Test(arguments: [
+        #"{"data":{"dynamic":FORM,"replyMessage":{"title":"Appleseed"}}}"#,
+        #"{"data":{"dynamic":FORM},"replyMessage":[{"subtitle":"Appleseed"}]}"#,
+    ])
+    func `a private form loses the identifiers of its items and the customer's bubble`(data: String) throws {
+        let form =
+            #"{"private":true,"selections":[{"pageIdentifier":"p1","items":[{"identifier":"Appleseed"}]}]}"#
+        let kept = try #require(try redacted(data.replacing("FORM", with: form)))
+        #expect(!kept.contains("Appleseed"))
+        #expect(kept.contains(#""replyMessage":"[not kept]""#))
+        #expect(kept.contains(#""pageIdentifier":"p1""#))
+    }
+
     @Test func `a private form keeps its pages, and its answers are redacted`() throws {
         let form = { (isPrivate: Bool) in
             #"{"data":{"dynamic":{"private":\#(isPrivate),"selections":[{"pageIdentifier":"p1","title":"Name","items":[{"identifier":"i1","title":"J. Appleseed","value":"J. Appleseed"}]}]}}}"#

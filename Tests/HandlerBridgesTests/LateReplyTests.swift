@@ -76,6 +76,15 @@ struct LateReplyTests {
         #expect(id("b", "c", "k").rawValue.dropFirst(14).first == "8")
     }
 
+    @Test(arguments: ["", "urn:mbid:a\nb", "a\u{7f}", "a\tb", String(repeating: "a", count: 513)])
+    func `a customer that is no header field is refused before anything is stored`(customer: String) async {
+        await #expect(throws: HandlerHostError.unusableCustomer) {
+            // Without a store: a later refusal would be another one.
+            try await ProactiveMessages().send(
+                .text("hi"), from: BusinessID("b"), to: CustomerID(customer), key: "k")
+        }
+    }
+
     /// An in-process handler that sends a greeting when it is provisioned, and counts messages in its state.
     private struct Greeter: TextHandler, LifecycleHandler {
         let failures: Failures

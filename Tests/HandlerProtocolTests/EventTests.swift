@@ -47,6 +47,40 @@ struct EventTests {
         #expect(read.conversation.entries.map(\.seq) == [3, nil])
     }
 
+    @Test(arguments: [70_000, 9_000_000])
+    func `a long text is in its file only, and the line is short`(length: Int) throws {
+        let body = String(repeating: "a\u{301}\"", count: length / 4)
+        let json = JSONWriter.object { writer in
+            for name in ["id", "type", "body", "locale", "intent", "group"] {
+                writer.field(name, name == "type" ? "text" : body)
+            }
+        }
+        let message = try JSONDocument(json, limits: JSONLimits(maximumBytes: 128 << 20))
+        let context = Context(
+            event: .decode(message: message, id: MessageID("m"), attributes: .read(document: message)),
+            deliveryID: DeliveryID("1"), deadline: .now + .seconds(30), logger: LogCollector().logger)
+        let line = JSONWriter.object { EventCall.write(context, messagePath: "/there", to: &$0) }
+        #expect(line.count < 4096)
+        let event = try JSONDocument(line).root["event"]
+        #expect(event?["text"] == nil)
+        #expect(event?["summary"]?.string?.hasSuffix("…") == true)
+        let read = try EventCall.context(JSONDocument(line).root, logger: LogCollector().logger) { _ in json }
+        guard case .text(let text) = read.event.content else {
+            Issue.record("not a text")
+            return
+        }
+        #expect(text.plainBody == body)
+    }
+
+    @Test func `a deadline beyond every clock is bounded`() throws {
+        let context = try context("text")
+        let original = try written { EventCall.write(context, to: &$0) }
+        let params = try JSONDocument(original.replacing(members: ["deadlineMs": Array("\(Int.max)".utf8)]))
+            .root
+        let read = try EventCall.context(params, logger: LogCollector().logger) { _ in [] }
+        #expect(read.deadline <= .now + .seconds(86_400))
+    }
+
     @Test func `a long message is read from its file`() throws {
         let context = try context("text")
         let params = try written { EventCall.write(context, messagePath: "/there", to: &$0) }

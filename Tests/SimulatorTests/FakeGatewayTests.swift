@@ -46,6 +46,8 @@ import Testing
             test.bearer(#"{"iss":"other","iat":\#(now)}"#), test.bearer(#"{"aud":"\#(msp)","iat":\#(now)}"#),
             test.bearer(#"{"iss":"\#(msp)"}"#), test.bearer(#"{"iss":"\#(msp)","iat":\#(now - 3700)}"#),
             test.bearer(#"{"iss":"\#(msp)","iat":\#(now + 3700)}"#),
+            test.bearer(#"{"iss":"\#(msp)","iat":\#(Int.min)}"#),
+            test.bearer(#"{"iss":"\#(msp)","iat":\#(Int.max)}"#),
         ]
         for bearer in bad { #expect(try await test.post(bearer: bearer).status == 403) }
         #expect(

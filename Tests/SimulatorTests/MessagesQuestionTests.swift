@@ -36,6 +36,35 @@ import Testing
         #expect((read.customer, read.after, read.wait) == (asked.customer, 12, .milliseconds(1500)))
     }
 
+    @Test(arguments: [Int.min, -1, 0])
+    func `a query may name any number`(after: Int) async throws {
+        let test = try await GatewayConversation()
+        try await test.post("one")
+        #expect(try await test.numbers("after=\(after)") == [1])
+        #expect(try await test.numbers("after=\(Int.max)").isEmpty)
+        await test.gateway.stop()
+    }
+
+    @Test(arguments: [
+        (["host": "127.0.0.1:80"], 200), (["host": "localhost"], 200), (["host": "[::1]:80"], 200),
+        (["host": "attacker.example"], 403), (["host": "127.0.0.1.attacker.example"], 403),
+        (["host": "10.0.0.1"], 403), (["host": "localhost.attacker.example"], 403),
+        (["host": "localhost:80", "origin": "http://localhost:80"], 200),
+        (["host": "localhost:80", "origin": "https://attacker.example"], 403),
+        (["host": "localhost:80", "origin": "http://localhost:81"], 403),
+        (["host": "localhost:80", "origin": "null"], 403),
+    ])
+    func `a request that a foreign web page could send is refused`(
+        fields: [String: String], status: Int
+    ) async throws {
+        let test = try await GatewayConversation()
+        #expect(try await test.ask("GET", "/_simulator/messages", fields, bearer: "").status == status)
+        let rule = try await test.ask(
+            "POST", "/_simulator/misbehaviour", fields, body: Array("message=503".utf8), bearer: "")
+        #expect(rule.status == status)
+        await test.gateway.stop()
+    }
+
     @Test func `messages are found by customer and number, and returned completely`() async throws {
         let test = try await GatewayConversation()
         try await test.post("one", to: "c+1")

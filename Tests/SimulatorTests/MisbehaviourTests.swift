@@ -32,6 +32,7 @@ import Testing
         "", "message", "message=", "=503", "other=503", "message=200", "message=1000", "message=5x3",
         "message=503,", "message=503,times=0", "message=503,times=-1", "message=503,often=1",
         "message=drop/1",
+        "message=delay/9223372036854775807", "blob=longer/9223372036854775807", "blob=slow/100000001",
         "message=delay", "message=delay/-1", "message=slow/0", "message=truncate/1/2", "message=503 ",
     ])
     func `an invalid rule is refused`(text: String) { #expect(MisbehaviourRule(text) == nil) }

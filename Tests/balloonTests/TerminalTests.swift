@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import Testing
 
@@ -11,6 +12,17 @@ import Testing
     ])
     func `control characters are escaped`(text: String, shown: String) {
         #expect(terminalText(text) == shown)
+    }
+
+    @Test(arguments: [
+        (#"{"a":"ü🎈"}"#, #"{"a":"ü🎈"}"#), ("\"\u{9b}2J\u{202e}\"", #""\u009b2J\u202e""#),
+        ("\"\u{E0001}\"", #""\udb40\udc01""#), ("\"\u{2028}\"", #""\u2028""#),
+    ])
+    func `control characters in JSON are escaped without changing its value`(json: String, shown: String)
+        throws
+    {
+        #expect(terminalJSON(json) == shown)
+        #expect(try JSONDocument(Array(shown.utf8)).root.text.count == shown.utf8.count)
     }
 
     @Test(arguments: [

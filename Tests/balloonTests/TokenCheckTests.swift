@@ -13,6 +13,7 @@ import Testing
         (#"{"aud":"msp","iat":1000,"exp":1000}"#, "the token has expired"),
         (#"{"aud":"msp","iat":939}"#, "iat is 61 seconds ago; check the clock"),
         (#"{"aud":"msp","iat":1061}"#, "iat is 61 seconds ahead; check the clock"),
+        (#"{"aud":"msp","iat":-1e300}"#, "iat is 1000000000000000 seconds ago; check the clock"),
         (#"{"aud":"other","iat":1000}"#, "aud is another MSP's ID"),
         (#"{"aud":[],"iat":1000}"#, "aud is another MSP's ID"),
         (#"{"aud":"msp"}"#, "the token has no iat"), (#"{"iat":1000}"#, "the token has no aud"),

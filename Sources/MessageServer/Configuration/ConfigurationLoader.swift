@@ -16,9 +16,11 @@ package enum ConfigurationLoader {
         let draft = draft(file, folder, environment, noting: &problems)
         var late: [ConfigurationProblem] = []
         let businesses = BusinessFolder.read(folder + "businesses", handlers: handlers, noting: &late)
-        let configuration = draft.configuration(businesses: businesses, noting: &problems)
+        let loaded = draft.configuration(businesses: businesses, noting: &problems)
         problems += late
-        guard let configuration, problems.isEmpty else { throw .problems(problems) }
+        guard var configuration = loaded, problems.isEmpty else { throw .problems(problems) }
+        configuration.warnings = SecretFiles.warnings(
+            about: draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses))
         return configuration
     }
 

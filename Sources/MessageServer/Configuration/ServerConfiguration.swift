@@ -53,6 +53,8 @@ package struct ServerConfiguration: Sendable {
     /// After this time without a message, the unfinished messages of a removed business become dead letters;
     /// JSON: `removedBusinessDays`.
     package var removedBusinessAge = Duration.seconds(7 * 86_400)
+    /// Problems that do not prevent a start.
+    package var warnings: [ConfigurationProblem] = []
     /// The businesses, sorted by slug, with unique slugs and identifiers.
     package var businesses: [BusinessConfiguration]
 

@@ -38,6 +38,17 @@ struct ServerDraft {
         return result
     }
 
+    /// The files of the MSP's secret and of the TLS key.
+    func secretFiles(_ folder: String, _ variables: [String: String]) -> [String] {
+        var files = [tls?.keyFile].compactMap { $0 }
+        if environment.given.contains(.secret) {
+            files += [variables[EnvironmentKey.secret.fileVariable]].compactMap { $0 }
+        } else if case .file(let path)? = file.secret {
+            files.append(path.text.hasPrefix("/") ? path.text : folder + path.text)
+        }
+        return files
+    }
+
     /// The environment's value, or the file's; both are checked, so that the file's value is valid too.
     private func value<Value>(
         _ key: EnvironmentKey, _ parse: (String) throws(InvalidSetting) -> Value,

@@ -18,7 +18,7 @@ final class ProactiveMessages: Sendable {
         _ message: Reply, from business: BusinessID, to customer: CustomerID, key: String
     ) async throws(HandlerHostError) -> MessageID {
         guard (1...200).contains(key.utf8.count) else { throw .unusableKey }
-        guard (1...512).contains(customer.rawValue.utf8.count) else { throw .unusableCustomer }
+        guard customer.fitsHeader else { throw .unusableCustomer }
         let id = Self.id(business, customer, key)
         let json = message.encode(id: id, from: business, to: customer)
         let problems = OutboundMessage.problems(inJSON: json, needsEnvelope: true)
@@ -51,5 +51,12 @@ final class ProactiveMessages: Sendable {
             text.append(digit)
         }
         return MessageID(text)
+    }
+}
+
+extension CustomerID {
+    /// Whether the identifier can be a header field of a call to the gateway: 1 to 512 bytes without control characters.
+    var fitsHeader: Bool {
+        (1...512).contains(rawValue.utf8.count) && rawValue.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 }

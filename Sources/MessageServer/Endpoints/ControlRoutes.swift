@@ -31,7 +31,8 @@ package enum ControlRoutes {
                 "data directory path too long for a control socket; commands cannot reach this server")
             return []
         }
-        return [HTTPListener(address, routes: make(store: store, logger) + others)]
+        let routes = make(store: store, logger) + others
+        return [HTTPListener(address, routes: routes.map(\.forLocalCallers))]
     }
 
     static func make(store: Store, jobs: ControlJobs = ControlJobs(), _ logger: Logger) -> [HTTPRoute] {

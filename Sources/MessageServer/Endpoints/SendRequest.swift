@@ -83,11 +83,7 @@ package struct SendRequest: Sendable {
     ///
     /// Refuses messages that Apple would refuse, independent of the customer's device.
     package func outbound(id: MessageID) throws(SendRefusal) -> DecidedReply {
-        // It becomes a header of the request.
-        let address = customer.rawValue.utf8
-        guard (1...512).contains(address.count), address.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw .customerMalformed
-        }
+        guard customer.fitsHeader else { throw .customerMalformed }
         let outbound: OutboundMessage
         do { outbound = try OutboundMessage(json: message) } catch { throw .invalid(error.problems) }
         if !files.isEmpty { return try withFiles(id) }

@@ -31,6 +31,9 @@ struct Config: AsyncParsableCommand {
                 throw ConfigurationError.problems(error.problems + programs.problems)
             }
             guard programs.problems.isEmpty else { throw ConfigurationError.problems(programs.problems) }
+            for warning in configuration.warnings {
+                StandardStream.error.write("warning: \(terminalText("\(warning)"))\n")
+            }
             let slugs = configuration.businesses.map(\.slug).joined(separator: ", ")
             StandardStream.output.write("\(config) is valid; businesses: \(slugs)\n")
         }

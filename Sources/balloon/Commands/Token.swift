@@ -44,7 +44,7 @@ struct Token: AsyncParsableCommand {
             // A line feed added by echo is not part of the token.
             let token = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).first.map(Array.init) ?? []
             let claims = try claims(of: token, signedWith: server.secret)
-            StandardStream.output.write(Array(claims.bytes) + [UInt8(ascii: "\n")])
+            StandardStream.output.write(terminalJSON(String(decoding: claims.bytes, as: UTF8.self)) + "\n")
             let check = TokenCheck(mspID: server.mspID, tokenAge: server.tokenAge)
             if let reason = check.refusal(of: claims.root, now: SystemClock.secondsSince1970()) {
                 throw CommandFailure.tokenRefused(reason: reason)

@@ -42,6 +42,27 @@ import Testing
         #expect(configuration.limits.shards == ProcessorCount.available())
     }
 
+    @Test func `a secret file that others can read is a warning`() throws {
+        let service =
+            #"{"businessID":"b","name":"B","handler":{"http":{"url":"https://x.example","#
+            + #""secret":[{"file":"hook"},{"env":"HOOK"}]}}}"#
+        let files = try ConfigurationFiles(
+            server: #"{"mspID":"msp","secret":{"file":"secret"}}"#, businesses: ["service": service])
+        for name in ["secret", "businesses/hook"] { try files.write(ConfigurationFiles.secret, to: name) }
+        #expect(try files.load([:]).warnings.isEmpty)
+        for name in ["secret", "businesses/hook"] {
+            try Directory.makeExecutable(files.directory.file(name))
+        }
+        let warnings = try files.load([:]).warnings
+        #expect(
+            warnings.map(\.place)
+                == [.file(files.directory.file("secret")), .file(files.directory.file("businesses/hook"))])
+        // The environment replaces the file's reference.
+        #expect(try files.load(["BALLOON_SECRET": ConfigurationFiles.secret]).warnings.count == 1)
+        let elsewhere = ["BALLOON_SECRET_FILE": files.directory.file("secret")]
+        #expect(try files.load(elsewhere).warnings.count == 2)
+    }
+
     @Test func `every key of the server's file is read`() throws {
         let server = """
             {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",

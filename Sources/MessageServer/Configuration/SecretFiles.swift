@@ -1,0 +1,33 @@
+import BalloonJSON
+import BalloonPOSIX
+
+/// The files with secrets that a configuration names.
+enum SecretFiles {
+    /// A warning for each file that every user of the machine can read.
+    static func warnings(about files: [String]) -> [ConfigurationProblem] {
+        files.filter(FileMode.isReadableByOthers).map { file in
+            ConfigurationProblem(
+                at: .file(file), "contains a secret and can be read by every user of this machine",
+                hint: "run chmod o-rwx on it, or give it mode 0440 where it is mounted")
+        }
+    }
+
+    /// The secret files of the businesses' handlers.
+    static func files(of businesses: [BusinessConfiguration]) -> [String] {
+        businesses.flatMap { business in
+            [business.handler, business.fallback?.binding].compactMap { $0 }.flatMap(\.secretFiles)
+                .map { $0.hasPrefix("/") ? $0 : business.directory + "/" + $0 }
+        }
+    }
+}
+
+extension HandlerBinding {
+    /// The files in `{"http": {"secret": {"file": "PATH"}}}`, where `secret` may be a list.
+    fileprivate var secretFiles: [String] {
+        guard case .bound(let key, let binding) = self, let secret = binding[key]?["secret"] else {
+            return []
+        }
+        let references = secret.kind == .array ? Array(secret.elements) : [secret]
+        return references.compactMap { $0["file"]?.string }
+    }
+}
