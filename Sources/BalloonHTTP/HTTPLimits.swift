@@ -50,7 +50,7 @@ package struct HTTPLimits: Sendable, Equatable {
     package var idleTimeout = Duration.seconds(75)
     /// From the complete request to its answer; a longer time gets 503.
     package var answerTimeout = Duration.seconds(60)
-    /// Without progress of a client that has a pending answer.
+    /// The time without progress of a client that has a pending answer.
     package var writeTimeout = Duration.seconds(30)
     /// After a refusal, so that the client can read it before the connection closes.
     package var lingerTimeout = Duration.seconds(2)

@@ -69,7 +69,7 @@ extension Shard {
         HTTPResponse(refusal.status, body: describeRefusal(refusal), fields: refusal.fields + fields)
     }
 
-    /// Sends `out`, as far as the client reads it; the connection keeps the rest.
+    /// Sends as much of `out` as the socket accepts; the connection keeps the remaining bytes.
     func send(_ connection: Connection) {
         if !out.isEmpty {
             if let tls = connection.tls { sendSealed(connection, tls) } else { transmit(connection, out) }

@@ -61,7 +61,7 @@ extension Shard {
         }
     }
 
-    /// More of a collected body has come, which may take that much longer now.
+    /// Extends the deadline of a collected body by the time that the received bytes allow.
     private func countBody(_ connection: Connection, _ count: Int) {
         switch connection.phase {
         case .collecting, .collectingChunks:

@@ -1,16 +1,16 @@
-/// Delays that grow with each failure in a row, so that whatever keeps failing is tried ever less often.
+/// Delays that grow with each failure in a row, so that a failing operation is tried ever less often.
 ///
 /// A value without a clock: it returns the delay, and its owner waits. Limits on the number of failures, and requests for more
 /// time, are the owner's rules too.
 package struct Backoff: Sendable, Equatable {
     /// The delay after the first failure, the second, and so on; the last one repeats.
     package var delays: [Duration]
-    /// The range of the random factor of each delay: what failed together is not tried again together.
+    /// The range of the random factor of each delay: operations that failed together are not retried together.
     package var jitter: ClosedRange<Double>
     /// How many failures were counted since the last success.
     package private(set) var failures = 0
 
-    /// Takes the delays in their order, at least one.
+    /// Uses these delays in their order; there must be at least one.
     package init(_ delays: [Duration], jitter: ClosedRange<Double> = 1...1) {
         precondition(!delays.isEmpty, "a back-off has a delay")
         self.delays = delays
@@ -27,10 +27,10 @@ package struct Backoff: Sendable, Equatable {
     /// The longest delay, without its random factor.
     package var longest: Duration { delays.max() ?? .zero }
 
-    /// The delay after so many failures (from 1), with `random` from 0 to 1.
+    /// The delay after `failures` failures in a row (from 1), with `random` from 0 to 1.
     ///
-    /// `atLeast` is what the other side has asked for: it lengthens a delay, up to `limit` or else the longest one, and never
-    /// shortens it.
+    /// `atLeast` is the delay that the other side has asked for: it lengthens a delay, up to `limit` or else the
+    /// longest one, and never shortens it.
     package func delay(
         after failures: Int, atLeast: Duration? = nil, limit: Duration? = nil,
         random: Double = .random(in: 0...1)

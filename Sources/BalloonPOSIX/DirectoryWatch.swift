@@ -14,7 +14,7 @@ package final class DirectoryWatch {
 
     /// Watches `paths` for names that `wanted` accepts.
     ///
-    /// Calls `changed` on `queue`, at the time `quiet` after the last of several changes.
+    /// Calls `changed` on `queue` when no further change has followed for the time `quiet`.
     ///
     /// Throws when a directory does not exist, or the system's limit of watches is reached.
     package init(

@@ -9,7 +9,7 @@ extension Duration {
         return overflows || carries ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// Whole milliseconds; the rest is left out.
+    /// Whole milliseconds, rounded toward zero.
     package var wholeMilliseconds: Int { wholeNanoseconds / 1_000_000 }
 
     /// The same time for Dispatch.

@@ -15,10 +15,10 @@ package enum StandardStream: Int32, Sendable {
 
     private static let failures = Mutex<[StandardStream: SystemError]>([:])
 
-    /// Writes all of `text`; after an error the rest is lost, and ``failure`` has the error.
+    /// Writes all of `text`; after an error the remaining text is lost, and ``failure`` has the error.
     package func write(_ text: String) { write(Array(text.utf8)) }
 
-    /// Writes all of `bytes`; after an error the rest is lost, and ``failure`` has the error.
+    /// Writes all of `bytes`; after an error the remaining text is lost, and ``failure`` has the error.
     package func write(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {

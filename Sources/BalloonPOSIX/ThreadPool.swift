@@ -3,9 +3,9 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The process's threads for work that may block: as many as there is such work at a time, without a bound of its own.
+/// The process's threads for work that may block: one for each job that runs, without a bound of its own.
 ///
-/// Invariant: work that is handed over runs at once, on an idle thread or on a new one; the callers bound how much there is.
+/// Invariant: a submitted job runs at once, on an idle thread or on a new one; the callers bound the number of jobs.
 /// The thread that became idle last is woken first, and one that was idle for ten seconds ends.
 ///
 /// A kind of its own because Dispatch has 255 threads for all serial queues together: as many handlers that never return
@@ -71,7 +71,8 @@ final class ThreadPool: Sendable {
         }
     }
 
-    /// As Dispatch's own threads do, so that signals reach the sources that wait for them.
+    /// Blocks all signals on this thread, as on Dispatch's own threads, so that signals reach the sources that wait
+    /// for them.
     private static func blockSignals() {
         var signals = sigset_t()
         unsafe sigfillset(&signals)

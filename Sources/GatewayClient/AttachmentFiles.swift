@@ -13,7 +13,7 @@ package final class AttachmentFiles: Sendable {
     package struct Stored: Sendable, Hashable {
         /// The SHA-256 of the content, 64 lower-case hexadecimal digits.
         package let sha256: String
-        /// Its length.
+        /// The file's length in bytes.
         package let sizeBytes: Int
     }
 

@@ -30,7 +30,7 @@ package struct GatewayConfiguration: Sendable {
     package var transferTimeout = Duration.seconds(600)
     /// The time limit for opening a connection.
     package var connectTimeout = Duration.seconds(10)
-    /// When a failed request is sent again.
+    /// The schedule of retries of a failed request.
     package var retries = RetryPolicy()
 
     /// Makes a configuration with the default limits.

@@ -113,7 +113,7 @@ final class IncomingFile: Sendable {
 package struct DownloadedFile: Sendable, Equatable {
     /// The SHA-256 of the content, its key in ``AttachmentFiles``.
     package let sha256: String
-    /// Its length.
+    /// The file's length in bytes.
     package let sizeBytes: Int
     /// Whether the encrypted file has the checksum that the message states.
     ///

@@ -31,7 +31,7 @@ package final class KnownUploads: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// The keys in the order of their times; those that were replaced are skipped.
+        /// The keys in the order of their times; a key that was replaced is skipped.
         var order = Deque<(key: Key, at: Int)>()
         /// Contents that were sent once, of which nothing is kept at Apple's.
         var seen: Set<Key> = []
@@ -87,7 +87,7 @@ package final class KnownUploads: Sendable {
         record(key, value, at: now ?? SystemClock.secondsSince1970())
     }
 
-    /// Forgets what Apple does not know any more.
+    /// Forgets an upload that Apple has deleted.
     package func forget(_ key: Key) { record(key, nil, at: 0) }
 
     /// Whether this content was asked about before, lately.

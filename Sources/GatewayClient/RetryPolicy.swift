@@ -14,7 +14,8 @@ package struct RetryPolicy: Sendable, Equatable {
 
     /// The wait after the failure of attempt number `attempt` (from 1); nil after the last attempt.
     ///
-    /// `random` is from 0 to 1. `retryAfter` is what the gateway asked for: it lengthens the wait and never shortens it.
+    /// `random` is from 0 to 1. `retryAfter` is the wait that the gateway asked for: it lengthens the wait and never
+    /// shortens it.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, random: Double) -> Duration? {
         guard attempt < maximumAttempts, retryAfter ?? .zero <= maximumRetryAfter else { return nil }
         return backoff.delay(

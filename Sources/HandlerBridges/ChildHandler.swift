@@ -254,7 +254,7 @@ extension ChildHandler {
             return state.isStopping || state.isRestarting
         }
         logger.log(
-            level: isWanted ? .info : .warning, "handler ended",
+            level: isWanted ? .info : .warning, "handler process ended",
             metadata: ["exit": "\(exit)", "noise_lines": "\(noise)"])
     }
 

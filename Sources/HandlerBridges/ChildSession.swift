@@ -7,7 +7,7 @@ package import Logging
 
 /// One child process from start to end, with its calls and messages.
 package actor ChildSession {
-    /// The answer to a call, or why there is none.
+    /// The answer to a call, or the reason why it has no answer.
     package typealias Answer = Result<JSONValue, BridgeError>
 
     /// The maximum number of noise lines before the handshake; a program that writes more is not a handler.
@@ -52,7 +52,7 @@ package actor ChildSession {
     /// Counts all lines that are not awaited answers.
     private var unaskedRate = FloodGauge()
     private var isFlooding = false
-    /// Nothing of a child that is killed for its noise counts any more.
+    /// Whether the child is being killed for lines that are no protocol messages; its later lines are ignored.
     private var isCondemned = false
     private var isWatched = false
     private var exit: SpawnedProcess.Exit?
@@ -61,7 +61,8 @@ package actor ChildSession {
     /// The maximum number of messages without an event that may wait for the disk.
     private static let maximumReplies = 256
 
-    /// Prepares one life; ``start(_:)`` begins it and writes the process down in `scratchDirectory`, if there is one.
+    /// Prepares one run of the program; ``start(_:)`` starts it and records its process in `scratchDirectory`, unless
+    /// that is nil.
     package init(
         label: String, loop: DescriptorLoop, timings: ChildTimings, host: HandlerHost?, tail: LogTail,
         scratchDirectory: String? = nil, logger: Logger
@@ -303,7 +304,7 @@ package actor ChildSession {
         guard pending[id] != nil else {
             strayAnswerCount += 1
             // Answers to cancelled events and second answers are too common for a warning.
-            logger.debug("handler answered an unknown call")
+            logger.debug("handler answered a call that is not pending")
             return false
         }
         settle(id, answer)
@@ -323,12 +324,14 @@ package actor ChildSession {
             firstNoise = beginning
             // Before the handshake the process knows no customer, so the line may be quoted.
             let quoted = isIntroduced ? "" : beginning
-            logger.warning("handler writes noise to standard output", metadata: ["line": "\(quoted)"])
+            logger.warning(
+                "handler wrote a line to standard output that is no protocol message",
+                metadata: ["line": "\(quoted)"])
         }
         guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
         // Once: the rest of what was read says nothing new, and the process may be gone before the next line.
         isCondemned = true
-        logger.warning("handler writes only noise; it is killed")
+        logger.warning("handler wrote no protocol message; killing it")
         process?.signalGroup(TerminationSignal.final)
     }
 

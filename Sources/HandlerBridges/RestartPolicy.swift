@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// When a process that ended is started again: pure, so that a test needs no clock.
+/// The schedule of restarts of a process that ended: a value without a clock.
 package struct RestartPolicy: Sendable {
     /// The next step after an exit.
     package enum Decision: Hashable, Sendable {

@@ -2,7 +2,7 @@ package import BalloonPOSIX
 
 /// A file that holds a long message until its event is answered.
 package struct ScratchFile {
-    /// Where it is.
+    /// The file's path.
     package let path: String
 
     /// Writes `bytes`, readable by this user only.

@@ -37,7 +37,8 @@ struct StandardErrorRelay {
         guard !line.isEmpty else { return }
         tail.append(line)
         guard mayLog() else { return }
-        logger.log(level: Self.level(of: line), "handler says", metadata: ["line": "\(line)"])
+        logger.log(
+            level: Self.level(of: line), "handler wrote to standard error", metadata: ["line": "\(line)"])
     }
 
     private mutating func mayLog() -> Bool {

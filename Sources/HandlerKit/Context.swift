@@ -18,8 +18,7 @@ public struct Context: Sendable {
     public let deliveryID: DeliveryID
     /// Which attempt this is, from 1.
     public let attempt: Int
-    /// Whether an earlier event of the conversation was set aside after many failures and may be delivered
-    /// later.
+    /// Whether an earlier event of the conversation was skipped after many failures and may be delivered later.
     public let isAfterGap: Bool
     /// The time after which the answer is dropped and the handler's task cancelled.
     public let deadline: ContinuousClock.Instant

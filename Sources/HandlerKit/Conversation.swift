@@ -7,20 +7,21 @@ internal import Synchronization
 public struct Conversation: Sendable {
     /// One message.
     public struct Entry: Sendable {
-        /// Its number in the whole conversation: 1, 2, 3, without gaps; nil for a reply that is queued.
+        /// The message's number in the whole conversation: 1, 2, 3, without gaps; nil for a queued reply.
         public let seq: Int?
-        /// When it was recorded, or decided while it is queued, in UTC: `2026-07-10T17:00:00.000Z` (RFC 3339).
+        /// The time of its recording, or of the decision for a queued reply, in UTC: `2026-07-10T17:00:00.000Z` (RFC
+        /// 3339).
         public let at: String
         /// The sender: the customer or the business.
         public let direction: Direction
-        /// Its kind.
+        /// The message's kind.
         public let kind: Kind
-        /// Its identity.
+        /// The message's identity.
         public let id: MessageID
         /// The state of a business's message: `queued`, `accepted`, `refused`, `expired`, or `dropped`; nil for a
         /// customer's message.
         public let outcome: String?
-        /// Its JSON.
+        /// The message's JSON.
         public let message: JSONValue
 
         /// Makes an entry.

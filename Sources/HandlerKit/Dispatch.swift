@@ -32,12 +32,12 @@ public func dispatch(_ context: Context, to handler: any Handler) async throws -
     }
 }
 
-/// Returns what a handler wants to be told of, in the order of ``Subscription/all``.
+/// Returns the subscriptions of a handler, in the order of ``Subscription/all``.
 public func subscriptions(of handler: any Handler) -> [Subscription] {
     Subscription.all.filter { isSubscribed(handler, to: $0) }
 }
 
-/// Returns whether a handler wants to be told of something.
+/// Returns whether a handler has the subscription.
 public func isSubscribed(_ handler: any Handler, to subscription: Subscription) -> Bool {
     switch subscription {
     case .kind(let kind): isSubscribed(handler, to: kind)

@@ -37,7 +37,7 @@ public struct HandlerReport: Sendable {
     public let health: HandlerHealth
     /// The number of restarts.
     public let restarts: Int
-    /// Its process, if it has one.
+    /// The id of the handler's process, if it has one.
     public let processID: Int32?
     /// The number of lines on its standard output that were not protocol messages, in all of its processes.
     public let noiseLines: Int

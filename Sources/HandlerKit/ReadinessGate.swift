@@ -51,7 +51,7 @@ package final class ReadinessGate: Sendable {
     /// Closes the gate: later callers wait.
     package func close() { state.withLock { $0.isOpen = false } }
 
-    /// Closes the gate for good: all waiters and later callers get false.
+    /// Closes the gate permanently: all waiters and later callers get false.
     package func closeForGood() {
         let waiting = state.withLock { state in
             state.isClosedForGood = true

@@ -1,10 +1,10 @@
 public import BusinessMessages
 
-/// A reply that did not reach the customer, as its handler is told.
+/// A reply that did not reach the customer, in the form that its handler receives.
 ///
 /// ```json
 /// {"reply": "…", "inReplyTo": "…", "kind": "listPicker", "status": "refused", "httpStatus": 400,
-///  "reason": "Bad Request", "attempts": 1}
+/// "reason": "Bad Request", "attempts": 1}
 /// ```
 /// The conversation's history has the reply itself, under the id in `reply`.
 public struct ReplyFailure: Hashable, Sendable {
@@ -57,7 +57,7 @@ public struct ReplyFailure: Hashable, Sendable {
             attempts: value["attempts"]?.int ?? 1)
     }
 
-    /// The failure as handlers elsewhere get it.
+    /// The failure in the form that handlers outside the process receive.
     package var json: [UInt8] {
         JSONWriter.object(reservingCapacity: 256) { writer in
             writer.field("reply", reply.rawValue)

@@ -12,7 +12,7 @@ public enum Subscription: Hashable, Sendable {
     /// The messages of every kind, which `"*"` stands for.
     public static let everyKind = Set(Kind.allCases.map(Subscription.kind))
 
-    /// Every subscription there is, in the order in which they are listed.
+    /// All subscriptions, in the order in which pages and commands list them.
     public static let all = Kind.allCases.map(Subscription.kind) + [.replyFailed]
 
     private static let replyFailedName = "replyFailed"

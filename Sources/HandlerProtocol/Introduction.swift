@@ -11,7 +11,7 @@ package import HandlerKit
 package struct Introduction: Hashable, Sendable {
     /// The handler's own name.
     package let name: String?
-    /// Its version.
+    /// The handler's version.
     package let version: String?
     /// The subscriptions.
     package let events: Set<Subscription>

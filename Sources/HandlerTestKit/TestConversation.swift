@@ -90,7 +90,7 @@ public final class TestConversation: Sendable {
         return outcome
     }
 
-    /// Tells the handler that its last reply failed, and returns its replies.
+    /// Reports the failure of the handler's last reply to the handler, and returns its replies.
     ///
     /// Throws ``TestConversationError/noReply`` when it has not replied yet, and what ``says(_:)-(TestMessage)`` throws.
     @discardableResult

@@ -137,7 +137,8 @@ package final class RunningServer: Sendable {
         } catch {
             for problem in error.problems {
                 logger.error(
-                    "configuration not reloaded; the old one stays", metadata: ["problem": "\(problem)"])
+                    "configuration not reloaded; the old configuration stays in effect",
+                    metadata: ["problem": "\(problem)"])
             }
         }
         reloadCertificate()
@@ -171,7 +172,8 @@ package final class RunningServer: Sendable {
             ])
         guard !needRestart.isEmpty else { return }
         logger.warning(
-            "changes take effect after a restart", metadata: ["keys": "\(needRestart.joined(separator: ","))"]
+            "configuration changes take effect after a restart",
+            metadata: ["keys": "\(needRestart.joined(separator: ","))"]
         )
     }
 
@@ -222,7 +224,7 @@ package final class RunningServer: Sendable {
         let queued = store.queuedReplyCount
         if queued > 0 {
             logger.notice(
-                "replies that are not sent go on after a restart", metadata: ["count": "\(queued)"])
+                "unsent replies are sent after a restart", metadata: ["count": "\(queued)"])
         }
         await store.close()
         return haveEnded

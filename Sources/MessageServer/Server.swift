@@ -64,7 +64,7 @@ public enum Server {
             configuration: configuration, handlers: handlers, logger: logger, observer: observer)
         limit.watch(server)
         let addresses = try await server.start()
-        for address in addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
+        for address in addresses { logger.notice("server listening", metadata: ["address": "\(address)"]) }
         do {
             try await didStart(addresses)
         } catch {
@@ -77,9 +77,9 @@ public enum Server {
         await stop.wait()
         // Not awaited: a reload waits for handlers to finish.
         reloads?.cancel()
-        logger.notice("draining")
+        logger.notice("server stopping; waiting for work in flight")
         if await server.stop(within: configuration.shutdownTime) {
-            logger.notice("stopped")
+            logger.notice("server stopped")
         } else if limit.hasBegun {
             limit.expire()
         } else {

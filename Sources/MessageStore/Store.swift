@@ -131,7 +131,7 @@ package final class Store: Sendable {
     /// Starts writing messages that were appended without prompt; fast when there are none.
     package func beginWriting() { journal.begin() }
 
-    /// Leases no more deliveries and references: waiting callers get nil, and pauses end.
+    /// Stops leasing deliveries and references: waiting callers get nil, and pauses end.
     ///
     /// Leased deliveries may still be finished.
     package func stopLeasing() {

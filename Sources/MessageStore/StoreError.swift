@@ -47,7 +47,7 @@ package enum StoreError: Error, Hashable, Sendable {
     case unknownRecord(UInt64)
     /// The message is unfinished, so it cannot be replayed: wait.
     case notFinished(record: UInt64)
-    /// The event tells of a failed reply and is not handed over again; the operator retries the reply.
+    /// The event of a failed reply cannot be replayed; the operator retries the reply instead.
     case notReplayable(record: UInt64)
     /// The message's state differs from the one that the operator named: check it again.
     case changed(record: UInt64, now: JournalEvent.Status)

@@ -8,7 +8,7 @@ package struct DeliveredMessage: Sendable {
     package let number: Int
     /// The time of its first arrival.
     package let at: Timestamp
-    /// Its identity.
+    /// The message's identity.
     package let id: MessageID
     /// The receiver.
     package let customer: CustomerID

@@ -82,7 +82,7 @@ final class Session: Sendable {
             try await handler.provision(host)
             return true
         } catch {
-            logger.error("provisioning failed", metadata: ["error": "\(type(of: error))"])
+            logger.error("handler provisioning failed", metadata: ["error": "\(type(of: error))"])
             ProcessEnd.exit(ProcessEnd.temporaryFailure)
         }
     }

@@ -8,7 +8,7 @@ struct BuildVersion {
     /// What `balloon --version` prints.
     static let text = BuildVersion(commit: knownCommit).text
 
-    /// `<hash> <date>` as `scripts/commit` prints it; empty when the build was told no commit.
+    /// `<hash> <date>` as `scripts/commit` prints it; empty when the build did not know the commit.
     let commit: String
 
     /// The number, and the commit or the word that it is unknown.

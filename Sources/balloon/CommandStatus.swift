@@ -8,7 +8,7 @@ enum CommandStatus: Int32 {
     case badData = 65
     /// Something required is unavailable.
     case unavailable = 69
-    /// It is in progress and has not ended yet.
+    /// The operation is still in progress.
     case pending = 75
     /// The configuration is wrong.
     case configuration = 78

@@ -45,7 +45,7 @@ enum ReplyRendering {
         }
     }
 
-    /// A queued reply in the form of a conversation line, which it does not have yet.
+    /// A queued reply in the form of a conversation line, before that line is written.
     static func conversationText(_ reply: JournalReply) -> String {
         let summary = message(reply).map { MessageSummary.text(of: $0.root, kind: reply.kind) } ?? ""
         return terminalText("\(reply.decidedAt)  business  \(reply.kind): \(summary)  (queued)") + "\n"

@@ -38,8 +38,8 @@ enum StoreChange {
         }
     }
 
-    /// Sends dead replies again, with the same ids, or the only one as `edited`; says as which records, also of those that were
-    /// retried before.
+    /// Sends dead replies again, with the same ids, or a single one as `edited`; returns their new records, also for
+    /// replies that were retried before.
     static func retry(
         _ replies: [ReplyID], as edited: DecidedReply? = nil, data: String
     ) async throws -> [ReplyRetry] {

@@ -40,7 +40,7 @@ struct FaultTests {
     /// The log lines about a handler that never becomes ready.
     private static let failures: [(fault: String, line: String)] = [
         ("silent", "did not answer in time"), ("unflushed", "did not answer in time"),
-        ("wrongVersion", "the protocol version is not"), ("garbage", "only noise"),
+        ("wrongVersion", "the protocol version is not"), ("garbage", "wrote no protocol message"),
         ("badConfig", "says=no greeting"),
     ]
 
@@ -56,7 +56,7 @@ struct FaultTests {
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.stages.first { $0.stage == .record }
         await server.log.first { $0.contains(line) }
-        await server.log.first { $0.contains("handler ended") }
+        await server.log.first { $0.contains("handler process ended") }
         #expect(try await server.readiness() == 200)
         await server.stop()
         #expect(!server.stages.events.contains { $0.stage == .handle })
@@ -68,7 +68,7 @@ struct FaultTests {
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.log.first { $0.contains("handler hangs") }
-        await server.log.first { $0.contains("handler ended") && $0.contains("signal(9)") }
+        await server.log.first { $0.contains("handler process ended") && $0.contains("signal(9)") }
         await server.stop()
     }
 
@@ -78,7 +78,7 @@ struct FaultTests {
         #expect(try await customer.post(customer.message(.text)).status == 200)
         _ = await server.gateway.waitForMessages(customer: customer.id)
         await server.stop()
-        #expect(server.log.lines.contains { $0.contains("handler ended") && $0.contains("signal(9)") })
+        #expect(server.log.lines.contains { $0.contains("handler process ended") && $0.contains("signal(9)") })
     }
 
     @Test func `a handler's own child processes end with it, even when they hold the pipes`() async throws {
@@ -86,7 +86,7 @@ struct FaultTests {
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.stages.first { $0.stage == .finish }
-        await server.log.first { $0.contains("handler ended") && $0.contains("status(0)") }
+        await server.log.first { $0.contains("handler process ended") && $0.contains("status(0)") }
         await server.stop()
         #expect(await endOfProcesses(in: server.directory.path))
     }
@@ -129,7 +129,7 @@ struct FaultTests {
         #expect(1 < cancel && cancel < ping)
         #expect(calls.last == "shutdown ")
         // It answered the ping, so it was not killed.
-        #expect(server.log.lines.contains { $0.contains("handler ended") && $0.contains("status(0)") })
+        #expect(server.log.lines.contains { $0.contains("handler process ended") && $0.contains("status(0)") })
     }
 
     @Test func `a long message is passed in a file, which is removed after the answer`() async throws {

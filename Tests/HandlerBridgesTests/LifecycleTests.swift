@@ -89,7 +89,7 @@ struct LifecycleTests {
         await server.stop()
         #expect(
             server.log.lines.contains {
-                $0.contains("the old one stays") && $0.contains("no diary is called that")
+                $0.contains("the old configuration stays") && $0.contains("no diary is called that")
             })
         #expect(
             steps.all == [

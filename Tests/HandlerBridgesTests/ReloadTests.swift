@@ -50,7 +50,7 @@ struct ReloadTests {
         await server.reload([binding("who", #"{"name": "new"}"#), #"{"exec": []}"#])
         #expect(try await answer(server, 0) == before)
         await server.stop()
-        #expect(server.log.lines.contains { $0.contains("the old one stays") && $0.contains("b1.json") })
+        #expect(server.log.lines.contains { $0.contains("the old configuration stays") && $0.contains("b1.json") })
         #expect(!server.log.lines.contains { $0.contains("configuration reloaded") })
     }
 

@@ -82,7 +82,7 @@ struct RestartTests {
         #expect(await handler.report.noiseLines == 1)
         await handler.shutdown()
         #expect(await handler.report.noiseLines == 1)
-        #expect(log.lines.contains { $0.contains("handler ended") && $0.contains("noise_lines=1") })
+        #expect(log.lines.contains { $0.contains("handler process ended") && $0.contains("noise_lines=1") })
         withExtendedLifetime(directory) {}
     }
 
@@ -155,7 +155,7 @@ struct RestartTests {
         )
         let ends = Mutex(0)
         await log.first { line in
-            guard line.contains("handler ended") else { return false }
+            guard line.contains("handler process ended") else { return false }
             return ends.withLock { ends in
                 ends += 1
                 return ends == 1000

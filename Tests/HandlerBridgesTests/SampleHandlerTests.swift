@@ -33,6 +33,6 @@ struct SampleHandlerTests {
         let bread = name == "swift" ? "Apples" : "bread"
         #expect(replies.last?.message.root["body"]?.string == "Thank you! Your \(bread) will be ready.")
         await server.stop()
-        #expect(server.log.lines.contains { $0.contains("handler ended") && $0.contains("status(0)") })
+        #expect(server.log.lines.contains { $0.contains("handler process ended") && $0.contains("status(0)") })
     }
 }

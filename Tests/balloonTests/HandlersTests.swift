@@ -162,7 +162,7 @@ import Testing
             try await shell.run("balloon handlers list").output.hasPrefix(
                 "quiet  none  0 in flight\nshop  ready"))
         try AtomicFile.write(Array("{".utf8), to: directory.file("businesses/quiet.json"))
-        try await log("the old one stays", in: directory)
+        try await log("the old configuration stays", in: directory)
         #expect(try await shell.run("balloon handlers list").output.hasPrefix("quiet"))
         try AtomicFile.write(Array(quiet.utf8), to: directory.file("businesses/quiet.json"))
         try await log("configuration reloaded", in: directory, count: 2)

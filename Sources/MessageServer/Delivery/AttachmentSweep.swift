@@ -28,7 +28,7 @@ struct AttachmentSweep: Sendable {
                 let passed = Int(start.at.duration(to: .now).components.seconds)
                 let now = min(SystemClock.secondsSince1970(), start.clock + passed)
                 let count = try files.sweep(before: now - Int(retention.components.seconds))
-                if count > 0 { logger.info("attachments swept", metadata: ["files": "\(count)"]) }
+                if count > 0 { logger.info("expired attachments deleted", metadata: ["files": "\(count)"]) }
             } catch { report(error) }
             // Cancelled when the server stops.
             try? await Task.sleep(for: .seconds(3600))

@@ -94,7 +94,7 @@ final class BusinessHandler: Sendable {
         idle?.resume()
     }
 
-    /// Whether the handler wants to be told of replies that failed; also while that is not known yet.
+    /// Whether the handler subscribes to failed replies; true while its subscriptions are unknown.
     var wantsReplyFailures: Bool { life.map { isSubscribed($0.handler, to: .replyFailed) } ?? false }
 
     /// Waits for a handler with this subscription; nil when there will be none, or when the task is cancelled.
@@ -144,7 +144,8 @@ final class BusinessHandler: Sendable {
         if isNeeded {
             logger.error("handler is down; its fallback answers", metadata: ["business": "\(slug)"])
         } else {
-            logger.notice("handler answers again", metadata: ["business": "\(slug)"])
+            logger.notice(
+                "handler is up again and answers instead of its fallback", metadata: ["business": "\(slug)"])
         }
     }
 

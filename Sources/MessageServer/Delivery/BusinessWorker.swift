@@ -25,7 +25,7 @@ final class BusinessWorker: Sendable {
 
     /// The handler that answers now.
     var current: BusinessHandler { held.withLock { $0 } }
-    /// The handler that answers now, and those that have not ended yet.
+    /// The current handler, and the replaced handlers that have not ended yet.
     var all: [BusinessHandler] { [current] + retiring.withLock { $0 } }
 
     /// Waits for a handler that accepts such an event; the caller calls `leave()` when the event has ended.

@@ -12,7 +12,7 @@ enum HandlerFailure: Error, Sendable, Equatable {
     /// A system error prevented the call, for example of the file of a long message; the handler is not at
     /// fault.
     case notAsked(SystemError)
-    /// Its state of the conversation exceeds `ConversationState.maximumBytes`.
+    /// The handler's state of the conversation exceeds `ConversationState.maximumBytes`.
     case stateTooLarge
 
     init(_ error: any Error) {

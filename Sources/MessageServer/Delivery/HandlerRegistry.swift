@@ -15,7 +15,7 @@ final class HandlerRegistry: Sendable {
 
     private struct State {
         var workers: [BusinessID: BusinessWorker] = [:]
-        /// Businesses that messages are taken for; of others only what is in the journal is known.
+        /// The businesses whose messages are accepted; all others have only the messages that are in the journal.
         var served: Set<BusinessID> = []
         /// Whether the server is stopping: no handler is added or replaced any more.
         var isStopping = false
@@ -31,7 +31,7 @@ final class HandlerRegistry: Sendable {
         for handler in handlers { add(handler) }
     }
 
-    /// Every business that ever was served in this life, in the order in which they came; ends with ``close()``.
+    /// Every business that this process has served, in the order of their addition; ends with ``close()``.
     var workers: AsyncStream<BusinessWorker> { newWorkers }
 
     /// The handlers of all businesses, sorted by slug.
@@ -83,7 +83,7 @@ final class HandlerRegistry: Sendable {
     /// Starts every handler.
     func start() { for handler in everyHandler { handler.start() } }
 
-    /// How many events handlers have, also those that they no longer are waited for.
+    /// The number of events that handlers are processing, including those past their deadline.
     var callCount: Int { everyHandler.reduce(0) { $0 + $1.inFlightCount } }
 
     /// Ends all waits, and adds and replaces no more handlers.

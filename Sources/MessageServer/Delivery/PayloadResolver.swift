@@ -97,7 +97,7 @@ final class Counter: Sendable {
 /// The waits of a task whose write has failed: a full disk has space again some day.
 let diskBackoff = Backoff(from: .milliseconds(100), to: .seconds(10))
 
-/// Does `work` until the store takes it: a disk that is full has space again some day.
+/// Repeats `work` until the store accepts it, since a full disk may get space again.
 ///
 /// Throws errors that a retry cannot repair, and the store's last error when it stops or the task is
 /// cancelled; a restart then resumes from the journal.

@@ -14,8 +14,8 @@ struct Pipelines: Sendable {
 
     /// Composes the pipelines for the messages of `store`.
     ///
-    /// `reportsFailures` says of a business whether its handler is told of replies that fail.
-    /// Throws a ``TransportError`` for lack of descriptors.
+    /// `reportsFailures` returns whether the handler of a business subscribes to failed replies. Throws a
+    /// ``TransportError`` for lack of descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, observer: any StageObserver, logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool

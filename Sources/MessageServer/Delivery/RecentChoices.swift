@@ -8,7 +8,7 @@ import Synchronization
 final class RecentChoices: Sendable {
     private struct Generation {
         var fingerprints: Set<Int> = []
-        /// The arrival time of the latest one.
+        /// The arrival time of the latest choice.
         var latest: Int64
     }
 

@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// When a delivery that could not be ended is tried again: pure, so that a test needs no clock.
+/// The schedule of retries of a delivery: a value without a clock.
 struct RetrySchedule: Sendable {
     /// The pause after each failed attempt, in order; as many attempts as pauses, and one more.
     var backoff = Backoff(
@@ -20,8 +20,9 @@ struct RetrySchedule: Sendable {
 
     /// The pause before the next attempt; nil when `attempt` (from 1) was the last.
     ///
-    /// `asked` is what the handler or its service wants. It lengthens a pause and never shortens one: a handler that asks
-    /// for no pause at all would use up its attempts within milliseconds. `random` is between 0 and 1.
+    /// `asked` is the pause that the handler or its service asked for. It lengthens a pause and never shortens one: a
+    /// handler that asks for no pause at all would use up its attempts within milliseconds. `random` is between 0 and
+    /// 1.
     func delay(after attempt: Int, asked: Duration? = nil, random: Double = .random(in: 0...1)) -> Duration? {
         guard attempt <= backoff.delays.count else { return nil }
         let scheduled = backoff.delay(after: attempt, random: random)

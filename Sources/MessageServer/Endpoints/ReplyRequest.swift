@@ -58,7 +58,7 @@ package struct ReplyRequest: Sendable {
 
 /// The answer of `POST /replies/drop` and `/replies/retry`: `{"replies":[{"reply":"57.1","replay":91,"repetition":true}]}`.
 ///
-/// A retry names each reply and the record as which it is sent again; a drop names those that were dropped before.
+/// A retry names each reply and its new record; a drop names the replies that an earlier command dropped.
 package struct ReplyAnswer: Sendable {
     private let replies: [(reply: ReplyID, replay: UInt64?, isRepetition: Bool)]
 
@@ -66,7 +66,7 @@ package struct ReplyAnswer: Sendable {
 
     init(dropped: Set<ReplyID>) { replies = dropped.sorted().map { ($0, nil, true) } }
 
-    /// Reads an answer; nil when it is none.
+    /// Parses an answer; nil for other JSON.
     package init?(_ json: [UInt8]) {
         // An answer that is no JSON is ignored.
         guard let values = (try? JSONDocument(json))?.root["replies"]?.elements else { return nil }

@@ -23,7 +23,7 @@ package struct SendRequest: Sendable {
     package let files: [OutboundFile]
     /// The maximum wait for the outcome.
     package let wait: Duration
-    /// Whether a program wrote the message, which Apple is told; otherwise a person did.
+    /// Whether a program wrote the message, not a person; a header reports it to Apple.
     package let isAutomatic: Bool
 
     /// Creates a request.

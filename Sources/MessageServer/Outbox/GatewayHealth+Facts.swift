@@ -2,7 +2,7 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// What ``GatewayHealth`` is told, and what it says is to be done.
+/// The inputs and outputs of ``GatewayHealth``: finished attempts, and the resulting actions.
 extension GatewayHealth {
     /// A reply that is being tried.
     struct Attempt: Sendable, Hashable {
@@ -20,7 +20,7 @@ extension GatewayHealth {
         case question
         /// Whether the gateway accepts replies again.
         case pause
-        /// Whether it accepts those of this business again.
+        /// Whether the gateway accepts replies of this business again.
         case business(BusinessID)
     }
 
@@ -38,11 +38,11 @@ extension GatewayHealth {
 
     /// The next step for a reply whose attempt ended.
     enum Action: Sendable, Equatable {
-        /// It keeps its lease until the question is answered.
+        /// The reply keeps its lease until the cause of the refusal is known.
         case hold(ReplyID)
-        /// It goes back to its place and is tried again, without an attempt that counts.
+        /// The reply returns to its place in the queue and is retried; the attempt does not count.
         case release(ReplyID)
-        /// It ends as refused.
+        /// The reply ends as refused.
         case refuse(ReplyID, status: Int, reason: String)
         /// Replies leave again: of the business, or of all.
         case resumed(BusinessID?)
@@ -51,7 +51,7 @@ extension GatewayHealth {
     /// Which reply is to be leased now.
     enum Next: Sendable, Equatable {
         case lease(OutboxSelection, probe: Probe?)
-        /// None before this moment, or before an attempt has ended.
+        /// No reply may be sent before this time, or before an attempt has ended.
         case wait(until: Timestamp?)
     }
 }

@@ -18,7 +18,7 @@ import MessageStore
 /// paused, one reply at a time is sent as a probe, 1 to 60 s apart, each from another conversation where
 /// possible.
 struct GatewayHealth: Sendable {
-    /// A 401 or 403 of which it is not known yet what it is about.
+    /// A 401 or 403 whose cause is unknown: the reply, the business or the credential.
     private struct Question: Sendable {
         let suspect: Attempt
         let status: Int

@@ -3,17 +3,17 @@ import BusinessMessages
 import GatewayClient
 import MessageStore
 
-/// One attempt to send a reply, without what follows from it.
+/// One attempt to send a reply, without its consequences.
 extension ReplySender {
     /// The decision of an attempt about a reply.
     enum Decision: Sendable {
-        /// It ended without the message having been sent.
+        /// The reply ended before it was sent.
         case ended(ReplyResult)
-        /// The gateway, or the network, said so.
+        /// An attempt was made; its answer or its network error led to this decision.
         case tried(SendDecision)
     }
 
-    /// Typing that was decided longer ago is not shown any more.
+    /// The maximum age of a typing indicator; an older one is not sent.
     private static let typingLifetime = Duration.seconds(60)
 
     /// The decision of one attempt; the second one that follows a 401 or 403 has a fresh token.

@@ -29,7 +29,7 @@ final class ReplySender: Sendable {
     private let backoff: Backoff
     /// The longest wait that `Retry-After` is granted.
     private let maximumRetryAfter: Duration
-    /// Whether the handler of a business wants to be told of replies that fail.
+    /// Whether the handler of a business subscribes to failed replies.
     private let reportsFailures: @Sendable (BusinessID) -> Bool
     /// The executor for reading conversations and files, which waits for the disk.
     private let executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()))
@@ -148,7 +148,7 @@ final class ReplySender: Sendable {
         await perform(actions, after: attempt)
     }
 
-    /// Carries out what the answer says about this reply, and about one that waited for it.
+    /// Applies the actions for this reply, and for a reply that waited for its result.
     private func perform(_ actions: [GatewayHealth.Action], after attempt: Attempt) async {
         for action in actions {
             switch action {

@@ -2,7 +2,7 @@ import BusinessMessages
 import MessageStore
 import Synchronization
 
-/// Tells waiting callers how a proactive message ended.
+/// Returns the result of a proactive message to the callers that wait for it.
 final class SendOutcomes: Sendable {
     private let waiting = Mutex<[MessageID: AsyncStream<ReplyResult>.Continuation]>([:])
 

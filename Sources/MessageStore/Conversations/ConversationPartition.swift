@@ -101,7 +101,7 @@ final class ConversationPartition: Sendable {
         try withPool { pool throws(StoreError) in try pool.quarantine.check(ConversationPath.file(key)) }
     }
 
-    /// Records that every conversation could be written, or was quarantined.
+    /// Clears the list of conversations that refused lines: each was written since, or quarantined.
     func forgetRefused() { if refusedCount > 0 { changeRefused { $0 = [] } } }
 
     /// The number of conversations whose file refused their latest line for a reason other than the whole

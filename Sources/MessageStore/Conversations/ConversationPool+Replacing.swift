@@ -4,14 +4,14 @@ import BalloonPOSIX
 struct ConversationReplacement: Sendable {
     let name: ConversationName
     let path: String
-    /// How much of the old file was read.
+    /// The number of bytes that were read from the old file.
     let readBytes: Int
     let repair: ConversationRepair
 }
 
 /// How the file of a conversation whose sync failed is replaced, without the pool while the new one is written.
 extension ConversationPool {
-    /// Decides what a conversation whose sync failed must hold; nil when nothing is to be put in its place.
+    /// Determines the new content of a conversation whose sync failed; nil when the file stays.
     ///
     /// From now on a writer of one of the lines finds it in the file. A conversation that lost lines, or whose file cannot be
     /// read, is quarantined.

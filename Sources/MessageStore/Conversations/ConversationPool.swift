@@ -9,9 +9,10 @@ struct ConversationPool: Sendable {
     private var uses: UInt64 = 0
     /// The files and folders that are not on disk yet.
     var unsynced = UnsyncedConversations()
-    /// The conversations that got lines from the journal in this life, which somebody may be about to write.
+    /// The conversations that this process completed from the journal; a delivery may be about to write the same
+    /// lines.
     var completed: Set<ConversationName> = []
-    /// The folders of businesses: none is computed twice, and all names of a business share one text.
+    /// The folder of each business, computed once, so that all names of a business share one text.
     private var businesses: [BusinessID: String] = [:]
     var isClosed = false
     private(set) var quarantine: ConversationQuarantine
@@ -42,8 +43,9 @@ struct ConversationPool: Sendable {
         return ConversationName(key, in: business)
     }
 
-    /// Appends a line to its conversation's file, unless it `mightBeThere` and exists; returns whether it was
-    /// appended.
+    /// Appends a line to its conversation's file, unless the file already has it; returns whether it was appended.
+    ///
+    /// The file is searched for the line only when it `mightBeThere`.
     ///
     /// The line of a quarantined conversation waits until the conversation is rebuilt, if the pool `keeps`
     /// it.
@@ -119,7 +121,7 @@ struct ConversationPool: Sendable {
         _ = try add(name.path, reason)
     }
 
-    /// Forgets what is known of a file that is moved or replaced.
+    /// Forgets the cached state of a file that is moved or replaced.
     mutating func forget(_ name: ConversationName) {
         open[name] = nil
         ends.remove(name)

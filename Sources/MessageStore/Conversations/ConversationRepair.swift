@@ -26,7 +26,7 @@ struct ConversationRepair: Sendable {
     /// A line to be written.
     private struct Part {
         let record: UInt64
-        /// The line without its number, from the comma after it.
+        /// The line's text after its sequence number, beginning with the comma.
         let text: [UInt8]
     }
 

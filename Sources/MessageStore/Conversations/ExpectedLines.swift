@@ -7,7 +7,7 @@ struct ExpectedLines {
     enum Finding {
         /// The line equals the journal's.
         case same
-        /// The journal does not have the line, or no longer, or not yet.
+        /// The journal does not contain the line.
         case unknown
         /// The line differs from the journal's.
         case differs
@@ -17,7 +17,7 @@ struct ExpectedLines {
 
     private struct Line {
         let record: UInt64
-        /// The record that finished its message.
+        /// The number of the record that finished the line's message.
         let end: UInt64
         /// The checksum of the line after its number; nil where the line depends on data that is not kept.
         let checksum: UInt32?

@@ -6,9 +6,9 @@ struct KnownEnds: Sendable {
         let lastSequence: Int
     }
 
-    /// The most recently closed ones.
+    /// The ends of the most recently closed files.
     private var younger: [ConversationName: End] = [:]
-    /// The ones closed before; all are dropped at once.
+    /// The ends of files that were closed earlier; they are dropped all together.
     private var older: [ConversationName: End] = [:]
     private let maximumCount: Int
 

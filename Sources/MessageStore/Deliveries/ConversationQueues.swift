@@ -31,35 +31,35 @@ struct ConversationQueues: Sendable {
         var recordedCount = 0
         /// Deliveries outside the order, waiting for their due time.
         var parked: [PendingDelivery] = []
-        /// Deliveries outside the order whose time came while another one was leased.
+        /// Parked deliveries that became due while another delivery was leased.
         var due = Deque<PendingDelivery>()
         var head = Head.idle
         var recording = Recording.idle
-        /// Whether the next one in the order follows a parked one.
+        /// Whether the next delivery in the order follows a parked delivery.
         var hasGap = false
     }
 
     /// The state of the first delivery.
     fileprivate enum Head {
-        /// There is none, or it is not recorded.
+        /// The conversation has no delivery that may be leased.
         case idle
         /// The delivery waits to be leased.
         case ready
         /// The delivery is leased.
         case leased
-        /// Its lease was released, and it is not due yet.
+        /// The next delivery was released, and its retry is not due yet.
         case postponed
-        /// Its records are unreadable; the conversation is blocked.
+        /// The next delivery has unreadable records, which blocks the conversation.
         case unreadable
     }
 
     /// The state of the first unrecorded message.
     fileprivate enum Recording {
-        /// There is none, or its payload is not resolved yet.
+        /// The conversation has no message that may be recorded: none waits, or its payload is not resolved yet.
         case idle
         /// The conversation is in the list of recordable ones, or its message is being recorded.
         case scheduled
-        /// Recording failed, and it is not due yet.
+        /// Recording failed, and its retry is not due yet.
         case postponed
     }
 

@@ -145,11 +145,12 @@ package enum DeliveryResult: Hashable, Sendable {
         }
     }
 
-    /// Why it is a dead letter; nil when it is none.
+    /// The reason why the event is a dead letter; nil for any other outcome.
     package var reasonOfDeadLetter: String? { isDeadLetter ? reason ?? "" : nil }
 
-    /// How such a delivery ends: what tells of a failed reply is dropped where another would be a dead letter, because the
-    /// reply is one.
+    /// The result of a delivery with this outcome.
+    ///
+    /// The event of a failed reply is dropped instead of becoming a dead letter, because the reply already is one.
     func end(of pending: PendingDelivery) -> DeliveryResult {
         guard pending.isReplyFailure, let reasonOfDeadLetter else { return self }
         return .dropped(reason: reasonOfDeadLetter)

@@ -35,7 +35,7 @@ package struct Delivery: Sendable {
     package let isRecovered: Bool
     /// Whether an operator requested another delivery of a finished message.
     package let isReplay: Bool
-    /// Whether the delivery tells the handler that a reply failed: the message is then
+    /// Whether the delivery reports a failed reply to the handler: the message is then
     /// `{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
     package let isReplyFailure: Bool
     /// Whether the delivery is outside its conversation's order, so that it does not block others.

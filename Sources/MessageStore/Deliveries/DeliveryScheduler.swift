@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// The locks here are held for microseconds and never while anything waits for a disk, a handler or the network.
 final class DeliveryScheduler: Sendable {
-    /// Writes the line of a message and says as what it was recorded; throws when the disk refuses.
+    /// Writes the line of a message and returns the kind under which it was recorded; throws when the write fails.
     ///
     /// A type and no bare closure: a closure that a generic `Mutex` holds gets one more wrapper each time it is read, and
     /// keeps it.
@@ -125,7 +125,7 @@ final class DeliveryScheduler: Sendable {
         for handover in ready.withLock({ $0.endSuspect() }) { handOver(handover) }
     }
 
-    /// Records messages by `recorder` from now on, each on the executor of its partition.
+    /// Starts recording messages with `recorder`, each on the executor of its partition.
     func startRecording(_ record: @escaping @Sendable (Lease) throws -> RecordedLine) {
         recorder.withLock { $0 = Recorder(record: record) }
         for partition in partitions { scheduleRecording(in: partition) }
@@ -316,7 +316,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Releases a lease for a while and lets the others of its conversation be leased; false when it is not leased.
+    /// Parks a delivery: releases its lease until its retry, so that later deliveries of the conversation can be
+    /// leased; false when it is not leased.
     func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
         guard let delivery = leased(record, of: key) else { return false }
         clear(delivery, of: key)

@@ -2,7 +2,7 @@
 ///
 /// A repeated command names the same state and finds that it has changed.
 package struct NamedState: Hashable, Sendable {
-    /// The message's record.
+    /// The number of the message's record.
     package let record: UInt64
     /// The state of the message.
     package let status: JournalEvent.Status
@@ -24,7 +24,7 @@ package struct NamedState: Hashable, Sendable {
 
 /// The result of a replay of one message.
 package struct ReplayResult: Hashable, Sendable {
-    /// The message's record.
+    /// The number of the message's record.
     package let record: UInt64
     /// The record of the replay.
     package let replay: UInt64

@@ -5,7 +5,7 @@ import BusinessMessages
 struct PendingDelivery: Sendable {
     /// The state of the message's line in the conversation's file.
     enum Recording: Sendable {
-        /// The line is not written yet.
+        /// The message's line is not in its conversation yet.
         case open
         /// The line is written, or the file refused it and the journal contains it.
         case written(Kind, repeats: MessageID?)
@@ -33,7 +33,7 @@ struct PendingDelivery: Sendable {
     var awaitsReference: Bool
     /// Whether the delivery replays a finished message.
     var isReplay = false
-    /// Whether the delivery tells the handler that a reply failed.
+    /// Whether the delivery reports a failed reply to the handler.
     var isReplyFailure = false
     /// The message's effect on the conversation.
     var act = ReceivedMessage.Act.writes
@@ -66,7 +66,7 @@ struct PendingDelivery: Sendable {
         isRecovered = false
     }
 
-    /// The end of a reply that has just become durable, of which its handler is told.
+    /// Creates the delivery that reports a failed reply, whose end has just become durable, to its handler.
     init(failureIn record: JournalledRecord) {
         self.init(record, awaitsReference: false, act: .neither)
         isReplyFailure = true

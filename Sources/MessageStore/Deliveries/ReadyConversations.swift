@@ -22,9 +22,9 @@ struct ReadyConversations: Sendable {
     }
 
     private struct Business {
-        /// How many deliveries of the business are not finished, parked ones left out.
+        /// The number of unfinished deliveries of the business, without parked deliveries.
         var backlog = 0
-        /// The time of the last finished one, in nanoseconds of a monotonic clock.
+        /// The time of the last finished delivery, in nanoseconds of a monotonic clock.
         var finishedAt: UInt64 = 0
         var ready = Deque<ConversationKey>()
         /// The latest waiter is resumed first: its thread and memory are still in use.
@@ -35,7 +35,7 @@ struct ReadyConversations: Sendable {
     private var isClosed = false
     /// While it is not empty, no delivery is leased.
     private(set) var holds: Holds = []
-    /// The number of suspects that have not run yet, and the ones that can run.
+    /// The number of suspects that have not run yet, and the conversations of the suspects that can run.
     private var suspectCount = 0
     private var readySuspects = Deque<ConversationKey>()
     private var isSuspectLeased = false

@@ -23,7 +23,7 @@ struct ReferenceQueue: Sendable {
         return handOver()
     }
 
-    /// Adds a task that waits for the next one.
+    /// Adds a task that waits for the next reference.
     mutating func wait(_ waiter: LeaseWaiter) -> [Handover] {
         if isClosed { return [(waiter, nil)] }
         waiters.append(waiter)

@@ -1,17 +1,17 @@
-/// The end of a payload reference.
+/// The state of a message's payload reference.
 package enum ReferenceState: Hashable, Sendable {
-    /// The message has none.
+    /// The message has no reference.
     case none
     /// The payload is in the message.
     case resolved
-    /// The payload could not be had; the message is as it came.
+    /// The payload could not be downloaded; the message is unchanged.
     case failed(reason: String)
 }
 
-/// The end of a payload reference.
+/// The state of a message's payload reference.
 package enum Resolution: Hashable, Sendable {
     /// The whole message, a JSON object with the payload in place of the reference.
     case resolved(message: [UInt8])
-    /// Why there is no payload: a short constant, never the customer's text.
+    /// The reason why there is no payload: a short constant, never the customer's text.
     case failed(reason: String)
 }

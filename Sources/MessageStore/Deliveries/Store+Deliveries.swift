@@ -7,8 +7,8 @@ extension Store {
     /// Waits for a message whose payload must be downloaded; nil when the store closes or the task is
     /// cancelled.
     ///
-    /// Outside the order of conversations, and each once in this life of the store; several may be out, of one business
-    /// no more than ``limitReferences(slots:share:)`` allows until `release(_:)`.
+    /// Messages come outside the order of conversations, each once in a process; several may be leased, of one
+    /// business no more than ``limitReferences(slots:share:)`` allows until `release(_:)`.
     package func nextReference() async -> UnrecordedMessage? {
         while let lease = await scheduler.nextReference() {
             do throws(StoreError) {
@@ -57,8 +57,7 @@ extension Store {
         scheduler.resolve(reference.record, of: key, at: record.location)
     }
 
-    /// Records messages with `record` from now on: in order for each conversation, on the executor of its
-    /// partition.
+    /// Starts recording messages with `record`: in order for each conversation, on the executor of its partition.
     ///
     /// `record` decides the kind, calls `write(_:as:repeating:event:)` and returns its result. It may wait only
     /// for the conversation's file. After an error it is called again, with growing pauses.

@@ -10,9 +10,9 @@ extension Store {
 
     /// Ends unfinished messages as dropped, even when their records are unreadable; durable when it returns.
     ///
-    /// Returns those that were dropped before. All or none of them, unless a handler gets one of them
-    /// meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message
-    /// that a handler is processing, and ``StoreError/notPending(record:)`` for one that has ended otherwise.
+    /// Returns those that were dropped before. Either all messages end or none, unless a handler leases one of them
+    /// meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message that a
+    /// handler is processing, and ``StoreError/notPending(record:)`` for one that has ended otherwise.
     package func dropPending(_ records: [UInt64], reason: String) async throws -> Set<UInt64> {
         var repeated: Set<UInt64> = []
         var found: [Lease] = []

@@ -27,8 +27,7 @@ extension Store {
         }
     }
 
-    /// Removes messages from the dead letters for good, like ``drop(_:)``; returns those that were dropped
-    /// before.
+    /// Removes messages from the dead letters permanently, like ``drop(_:)``; returns those that were dropped before.
     ///
     /// Also throws ``StoreError/changed(record:now:)``, for a message that was retried.
     package func dropDead(_ records: [UInt64]) async throws -> Set<UInt64> {

@@ -5,8 +5,8 @@ extension Store {
     /// Replays finished messages, each as a new delivery at the end of its conversation; returns their new
     /// records.
     ///
-    /// All or none of them, each once even when it is named twice, and durable when it returns. A replay
-    /// never counts as a repetition, and ends the dead letter. Throws ``StoreError/unknownRecord(_:)`` and
+    /// Replays either all messages or none, each once even when it is named twice, durably before it returns. A
+    /// replay never counts as a repetition, and ends the dead letter. Throws ``StoreError/unknownRecord(_:)`` and
     /// ``StoreError/notFinished(record:)``; then none is replayed.
     package func replay(_ records: [UInt64]) async throws -> [UInt64] {
         // A message finished a moment ago may not be in the file yet.
@@ -42,9 +42,9 @@ extension Store {
         return written.map(\.number)
     }
 
-    /// Removes messages from the dead letters for good.
+    /// Removes messages from the dead letters permanently.
     ///
-    /// All or none of them, and durable when it returns. Throws ``StoreError/unknownRecord(_:)`` and
+    /// Removes either all messages or none, durably before it returns. Throws ``StoreError/unknownRecord(_:)`` and
     /// ``StoreError/notDead(record:)``; then none is removed.
     package func drop(_ records: [UInt64]) async throws {
         await journal.flush()

@@ -11,13 +11,13 @@ package struct UnrecordedMessage: Sendable {
     package let customer: CustomerID
     /// The message's id.
     package let id: MessageID
-    /// The attributes that came beside the message.
+    /// The attributes from the request's headers.
     package let attributes: ReceivedAttributes
-    /// The message: with its payload in place when that was resolved, else as it came.
+    /// The message's JSON, with the resolved payload in place of its reference if there is one.
     package let message: [UInt8]
     /// The state of the message's payload reference.
     package let reference: ReferenceState
-    /// When the message came in.
+    /// The time of the message's arrival.
     package let receivedAt: Timestamp
     /// Whether a handler's outcome is known from an earlier life.
     package let isDecided: Bool

@@ -90,7 +90,7 @@ final class Journal: Sendable {
         if schedules { queue.async { self.drain() } }
     }
 
-    /// This many records are written without waiting for more.
+    /// The size of a batch that is written at once, without waiting for further records.
     private static let companyCount = 32
 
     private func append(
@@ -249,7 +249,7 @@ final class Journal: Sendable {
         writer.withLock { $0.prepare() }
     }
 
-    /// Writes the lazy records, which wait for a batch of others, when none came in time.
+    /// Writes the lazy records (those that wait for another record's batch) when their waiting time is over.
     private func writeLazy() {
         let entries = waiting.withLock { waiting -> [JournalEntry] in
             waiting.isFlushArmed = false
@@ -259,7 +259,7 @@ final class Journal: Sendable {
         if !entries.isEmpty { commit(entries) }
     }
 
-    /// Arms the timer for lazy records that were appended while a drain ran.
+    /// Starts the timer for lazy records that were appended while the queue was being written.
     private func rearm() {
         let arms = waiting.withLock { waiting -> Bool in
             guard !waiting.entries.isEmpty, !waiting.isFlushArmed, !waiting.isClosed else { return false }

@@ -136,7 +136,8 @@ enum JournalBody {
     /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","attempts":1,"at":"…"}`;
     /// results are `accepted`, `refused`, `expired` and `dropped`; earlier versions also wrote `failed`.
     ///
-    /// When its handler is told, the record is also an event of its own, with `"business":"…","customer":"…","attributes":{…},`
+    /// When the end is reported to its handler, the record is also an event of its own, with
+    /// `"business":"…","customer":"…","attributes":{…},`
     /// `"message":{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
     static func reply(
         _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, at: Timestamp

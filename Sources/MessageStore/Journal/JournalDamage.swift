@@ -24,12 +24,12 @@ struct JournalDamage: Sendable {
     /// Adds a loss that the reader cannot detect.
     mutating func add(_ loss: JournalReader.Loss) { losses.append(loss) }
 
-    /// Applies a record that follows a loss.
+    /// Notes the end of a message in a record behind a loss.
     mutating func take(_ record: JournalRecord) {
         if case .finished(let finished) = record { ended.insert(finished.of) }
     }
 
-    /// Determines the harmful losses, after everything was read.
+    /// Determines, after the whole journal was read, which lost records need a repair.
     mutating func judge(_ reader: JournalReader, openMessages: [RecoveredJournal.Recovered]) {
         losses = (reader.losses + losses).sorted { $0.records.lowerBound < $1.records.lowerBound }
         blemishes = reader.blemishes.map(\.segment)

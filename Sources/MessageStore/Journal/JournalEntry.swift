@@ -17,7 +17,7 @@ struct JournalEntry: Sendable {
         case replies(Int, segment: UInt64)
         /// A delivery, or a reply, of a message in this segment ended.
         case end(segment: UInt64, deadLetter: DeadLetter?)
-        /// A reply of a message in this segment failed, and its handler is told: an event begins.
+        /// A reply of a message in this segment failed, and an event that reports it to the handler begins.
         case reportedEnd(segment: UInt64, deadLetter: DeadLetter)
         /// A dead letter was dropped or retried.
         case decision(about: DeadLetter)

@@ -61,7 +61,7 @@ package struct JournalEvent: Sendable {
     package let outboundKind: Kind?
     /// The states of its decided replies, in order.
     package let replies: [ReplyState.Status]
-    /// Whether the event tells a handler that a reply failed, which is no message and has no kind.
+    /// Whether the event reports a failed reply; such an event has no message and no kind.
     package let isReplyFailure: Bool
     /// Whether a person, not a program, wrote a proactive message.
     let isFromPerson: Bool

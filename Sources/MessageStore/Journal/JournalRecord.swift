@@ -68,7 +68,7 @@ enum JournalRecord: Sendable {
         let reason: String?
         let attempts: Int
         let at: Timestamp?
-        /// The conversation whose handler is told that the reply failed: then the record is also an event of its own.
+        /// The conversation whose handler gets an event for the failed reply; nil when no handler gets one.
         let reportedIn: ConversationKey?
     }
 

@@ -7,11 +7,11 @@ import BalloonPOSIX
 struct MessageIndex: Sendable {
     /// The previous state of a claimed message.
     enum Claim: Equatable {
-        /// Unknown; it is waiting from now on.
+        /// The message was unknown; the claim has marked it as waiting for its sync.
         case absent
-        /// Waiting for its sync; the completion will get the same answer.
+        /// The message waits for its sync; its repetition gets the same answer.
         case waiting
-        /// On disk.
+        /// The message is on disk.
         case durable
     }
 
@@ -22,7 +22,7 @@ struct MessageIndex: Sendable {
         var records = MessageTable()
     }
 
-    /// The newest is the first.
+    /// All generations, the newest first.
     private var generations: [Generation] = []
     private let window: Duration
     /// The time span of one generation.

@@ -15,7 +15,7 @@ struct MessageState: Sendable {
     let replayOf: UInt64?
     /// The kind of a proactive message; nil for a customer's message.
     let outboundKind: Kind?
-    /// Whether the message tells a handler that a reply failed; its record is the one that ended the reply.
+    /// Whether this is the event of a failed reply; its record is the one that ended the reply.
     let isReplyFailure: Bool
     /// The message's effect on the conversation.
     let act: ReceivedMessage.Act
@@ -64,7 +64,7 @@ struct MessageState: Sendable {
         replies = [ReplyState(decidedAt: message.at ?? Timestamp(milliseconds: 0))]
     }
 
-    /// Begins with the record that ended a reply and tells its handler so.
+    /// Creates the event of a failed reply from the record that ended the reply.
     init(failureIn record: UInt64, at location: RecordLocation) {
         self.record = record
         self.location = location
@@ -181,7 +181,8 @@ struct MessageState: Sendable {
         change(index) { $0.carry(to: location) }
     }
 
-    /// A reply that the outcome lacks is undetected damage, or comes from a newer version.
+    /// Changes the state of one reply; ignores an index that the outcome lacks, which is damage or comes from a newer
+    /// version.
     private mutating func change(_ index: Int, _ change: (inout ReplyState) -> Void) {
         guard replies.indices.contains(index) else { return }
         change(&replies[index])

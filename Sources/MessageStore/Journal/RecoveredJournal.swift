@@ -82,7 +82,8 @@ struct RecoveredJournal: Sendable {
     /// The messages whose conversation lines may be missing, in the order of their records.
     var unwritten: [Recovered] { messages { $0.kind != nil || $0.isReplyFailure } }
 
-    /// Those that are `wanted`, in the order of their records; sorts the numbers, for a message takes hundreds of bytes.
+    /// The messages that are `wanted`, in the order of their records; sorts numbers, since a message takes hundreds
+    /// of bytes.
     private func messages(_ isWanted: (MessageState) -> Bool) -> [Recovered] {
         open.filter { isWanted($0.value.state) }.keys.sorted().compactMap { open[$0] }
     }

@@ -107,8 +107,10 @@ struct SegmentScan: Sendable {
         }
     }
 
-    /// Lines may be missing only in the last batch: all following lines belong to it, and it began before
-    /// them.
+    /// Decides whether missing lines are damage.
+    ///
+    /// A power cut may remove lines of the last batch only, so the gap is harmless while all following lines belong to a
+    /// batch that began before it.
     private mutating func judgeGaps(before header: JournalLine.Header) {
         guard let firstMissing else { return }
         let late = lateBatch ?? header.batch

@@ -16,9 +16,9 @@ final class Checkpointer: Sendable {
         var isTrusted = true
         /// The reason of that, until checkpoints succeed again.
         var failure: String?
-        /// When that is tried next, and how long after that once more.
+        /// The time of the next attempt to rewrite conversations, and the pauses after it.
         var recovery: (at: ContinuousClock.Instant, backoff: Backoff)
-        /// When it was last said that a line could not be written.
+        /// The time of the last log line about a failed write.
         var alarm: ContinuousClock.Instant?
         /// The last started checkpoint.
         var latest: Task<Void, Never>?
@@ -30,7 +30,7 @@ final class Checkpointer: Sendable {
     /// Whether a round is scheduled.
     private let isArmed = Atomic(false)
     private let interval: Duration
-    /// The times between two tries to write conversations anew.
+    /// The pauses between two attempts to rewrite conversations.
     private let backoff: Backoff
     private let syncInterval: Duration
     private let conversations: ConversationPartitions
@@ -137,7 +137,8 @@ final class Checkpointer: Sendable {
         return false
     }
 
-    /// Syncs what was written, then records it in the journal; one round at a time, so that ``close()`` waits for the one that runs.
+    /// Syncs the written conversations, then records a checkpoint; rounds never overlap, so that ``close()`` waits
+    /// for the running one.
     ///
     /// `isDue` requests a checkpoint even when no line was written since the last.
     func run(isDue: Bool = false) async { await run(isDue: isDue, isLast: false) }

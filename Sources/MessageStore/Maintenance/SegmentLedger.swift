@@ -7,17 +7,17 @@ import BalloonPOSIX
 struct SegmentLedger: Sendable {
     /// A segment with its counts.
     struct Segment: Sendable {
-        /// The number of its first record.
+        /// The number of the segment's first record.
         let first: UInt64
         /// The time of the last write to it, or to one before it, that must be remembered.
         var newest: Timestamp
         /// The number of unfinished deliveries and replies of its messages.
         var open = 0
-        /// The last record that ended one of them.
+        /// The last record that ended a delivery or a reply of its messages.
         var lastEnd: UInt64 = 0
     }
 
-    /// The oldest is the first.
+    /// All segments, the oldest first.
     private(set) var segments: [Segment] = []
     /// The last record whose conversation lines are on disk.
     private(set) var checkpoint: UInt64 = 0
@@ -45,7 +45,7 @@ struct SegmentLedger: Sendable {
         segments[index].open += count
     }
 
-    /// Counts the end of one of them, with its record.
+    /// Counts the end of a delivery or a reply, with its record.
     mutating func recordEnd(in segment: UInt64, deadLetter: DeadLetter?, by record: UInt64) {
         guard let index = index(of: segment) else { return }
         segments[index].open -= 1

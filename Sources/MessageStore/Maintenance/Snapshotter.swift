@@ -87,7 +87,7 @@ final class Snapshotter: Sendable {
         }
     }
 
-    /// Writes a snapshot when there are this many newer records.
+    /// Writes a snapshot when at least `count` records are newer than the last one.
     private func make(behind count: UInt64) {
         let last = journal.lastRecord
         // The next start must detect the damage again.
@@ -141,7 +141,7 @@ final class Snapshotter: Sendable {
             }
         } catch {
             logger.warning(
-                "write of the journal snapshot failed; the next start reads more",
+                "write of the journal snapshot failed; the next start reads more of the journal",
                 metadata: ["error": "\(error)"])
         }
     }

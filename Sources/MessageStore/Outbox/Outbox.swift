@@ -17,16 +17,16 @@ final class Outbox: Sendable {
         let place: ReplyText.Place
         /// The segment of its message, which is kept until the reply has ended.
         let segment: UInt64
-        /// Its text, if it is cached.
+        /// The reply's text, if it is cached.
         var text: ReplyText?
         let isRecovered: Bool
         /// Whether the reply answers the failure of another reply.
         var answersFailure = false
-        /// Its end, once that is in the journal; its line may still be missing.
+        /// The reply's end, once it is in the journal; the conversation may still lack its line.
         var end: (result: ReplyResult, at: Timestamp)?
         /// The number of its unwritten line after the end.
         var line: UInt64?
-        /// The record of its end, when the handler is told of that as soon as the line is written.
+        /// The record of the reply's end, when it is reported to the handler after the line is written.
         var report: JournalledRecord?
     }
 
@@ -74,7 +74,7 @@ final class Outbox: Sendable {
         state.withLock { $0.queue.holds(conversation) }
     }
 
-    /// Lets the replies leave that were held back.
+    /// Allows sending of the replies that were held back.
     func releaseHeld() {
         state.withLock { $0.queue.releaseHeld() }
         wake.yield()
@@ -121,7 +121,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Leases the reply with this name; nil when there is none, or it is being sent.
+    /// Leases the reply with this name; nil when no such reply is queued, or it is being sent.
     func lease(_ id: ReplyID) -> Lease? {
         state.withLock { state -> Lease? in
             guard !state.isClosed, let entry = state.queue.lease(id: id) else { return nil }

@@ -9,11 +9,11 @@ package struct OutboxEntry: Sendable {
         case open
         /// The customer closed it and has not written since.
         case closed
-        /// Unknown; the conversation's file must be read.
+        /// It is unknown whether the conversation is closed; its file must be read.
         case unknown
     }
 
-    /// Its name.
+    /// The reply's name.
     package let id: ReplyID
     /// The sending business.
     package let business: BusinessID
@@ -31,7 +31,7 @@ package struct OutboxEntry: Sendable {
     package let isFromPerson: Bool
     /// The attributes of the answered message.
     package let attributes: ReceivedAttributes
-    /// Whether the reply answers the failure of another reply, so that no handler is told of its own failure.
+    /// Whether the reply answers the failure of another reply; its own failure is reported to no handler.
     let answersFailure: Bool
     /// Whether the customer closed the conversation.
     package let closure: Closure
@@ -41,7 +41,8 @@ package struct OutboxEntry: Sendable {
     /// The customer's `capability-list`, if the answered message had one.
     package var capabilityList: String? { attributes.capabilityList }
 
-    /// Whether the handler that decided it may be told of its failure: it answers a message of the customer's.
+    /// Whether a failure is reported to the handler that decided the reply: only for an answer to a customer's
+    /// message.
     package var isReportable: Bool { inReplyTo != nil && !answersFailure }
 
     var conversation: ConversationKey { ConversationKey(business: business, customer: customer) }

@@ -111,7 +111,7 @@ struct OutboxQueue: Sendable {
     /// Whether the replies of a conversation are held back.
     func holds(_ conversation: ConversationKey) -> Bool { !held.isEmpty && held.contains(conversation) }
 
-    /// Lets the replies leave that were held back.
+    /// Allows sending of the replies that were held back.
     mutating func releaseHeld() {
         let conversations = held
         held = []
@@ -124,7 +124,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// Adds an entry behind those of its conversation; an entry that is there already is ignored.
+    /// Adds an entry behind those of its conversation; an entry that is already queued is ignored.
     mutating func add(_ entry: Entry) {
         let (id, key) = (entry.id, entry.conversation)
         guard nodes[id] == nil else { return }

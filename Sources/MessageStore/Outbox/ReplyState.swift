@@ -42,12 +42,12 @@ package struct ReplyState: Sendable {
     private(set) var end: (record: UInt64, at: Timestamp)?
     /// The record as which it is sent again.
     private(set) var retriedAs: UInt64?
-    /// Where it was carried to, when its own segment may be gone.
+    /// The place of its copy in a later segment, when its own segment may be deleted.
     private(set) var carried: RecordLocation?
 
     init(decidedAt: Timestamp) { self.decidedAt = decidedAt }
 
-    /// Its end; nil while it is queued.
+    /// The reply's end; nil while it is queued.
     ///
     /// Later decisions about a dead letter change no line.
     var result: ReplyResult? {

@@ -222,6 +222,6 @@ extension OutboxEntry.Closure {
 }
 
 extension Kind {
-    /// Whether it says that somebody is writing, and no more.
+    /// Whether the message is a typing indicator.
     package var isTyping: Bool { self == .typingStart || self == .typingEnd }
 }

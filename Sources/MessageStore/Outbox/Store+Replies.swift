@@ -21,9 +21,10 @@ package struct ReplyRetry: Hashable, Sendable {
 extension Store {
     /// Queues replies that are dead letters once more, with the same ids and bytes.
     ///
-    /// An `edited` reply, with an id of its own, goes instead of the one that is named. All of them or none, each once though
-    /// it is named twice, and durable when it returns. A reply that was retried before is not sent a second time; the result says
-    /// as what it was. Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/notDead(record:)``; then none is.
+    /// An `edited` reply, with an id of its own, replaces the named reply. Queues either all replies or none, each
+    /// once even when it is named twice, durably before it returns. A reply that was retried before is not sent a
+    /// second time; the result says as what it was. Throws ``StoreError/unknownReply(record:index:)`` and
+    /// ``StoreError/notDead(record:)``; then none is.
     package func retry(_ replies: [ReplyID], as edited: DecidedReply? = nil) async throws -> [ReplyRetry] {
         try await changes.run {
             var results: [ReplyRetry] = []
@@ -61,8 +62,8 @@ extension Store {
         }
     }
 
-    /// Ends queued replies as dropped, and removes replies from the dead letters for good; returns those that were dropped
-    /// before.
+    /// Ends queued replies as dropped, and removes replies from the dead letters permanently; returns those that were
+    /// dropped before.
     ///
     /// All of them are dead, queued or dropped, or none is dropped; durable when it returns. A reply that is being sent is
     /// dropped only when that attempt fails: then it throws ``StoreError/beingSent(_:)``, and the operator repeats the command.

@@ -130,7 +130,7 @@ struct HandlerCheck: Sendable {
         }
     }
 
-    /// A context for what a program wants to be told of; nil where there is no sample of it.
+    /// A context for a subscription; nil when there is no sample of it.
     func sample(of subscription: Subscription) -> Sample? {
         switch subscription {
         case .kind(let kind): samples.first { $0.kind == kind }.map { Sample(event: $0) }
@@ -138,7 +138,7 @@ struct HandlerCheck: Sendable {
         }
     }
 
-    /// An event, and the failure of a reply if it tells of that.
+    /// An event, with the failed reply that it reports, if any.
     struct Sample {
         let event: InboundEvent
         var replyFailure: ReplyFailure?

@@ -79,7 +79,7 @@ import Testing
         #expect(await server.stopServer(within: .seconds(60)) == true)
         #expect(
             server.log.lines.contains {
-                $0.contains("replies that are not sent go on") && $0.contains("count=1")
+                $0.contains("unsent replies are sent after a restart") && $0.contains("count=1")
             })
         await server.stop()
     }
