@@ -114,6 +114,14 @@ let package = Package(
             path: "Tests/TestSupport",
             exclude: ["Fixtures"],
             swiftSettings: testSettings),
+        .target(
+            name: "ServerTestSupport",
+            dependencies: [
+                "MessageServer", "Simulator", "MessageStore", "HandlerKit", "BalloonTransport", "BalloonWire",
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "TestSupport", logging,
+            ],
+            path: "Tests/ServerTestSupport",
+            swiftSettings: testSettings),
         .executableTarget(
             name: "CrashTestServer",
             dependencies: ["MessageServer", "HandlerKit", "BusinessMessages"],
@@ -143,7 +151,7 @@ let package = Package(
             [
                 "HandlerBridges", "HandlerProtocol", "HandlerKit", "MessageServer", "Simulator",
                 "MessageStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
-                "BalloonPOSIX", "BusinessMessages", "ShopExample",
+                "BalloonPOSIX", "BusinessMessages", "ServerTestSupport", "ShopExample",
             ]),
         testTarget(
             "MessageStoreTests",
@@ -165,7 +173,7 @@ let package = Package(
             [
                 "MessageServer", "Simulator", "GatewayClient", "MessageStore", "HandlerKit",
                 "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages", "CrashTestServer",
+                "BusinessMessages", "ServerTestSupport", "CrashTestServer",
             ]),
         testTarget(
             "balloonTests",

@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonTransport
 import BusinessMessages
 import HandlerKit
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -13,7 +14,8 @@ import Testing
 struct FallbackTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
-    private func body(of customer: SimulatedCustomer, _ server: BridgedServer, _ count: Int) async -> String?
+    private func body(of customer: SimulatedCustomer, _ server: ServerUnderTest, _ count: Int) async
+        -> String?
     {
         let replies = await server.gateway.waitForMessages(count: count, customer: customer.id)
         return replies.last?.message.root["body"]?.string
@@ -24,7 +26,7 @@ struct FallbackTests {
     {
         let fallback = #""fallback": {"text": "An agent will reply soon.", "afterSeconds": 1}"#
         let down = #"{"handler": {"exec": ["./missing"]}, \#(fallback)}"#
-        let server = try await BridgedServer([down])
+        let server = try await ServerUnderTest(bindings: [down])
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         #expect(await body(of: customer, server, 1) == "An agent will reply soon.")
@@ -41,7 +43,7 @@ struct FallbackTests {
 
     @Test func `a second handler answers while a service is down`() async throws {
         let port = RefusingPort()
-        let server = try await BridgedServer([
+        let server = try await ServerUnderTest(bindings: [
             """
             {"handler": {"http": {"url": "\(port.origin)/", "secret": {"env": "HOOK"}}},
              "fallback": {"handler": {"exec": ["\(Self.program)", "good"]}, "afterSeconds": 0}}

@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -78,7 +79,8 @@ struct FaultTests {
         #expect(try await customer.post(customer.message(.text)).status == 200)
         _ = await server.gateway.waitForMessages(customer: customer.id)
         await server.stop()
-        #expect(server.log.lines.contains { $0.contains("handler process ended") && $0.contains("signal(9)") })
+        #expect(
+            server.log.lines.contains { $0.contains("handler process ended") && $0.contains("signal(9)") })
     }
 
     @Test func `a handler's own child processes end with it, even when they hold the pipes`() async throws {
@@ -96,7 +98,8 @@ struct FaultTests {
         let directory = TemporaryDirectory()
         try AtomicFile.write(Array("#!/bin/sh\n".utf8), to: directory.file("not-executable"))
         let good = #"{"exec": ["\#(FaultyServer.program)", "good"]}"#
-        let server = try await BridgedServer([#"{"exec": ["\#(program)"]}"#, good], directory: directory)
+        let server = try await ServerUnderTest(
+            bindings: [#"{"exec": ["\#(program)"]}"#, good], directory: directory)
         await server.log.first { $0.contains("handler cannot be started") }
         let customer = server.customer(1)
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -129,7 +132,8 @@ struct FaultTests {
         #expect(1 < cancel && cancel < ping)
         #expect(calls.last == "shutdown ")
         // It answered the ping, so it was not killed.
-        #expect(server.log.lines.contains { $0.contains("handler process ended") && $0.contains("status(0)") })
+        #expect(
+            server.log.lines.contains { $0.contains("handler process ended") && $0.contains("status(0)") })
     }
 
     @Test func `a long message is passed in a file, which is removed after the answer`() async throws {
@@ -189,11 +193,11 @@ struct FaultTests {
 /// A server whose one handler has a fault.
 private func faultyServer(
     _ fault: String, timings: ChildTimings = .quick, deadline: Duration = .seconds(60)
-) async throws -> BridgedServer {
+) async throws -> ServerUnderTest {
     var limits = ServerLimits()
     limits.handlerDeadline = deadline
-    return try await BridgedServer(
-        [#"{"exec": ["\#(FaultyServer.program)", "\#(fault)"], "environment": {"EXTRA": "1"}}"#],
+    return try await ServerUnderTest(
+        bindings: [#"{"exec": ["\#(FaultyServer.program)", "\#(fault)"], "environment": {"EXTRA": "1"}}"#],
         timings: timings, limits: limits)
 }
 

@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -14,7 +15,7 @@ struct IsolationTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
     /// The waits of `count` customers of the healthy business for an answer, sorted.
-    private func waits(_ server: BridgedServer, _ count: Int) async throws -> [Duration] {
+    private func waits(_ server: ServerUnderTest, _ count: Int) async throws -> [Duration] {
         var waits: [Duration] = []
         for _ in 0..<count {
             let customer = server.customer(1)
@@ -38,7 +39,8 @@ struct IsolationTests {
             #"{"exec": ["\#(Self.program)", "\#(fault)"], "config": {"name": "bad", "gate": "\#(gate)"}}"#
         // A stuck handler stays stuck until its gate opens.
         let bad = #"{"handler": \#(binding), "deadlineSeconds": \#(fault == "stuck" ? 300 : 2)}"#
-        let server = try await BridgedServer([bad, good], directory: directory, timings: .impatient)
+        let server = try await ServerUnderTest(
+            bindings: [bad, good], directory: directory, timings: .impatient)
         let quiet = try await waits(server, 8)
         // More events than its concurrency limit.
         let victims = (0..<30).map { _ in server.customer(0) }
@@ -48,7 +50,7 @@ struct IsolationTests {
                 #expect(try await victim.post(victim.message(completing: Array(message.utf8))).status == 200)
             }
         }
-        await server.stages.first { $0.stage == .record && $0.business == BridgedServer.business(0) }
+        await server.stages.first { $0.stage == .record && $0.business == ServerUnderTest.business(0) }
         let beside = try await waits(server, 8)
         // The cost of one event in either case, on a machine with other load; a deadline is 2 s.
         #expect(

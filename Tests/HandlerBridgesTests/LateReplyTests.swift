@@ -3,6 +3,7 @@ import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -16,7 +17,7 @@ struct LateReplyTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
     @Test func `a child's later messages are sent once for each key`() async throws {
-        let server = try await BridgedServer([#"{"exec": ["\#(Self.program)", "later"]}"#])
+        let server = try await ServerUnderTest(bindings: [#"{"exec": ["\#(Self.program)", "later"]}"#])
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let replies = await server.gateway.waitForMessages(count: 2, customer: customer.id)
@@ -53,14 +54,14 @@ struct LateReplyTests {
     {
         let binding = #"{"exec": ["\#(Self.program)", "state"]}"#
         let directory = TemporaryDirectory()
-        var server = try await BridgedServer([binding], directory: directory)
+        var server = try await ServerUnderTest(bindings: [binding], directory: directory)
         let id = server.customer().id
         for (count, text) in ["state 1", "state 2", "state 3", "state 1"].enumerated() {
             if count == 2 {
                 await server.stop()
-                server = try await BridgedServer([binding], directory: directory)
+                server = try await ServerUnderTest(bindings: [binding], directory: directory)
             }
-            let customer = server.customer(id: id)
+            let customer = server.customer(id.rawValue)
             #expect(try await customer.post(customer.message(.text)).status == 200)
             let replies = await server.gateway.waitForMessages(count: count % 2 + 1, customer: customer.id)
             #expect(replies.last?.message.root["body"]?.string == text)
@@ -123,8 +124,8 @@ struct LateReplyTests {
     @Test func `an in-process handler is provisioned, sends a message first, and keeps its state`()
         async throws
     {
-        let server = try await BridgedServer(
-            [#"{"handler": {"builtin": "greeter"}}"#], handlers: [GreeterFactory(failures: 1)])
+        let server = try await ServerUnderTest(
+            bindings: [#"{"handler": {"builtin": "greeter"}}"#], handlers: [GreeterFactory(failures: 1)])
         let customer = server.customer()
         // The greeting follows the second attempt to provision, one second after the first.
         for text in ["text 1", "text 2"] {

@@ -3,6 +3,7 @@ import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import Logging
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -64,7 +65,8 @@ struct LifecycleTests {
         async throws
     {
         let steps = Steps()
-        let server = try await BridgedServer([binding("old")], handlers: [DiaryFactory(steps: steps)])
+        let server = try await ServerUnderTest(
+            bindings: [binding("old")], handlers: [DiaryFactory(steps: steps)])
         for name in ["old", "new"] {
             if name == "new" { await server.reload([binding("new")]) }
             let customer = server.customer()
@@ -82,7 +84,8 @@ struct LifecycleTests {
 
     @Test func `a handler that refuses its configuration never starts, and the old one stays`() async throws {
         let steps = Steps()
-        let server = try await BridgedServer([binding("old")], handlers: [DiaryFactory(steps: steps)])
+        let server = try await ServerUnderTest(
+            bindings: [binding("old")], handlers: [DiaryFactory(steps: steps)])
         // The server's start does not wait for provisioning, and an unprovisioned handler is not shut down.
         await steps.wait(for: "provision old")
         await server.reload([binding("nobody")])
@@ -178,8 +181,8 @@ struct LifecycleTests {
 
     @Test func `each business has its own concurrency, deadline and log level`() async throws {
         let (narrow, wide) = (Crowd(), Crowd())
-        let server = try await BridgedServer(
-            [
+        let server = try await ServerUnderTest(
+            bindings: [
                 #"{"handler": {"builtin": "narrow"}, "concurrency": 1, "deadlineSeconds": 100, "logLevel": "error"}"#,
                 #"{"handler": {"builtin": "wide"}, "concurrency": 2, "deadlineSeconds": 300, "logLevel": "info"}"#,
             ],
@@ -193,7 +196,7 @@ struct LifecycleTests {
         await wide.wait(for: 2)
         await narrow.wait(for: 1)
         // The second event was dispatched, and finds no free slot.
-        await server.stages.count(2) { $0.stage == .route && $0.business == BridgedServer.business(0) }
+        await server.stages.count(2) { $0.stage == .route && $0.business == ServerUnderTest.business(0) }
         narrow.open()
         wide.open()
         await server.stages.count(4) { $0.stage == .finish }
@@ -204,6 +207,6 @@ struct LifecycleTests {
         #expect((.seconds(200) ... .seconds(300)).contains(wide.deadline))
         let told = server.log.lines.filter { $0.contains("at work") }
         #expect(told.count == 2)
-        #expect(told.allSatisfy { $0.contains("business=business-1") })
+        #expect(told.allSatisfy { $0.contains("business=\(ServerUnderTest.business(1))") })
     }
 }

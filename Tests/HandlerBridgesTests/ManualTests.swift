@@ -3,6 +3,7 @@ import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import Glibc
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -27,7 +28,7 @@ struct ManualTests {
         let end = try #require(text[start...].firstRange(of: "```")?.lowerBound)
         try AtomicFile.write(Array(text[start..<end].utf8), to: directory.file(name))
         #expect(chmod(directory.file(name), 0o755) == 0)
-        let server = try await BridgedServer([#"{"exec": ["./\#(name)"]}"#], directory: directory)
+        let server = try await ServerUnderTest(bindings: [#"{"exec": ["./\#(name)"]}"#], directory: directory)
         let customer = server.customer()
         let answers = [
             ("Hello", "We bake cakes. Ask for a size."), ("Which size is there?", "Small, or large?"),

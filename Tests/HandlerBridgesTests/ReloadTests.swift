@@ -4,6 +4,7 @@ import BalloonTransport
 import BusinessMessages
 import Dispatch
 import HandlerKit
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -20,7 +21,7 @@ struct ReloadTests {
     }
 
     /// Sends a text to a business and returns the words of its answer.
-    private func answer(_ server: BridgedServer, _ index: Int) async throws -> [String] {
+    private func answer(_ server: ServerUnderTest, _ index: Int) async throws -> [String] {
         let customer = server.customer(index)
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)
@@ -30,7 +31,7 @@ struct ReloadTests {
 
     @Test func `a reload restarts only handlers whose section changed`() async throws {
         let kept = binding("who", #"{"name": "kept"}"#)
-        let server = try await BridgedServer([kept, binding("who", #"{"name": "old"}"#)])
+        let server = try await ServerUnderTest(bindings: [kept, binding("who", #"{"name": "old"}"#)])
         let (before, old) = (try await answer(server, 0), try await answer(server, 1))
         await server.reload([kept, binding("who", #"{"name": "new"}"#)])
         let (after, new) = (try await answer(server, 0), try await answer(server, 1))
@@ -44,13 +45,15 @@ struct ReloadTests {
 
     @Test func `a reload with an error keeps the old configuration, and logs the error`() async throws {
         let good = binding("who", #"{"name": "good"}"#)
-        let server = try await BridgedServer([good, good])
+        let server = try await ServerUnderTest(bindings: [good, good])
         let before = try await answer(server, 0)
         // The first file is valid, but a snapshot with one invalid file is not applied.
         await server.reload([binding("who", #"{"name": "new"}"#), #"{"exec": []}"#])
         #expect(try await answer(server, 0) == before)
         await server.stop()
-        #expect(server.log.lines.contains { $0.contains("the old configuration stays") && $0.contains("b1.json") })
+        #expect(
+            server.log.lines.contains { $0.contains("the old configuration stays") && $0.contains("b1.json") }
+        )
         #expect(!server.log.lines.contains { $0.contains("configuration reloaded") })
     }
 
@@ -61,7 +64,7 @@ struct ReloadTests {
         // An event is answered as soon as a file with its name exists.
         try AtomicFile.write([], to: gates + "/0")
         let old = binding("slow", #"{"name": "old", "seconds": 0, "gates": "\#(gates)"}"#)
-        let server = try await BridgedServer([old], directory: directory)
+        let server = try await ServerUnderTest(bindings: [old], directory: directory)
         let customer = server.customer()
         for number in 0..<6 {
             let text = #"{"type": "text", "body": "\#(number)"}"#
@@ -87,7 +90,7 @@ struct ReloadTests {
     }
 
     /// The process of the first business's handler; nil while there is none.
-    private func process(_ server: BridgedServer) async throws -> Int? {
+    private func process(_ server: ServerUnderTest) async throws -> Int? {
         try await server.handlers()["handlers"]?[0]?["process"]?.int
     }
 
@@ -112,7 +115,7 @@ struct ReloadTests {
     @Test func `a handler that never returns does not block its successor`() async throws {
         let release = DispatchSemaphore(value: 0)
         let stuck = #"{"handler": {"builtin": "stuck"}, "concurrency": 1, "deadlineSeconds": 1}"#
-        let server = try await BridgedServer([stuck], handlers: [StuckFactory(release: release)])
+        let server = try await ServerUnderTest(bindings: [stuck], handlers: [StuckFactory(release: release)])
         let customers = (0..<4).map { _ in server.customer() }
         for customer in customers { #expect(try await customer.post(customer.message(.text)).status == 200) }
         await server.stages.first { $0.stage == .route }
@@ -127,7 +130,7 @@ struct ReloadTests {
 
     @Test func `the events of a removed business wait until the business is added again`() async throws {
         let (first, second) = (binding("who", #"{"name": "first"}"#), binding("who", #"{"name": "second"}"#))
-        let server = try await BridgedServer([first])
+        let server = try await ServerUnderTest(bindings: [first])
         let stranger = server.customer(1)
         #expect(try await stranger.post(stranger.message(.text)).status == 404)
         await server.reload([first, second])
@@ -152,7 +155,7 @@ struct ReloadTests {
         let gates = directory.file("gates")
         try Directory.make(gates)
         let slow = binding("slow", #"{"name": "slow", "seconds": 0, "gates": "\#(gates)"}"#)
-        let server = try await BridgedServer([slow, slow], directory: directory)
+        let server = try await ServerUnderTest(bindings: [slow, slow], directory: directory)
         let customer = server.customer()
         for number in 0..<3 {
             let text = #"{"type": "text", "body": "\#(number)"}"#

@@ -4,6 +4,7 @@ import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -15,18 +16,19 @@ import Testing
 struct ReplyFailureTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
-    private func texts(_ server: BridgedServer, _ customer: SimulatedCustomer, count: Int) async -> [String] {
+    private func texts(_ server: ServerUnderTest, _ customer: SimulatedCustomer, count: Int) async -> [String]
+    {
         await server.gateway.waitForMessages(count: count, customer: customer.id)
             .compactMap { $0.message.root["body"]?.string }
     }
 
-    private func failures(_ server: BridgedServer) throws -> [JournalEvent.Status] {
+    private func failures(_ server: ServerUnderTest) throws -> [JournalEvent.Status] {
         try JournalFiles(dataDirectory: server.directory.file("data"))
             .events(where: \.isReplyFailure).map(\.status)
     }
 
     @Test func `a child answers the failure of its reply, and remembers it`() async throws {
-        let server = try await BridgedServer([#"{"exec": ["\#(Self.program)", "failures"]}"#])
+        let server = try await ServerUnderTest(bindings: [#"{"exec": ["\#(Self.program)", "failures"]}"#])
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.badRequest))
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -47,7 +49,7 @@ struct ReplyFailureTests {
         let binding = { (config: String) in
             #"{"exec": ["\#(Self.program)", "failures"], "config": {\#(config)}}"#
         }
-        let first = try await BridgedServer([binding(#""refuses": true"#)], directory: directory)
+        let first = try await ServerUnderTest(bindings: [binding(#""refuses": true"#)], directory: directory)
         let customer = first.customer()
         first.gateway.misbehave(at: .message, .answer(.badRequest))
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -55,7 +57,7 @@ struct ReplyFailureTests {
             if case .postponed = $0.result { $0.stage == .handle } else { false }
         }
         await first.stop()
-        let second = try await BridgedServer([binding("")], directory: directory)
+        let second = try await ServerUnderTest(bindings: [binding("")], directory: directory)
         let sent = await texts(second, customer, count: 1)
         #expect(sent == ["sorry: text refused 400 1 refused"])
         await second.stop()
@@ -63,7 +65,7 @@ struct ReplyFailureTests {
     }
 
     @Test func `a child that wants every kind is not told of failures`() async throws {
-        let server = try await BridgedServer([#"{"exec": ["\#(Self.program)", "everything"]}"#])
+        let server = try await ServerUnderTest(bindings: [#"{"exec": ["\#(Self.program)", "everything"]}"#])
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.badRequest))
         #expect(try await customer.post(customer.message(.text)).status == 200)

@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonTransport
 import BusinessMessages
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -15,7 +16,7 @@ struct SampleHandlerTests {
     func `a sample answers every step of the conversation`(_ name: String) async throws {
         let program =
             name == "swift" ? buildDirectory + "/ShopExample" : Fixture.sampleHandlers + "/" + name
-        let server = try await BridgedServer([#"{"exec": ["\#(program)"]}"#])
+        let server = try await ServerUnderTest(bindings: [#"{"exec": ["\#(program)"]}"#])
         let customer = server.customer()
         for (step, (kind, payload)) in Self.steps.enumerated() {
             #expect(try await customer.post(customer.message(kind)).status == 200)
@@ -33,6 +34,7 @@ struct SampleHandlerTests {
         let bread = name == "swift" ? "Apples" : "bread"
         #expect(replies.last?.message.root["body"]?.string == "Thank you! Your \(bread) will be ready.")
         await server.stop()
-        #expect(server.log.lines.contains { $0.contains("handler process ended") && $0.contains("status(0)") })
+        #expect(
+            server.log.lines.contains { $0.contains("handler process ended") && $0.contains("status(0)") })
     }
 }

@@ -6,6 +6,7 @@ import BalloonWire
 import BusinessMessages
 import HandlerKit
 import HandlerProtocol
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -77,10 +78,8 @@ struct ServiceHandlerTests {
         async throws
     {
         let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in nil }
-        let service = try HTTPServer(
-            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
-            logger: LogCollector().logger)
-        let handler = try handler("http://\(try await service.start()[0])/")
+        let (service, origin) = try await serve(hook)
+        let handler = try handler(origin + "/")
         let context = try context(within: .milliseconds(200))
         await #expect(throws: BridgeError.overran) { try await handler.handle(context) }
         #expect(BridgeError.overran.reason == "the handler overran its deadline")
@@ -92,10 +91,8 @@ struct ServiceHandlerTests {
         let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in
             HTTPResponse(found, text: "log in\n")
         }
-        let service = try HTTPServer(
-            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
-            logger: LogCollector().logger)
-        let handler = try handler("http://\(try await service.start()[0])/")
+        let (service, origin) = try await serve(hook)
+        let handler = try handler(origin + "/")
         let context = try context()
         for _ in 0..<3 {
             await #expect(throws: BridgeError.status(302)) { try await handler.handle(context) }
@@ -143,7 +140,6 @@ struct ServiceHandlerTests {
     {
         let seen = Mutex<[String]>([])
         let signature = WebhookSignature(secrets: [try Secret(webhook: Self.secret)])
-        let log = LogCollector()
         let directory = TemporaryDirectory()
         let socket = try #require(SocketAddress("unix:" + directory.file("bot.sock")))
         let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
@@ -156,13 +152,10 @@ struct ServiceHandlerTests {
             seen.withLock { $0.append(values[2] == expected ? "signed" : "forged") }
             return HTTPResponse(.ok, json: Array(#"{"replies":["from the service"]}"#.utf8))
         }
-        let service = try HTTPServer(
-            listeners: [HTTPListener(usesSocket ? socket : .tcp(host: "127.0.0.1", port: 0), routes: [hook])],
-            shards: 1, logger: log.logger)
-        let address = try await service.start()[0]
-        let url = usesSocket ? "unix:bot.sock:/hook" : "http://\(address)/hook"
-        let server = try await BridgedServer(
-            [#"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}}}"#], directory: directory)
+        let (service, origin) = try await usesSocket ? serve(hook, at: socket) : serve(hook)
+        let url = usesSocket ? "unix:bot.sock:/hook" : origin + "/hook"
+        let server = try await ServerUnderTest(
+            bindings: [#"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}}}"#], directory: directory)
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)
@@ -177,7 +170,6 @@ struct ServiceHandlerTests {
         async throws
     {
         let times = Mutex<[(instant: ContinuousClock.Instant, attempt: String, signatures: [String])]>([])
-        let log = LogCollector()
         let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
             func value(_ name: String) -> String {
                 request.fields.first { $0.name.lowercased() == name }?.value ?? ""
@@ -199,14 +191,12 @@ struct ServiceHandlerTests {
             guard count == 1 else { return HTTPResponse(.ok, json: Array(#"{"replies":["now"]}"#.utf8)) }
             return HTTPResponse(.serviceUnavailable, fields: [("Retry-After", "2")])
         }
-        let service = try HTTPServer(
-            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
-            logger: log.logger)
-        let url = "http://\(try await service.start()[0])/hook"
+        let (service, origin) = try await serve(hook)
+        let url = origin + "/hook"
         let directory = TemporaryDirectory()
         try AtomicFile.write(Array(Self.secret.utf8), to: directory.file("new"))
         let binding = #"{"http": {"url": "\#(url)", "secret": [{"file": "new"}, {"env": "HOOK"}]}}"#
-        let server = try await BridgedServer([binding], directory: directory)
+        let server = try await ServerUnderTest(bindings: [binding], directory: directory)
         for round in 1...2 {
             let customer = server.customer()
             #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -242,6 +232,15 @@ struct ServiceHandlerTests {
             event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
             conversation: conversation, deliveryID: DeliveryID("1"), deadline: .now + time,
             logger: LogCollector().logger)
+    }
+
+    /// Starts an author's service with one route.
+    private func serve(
+        _ hook: HTTPRoute, at address: SocketAddress = .tcp(host: "127.0.0.1", port: 0)
+    ) async throws -> (service: HTTPServer, origin: String) {
+        let service = try HTTPServer(
+            listeners: [HTTPListener(address, routes: [hook])], shards: 1, logger: LogCollector().logger)
+        return (service, "http://\(try await service.start()[0])")
     }
 
     private func handler(_ address: String = "http://127.0.0.1/") throws -> ServiceHandler {

@@ -14,7 +14,7 @@ import Testing
 
     @Test func `the three commands that dev prints can be run unchanged`() async throws {
         let directory = TemporaryDirectory()
-        let server = try await ServerUnderTest.dev(in: directory)
+        let server = try await ServingCommand.dev(in: directory)
         let commands = Self.commands(of: server.greeting)
         #expect(commands.count == 3)
         let shell = Shell(directory: directory.path)
@@ -43,7 +43,7 @@ import Testing
         let directory = TemporaryDirectory()
         var servers: [DevelopmentServer] = []
         for _ in 0..<2 {
-            let server = try await ServerUnderTest.dev(in: directory)
+            let server = try await ServingCommand.dev(in: directory)
             servers.append(try #require(try DevelopmentServer.read(in: directory.file("data"))))
             await server.stop()
         }
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `a second dev in the same directory is refused and changes nothing`() async throws {
         let directory = TemporaryDirectory()
-        let server = try await ServerUnderTest.dev(in: directory)
+        let server = try await ServingCommand.dev(in: directory)
         let before = try DevelopmentServer.read(in: directory.file("data"))
         let second = try await Shell(directory: directory.path).run("balloon dev --listen 127.0.0.1:0")
         #expect(second.status == 69)
@@ -68,7 +68,7 @@ import Testing
 
     @Test func `messages of every form reach the demo, and refusals are reported`() async throws {
         let directory = TemporaryDirectory()
-        let server = try await ServerUnderTest.dev(in: directory)
+        let server = try await ServingCommand.dev(in: directory)
         let shell = Shell(directory: directory.path)
         let large = try await shell.run("balloon simulate form --large --wait --customer bob")
         #expect(large.output.hasSuffix("business  text: You chose: Steel, 12/24/2026, A bell, please\n"))

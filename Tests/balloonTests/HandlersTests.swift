@@ -111,8 +111,8 @@ import Testing
     }
 
     /// Starts the server of the directory's configuration; its log continues an earlier one's.
-    private func serve(in directory: TemporaryDirectory) async throws -> ServerUnderTest {
-        try await ServerUnderTest(
+    private func serve(in directory: TemporaryDirectory) async throws -> ServingCommand {
+        try await ServingCommand(
             "serve --config server.json --listen 127.0.0.1:0", in: directory,
             setup: "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=;", log: "2>>log")
     }
@@ -321,7 +321,7 @@ import Testing
     @Test func `dev runs a given handler program`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
-        let server = try await ServerUnderTest.dev(
+        let server = try await ServingCommand.dev(
             "--handler ./shop.py", in: directory, until: "balloon simulate")
         let answer = try await shell.run("balloon simulate text --wait")
         #expect(answer.output.contains("What can we do for you?"), "\(answer.errors)")

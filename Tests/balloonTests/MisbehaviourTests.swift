@@ -8,7 +8,7 @@ import Testing
     @Test func `gateway failures, duplicates, reordering and files lose no message`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let server = try await ServerUnderTest.dev(
+        let server = try await ServingCommand.dev(
             "--misbehave message=503,times=2 --misbehave blob=drop,times=1", in: directory)
         try AtomicFile.write(Array("a list".utf8), to: directory.file("list.txt"))
         let sent = try await shell.run(

@@ -16,9 +16,9 @@ enum RecordingServer {
     }
 
     /// Starts it in a directory; returns when it takes messages.
-    static func start(in directory: TemporaryDirectory) async throws -> ServerUnderTest {
+    static func start(in directory: TemporaryDirectory) async throws -> ServingCommand {
         try configure(directory)
-        return try await ServerUnderTest(
+        return try await ServingCommand(
             "serve --config server.json --listen 127.0.0.1:0 --data data", in: directory)
     }
 }

@@ -17,7 +17,7 @@ import Testing
     {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let server = try await ServerUnderTest.dev(in: directory)
+        let server = try await ServingCommand.dev(in: directory)
         try AtomicFile.write(Array("rye\n".utf8), to: directory.file("bread.txt"))
         try AtomicFile.write(Array(#"{"type":"typing_start"}"#.utf8), to: directory.file("typing.json"))
         for arguments in [
@@ -56,7 +56,7 @@ import Testing
     @Test func `a path other than a regular file is refused at once, without reading it`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let server = try await ServerUnderTest.dev(in: directory)
+        let server = try await ServingCommand.dev(in: directory)
         #expect(try await shell.run("mkfifo pipe").status == 0)
         for command in ["send --to carol --text a", "simulate text"] {
             for (path, reason) in [("pipe", "not a regular file"), ("data", "Is a directory")] {
@@ -72,7 +72,7 @@ import Testing
     @Test func `a customer's file is listed and extracted by its hash`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        let server = try await ServerUnderTest.dev(in: directory)
+        let server = try await ServingCommand.dev(in: directory)
         let identity = try #require(try DevelopmentServer.read(in: directory.file("data")))
         let client = try GatewayClient(
             configuration: GatewayConfiguration(

@@ -8,7 +8,7 @@ import Testing
         let directory = TemporaryDirectory()
         try configure(directory)
         let shell = Shell(directory: directory.path)
-        let server = try await ServerUnderTest(
+        let server = try await ServingCommand(
             "serve --config config/server.json --data kept", in: directory, log: "2>&1")
         let address = try #require(SocketAddress(server.address))
         let token = try await shell.run("balloon token sign --config config/server.json")

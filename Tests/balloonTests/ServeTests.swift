@@ -19,7 +19,7 @@ import Testing
         try Self.configure(directory)
         let shell = Shell(directory: directory.path)
         let arguments = "serve --config server.json --listen 127.0.0.1:0 --data kept"
-        let server = try await ServerUnderTest(arguments, in: directory)
+        let server = try await ServingCommand(arguments, in: directory)
         let address = server.address
 
         let health = try await shell.run("balloon healthcheck --listen \(address)")

@@ -35,10 +35,10 @@ import Testing
 
     /// Starts the server and sends it a message that its child takes and never answers.
     private func startWithHungChild(setup: String = "", log: String = "2>log", shutdownSeconds: Int)
-        async throws -> ServerUnderTest
+        async throws -> ServingCommand
     {
         try configure(handler: Self.hungChild, shutdownSeconds: shutdownSeconds)
-        let server = try await ServerUnderTest(
+        let server = try await ServingCommand(
             "serve --config server.json", in: directory, setup: setup, log: log)
         let sent = try await shell.run(
             "balloon simulate text --config server.json --to http://\(server.address)")
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `a full standard error pipe does not delay a stop`() async throws {
         try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)
-        let server = try await ServerUnderTest(
+        let server = try await ServingCommand(
             "serve --config server.json", in: directory, setup: Self.fullPipe, log: "")
         let start = ContinuousClock.now
         server.terminate()
@@ -108,7 +108,7 @@ import Testing
 
     @Test func `healthcheck --verbose lists every check, and the public listener lists none`() async throws {
         try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)
-        let server = try await ServerUnderTest("serve --config server.json", in: directory)
+        let server = try await ServingCommand("serve --config server.json", in: directory)
         let address = server.address
         let checks = try await shell.run("balloon healthcheck --verbose")
         #expect(checks.status == 0, "\(checks.errors)")

@@ -2,6 +2,7 @@ import BalloonHTTP
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
+import ServerTestSupport
 import Simulator
 import Testing
 
@@ -64,7 +65,7 @@ import Testing
     @Test func `the last allowed request of a connection announces the close`() async throws {
         var http = HTTPLimits()
         http.maximumRequestsPerConnection = 2
-        let server = try await ServerUnderTest(http: http)
+        let server = try await ServerUnderTest { $0.http = http }
         var closes: [Bool] = []
         for _ in 0..<4 {
             let answer = try await server.transport.send(
@@ -83,7 +84,10 @@ import Testing
     ) async throws {
         var http = HTTPLimits()
         set(&http)
-        let server = try await ServerUnderTest(limits: limits, http: http)
+        let server = try await ServerUnderTest {
+            $0.limits = limits
+            $0.http = http
+        }
         #expect(try await status(server, 0) == within)
         #expect(try await status(server, 1) == beyond)
         await server.stop()

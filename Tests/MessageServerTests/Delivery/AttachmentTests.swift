@@ -8,6 +8,7 @@ import GatewayClient
 import Glibc
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -124,7 +125,7 @@ import Testing
 
     @Test func `the message is delivered at the deadline of its files`() async throws {
         let handler = RecordingHandler()
-        let server = try await ServerUnderTest(handler, attachments: { $0.deadline = .milliseconds(300) })
+        let server = try await ServerUnderTest(handler) { $0.attachments.deadline = .milliseconds(300) }
         let customer = server.customer()
         let file = try await attachment([1, 2, 3], server)
         server.gateway.misbehave(at: .blob, .silence)
@@ -152,7 +153,7 @@ import Testing
 
     @Test func `a file over the limit is not downloaded`() async throws {
         let handler = RecordingHandler()
-        let server = try await ServerUnderTest(handler, attachments: { $0.maximumBytes = 2 })
+        let server = try await ServerUnderTest(handler) { $0.attachments.maximumBytes = 2 }
         let customer = server.customer()
         try await post([try await attachment([1, 2, 3], server)], customer)
         _ = await server.gateway.waitForMessages(customer: customer.id)
@@ -185,16 +186,12 @@ import Testing
         _ = await server.gateway.waitForMessages(customer: customer.id)
         let record = try #require(handler.seen.first?.deliveryID.rawValue)
         server.gateway.misbehave(MisbehaviourRule(.preDownload, .answer(.notFound)))
-        var replay = TransportRequest(
-            method: "POST", url: "http://localhost/replay",
-            body: Array(#"{"messages":[{"record":\#(record),"as":"handled"}]}"#.utf8),
-            allowsPlainHTTP: true)
-        replay.unixSocket = server.directory.file("data/control.sock")
+        let replay = Array(#"{"messages":[{"record":\#(record),"as":"handled"}]}"#.utf8)
         // The delivery ends after its reply.
         var status = 0
         let deadline = ContinuousClock.now + .seconds(60)
         repeat {
-            status = try await server.transport.send(replay).status
+            status = try await server.control("/replay", method: "POST", body: replay).status
         } while status != 200
             && ContinuousClock.now < deadline
         #expect(status == 200)

@@ -2,6 +2,7 @@ import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing

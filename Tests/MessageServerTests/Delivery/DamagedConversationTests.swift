@@ -3,6 +3,7 @@ import BalloonTransport
 import BusinessMessages
 import Glibc
 import HandlerKit
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -33,7 +34,7 @@ import Testing
         // At the first attempt the damage is detected; its answer is dropped.
         #expect(handler.lengths.withLock { $0 } == [1, 0])
         #expect(server.gateway.messages(for: customer.id).count == 1)
-        #expect(server.journal().split(separator: #""type":"outcome""#).count == 2)
+        #expect(try server.journal().split(separator: #""type":"outcome""#).count == 2)
         #expect(!Directory.exists(server.directory.file("data/states")))
         let ends = server.stages.events.filter { $0.stage == .handle }.dropFirst().map(\.result)
         #expect(ends.count == 2)

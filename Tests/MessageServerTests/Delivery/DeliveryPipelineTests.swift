@@ -6,6 +6,7 @@ import Dispatch
 import Glibc
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -45,7 +46,7 @@ import Testing
         var limits = ServerLimits()
         (limits.handlerConcurrency, limits.handlerDeadline) = (1, .seconds(60))
         let handler = SlowHandler()
-        let server = try await ServerUnderTest(handler, limits: limits)
+        let server = try await ServerUnderTest(handler) { $0.limits = limits }
         for customer in [server.customer(), server.customer()] {
             #expect(try await customer.post(customer.message(.text)).status == 200)
         }

@@ -3,6 +3,7 @@ import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -19,7 +20,7 @@ import Testing
         var retries = RetrySchedule()
         retries.backoff.delays = Array(repeating: .milliseconds(20), count: 6)
         retries.askedDelays = .zero ... .seconds(1)
-        let server = try await ServerUnderTest(handler, retries: retries)
+        let server = try await ServerUnderTest(handler) { $0.retrySchedule = retries }
         let victim = server.customer("urn:mbid:victim")
         #expect(try await victim.post(victim.message(.text, text: "poison")).status == 200)
         #expect(try await victim.post(victim.message(.text, text: "after")).status == 200)

@@ -5,6 +5,7 @@ import GatewayClient
 import Glibc
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport

@@ -4,6 +4,7 @@ import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -31,7 +32,7 @@ import Testing
         let lines = try server.conversation(of: customer).filter { $0.direction == .inbound }
         #expect(lines.map(\.repeats) == [nil, MessageID("first-0001"), nil])
         #expect(handler.seen.map(\.event.kind) == [kind, .text])
-        #expect(server.journal().contains(#""result":"repeated","original":"first-0001""#))
+        #expect(try server.journal().contains(#""result":"repeated","original":"first-0001""#))
     }
 
     @Test func `a replay is not a repetition, neither by its id nor by its choice`()

@@ -4,6 +4,7 @@ import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import MessageStore
+import ServerTestSupport
 import TestSupport
 import Testing
 

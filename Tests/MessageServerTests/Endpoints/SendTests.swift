@@ -6,6 +6,7 @@ import BalloonWire
 import BusinessMessages
 import Glibc
 import MessageStore
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -23,10 +24,7 @@ import Testing
     }
 
     private func post(_ request: SendRequest, _ server: ServerUnderTest) async throws -> TransportResponse {
-        var post = TransportRequest(
-            method: "POST", url: "http://localhost/send", body: request.json, allowsPlainHTTP: true)
-        post.unixSocket = server.directory.file("data/control.sock")
-        return try await server.transport.send(post)
+        try await server.control("/send", method: "POST", body: request.json)
     }
 
     @Test func `a message is sent by the running server and recorded in the conversation`() async throws {
@@ -51,9 +49,7 @@ import Testing
 
     @Test func `the control socket reports the pending counts`() async throws {
         let server = try await ServerUnderTest()
-        var request = TransportRequest(url: "http://localhost/statistics", allowsPlainHTTP: true)
-        request.unixSocket = server.directory.file("data/control.sock")
-        let answer = try await server.transport.send(request)
+        let answer = try await server.control("/statistics")
         #expect(answer.status == 200)
         let counts = try JSONDocument(answer.body).root
         #expect(counts["pendingDeliveries"]?.int == 0)
@@ -117,10 +113,7 @@ import Testing
         let journal = server.directory.file("data/journal")
         let segment = journal + "/" + (try #require(Directory.names(in: journal).first))
         try File(segment, for: .overwriting).write(Array("####".utf8), at: 10)
-        var post = TransportRequest(
-            method: "POST", url: "http://localhost/rebuild", allowsPlainHTTP: true)
-        post.unixSocket = server.directory.file("data/control.sock")
-        #expect(try await server.transport.send(post).status == 400)
+        #expect(try await server.control("/rebuild", method: "POST").status == 400)
         #expect(
             server.log.lines.contains {
                 $0.contains("rebuild of conversations failed") && $0.contains("is damaged at line 1")

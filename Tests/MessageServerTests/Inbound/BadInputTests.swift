@@ -4,6 +4,7 @@ import BalloonTransport
 import BalloonWire
 import BusinessMessages
 import HandlerKit
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport

@@ -5,6 +5,7 @@ import BalloonWire
 import BusinessMessages
 import Dispatch
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport

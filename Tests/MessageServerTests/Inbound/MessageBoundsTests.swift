@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonTransport
 import BusinessMessages
 import MessageStore
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing

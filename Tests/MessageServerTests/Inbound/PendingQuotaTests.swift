@@ -1,5 +1,6 @@
 import BalloonTransport
 import BusinessMessages
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -10,11 +11,7 @@ import Testing
 @Suite struct PendingQuotaTests {
     @Test func `only a business over its quota gets 503, and it is served again later`() async throws {
         let handler = BlockingHandler()
-        let server = try await ServerUnderTest(
-            handler,
-            settings: { configuration in
-                configuration.businesses[0].maximumPendingMessages = 2
-            })
+        let server = try await ServerUnderTest(handler) { $0.businesses[0].maximumPendingMessages = 2 }
         let full = server.customer()
         let other = server.customer(to: ServerUnderTest.otherBusiness)
         let first = full.message(.text, text: "block")

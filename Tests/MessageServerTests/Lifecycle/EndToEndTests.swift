@@ -4,6 +4,7 @@ import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -23,7 +24,7 @@ import Testing
         #expect(answer.status == 200)
         #expect(answer.body.isEmpty)
         // Acknowledged means on disk: the journal has it before any further processing.
-        #expect(server.journal().contains(id.rawValue))
+        #expect(try server.journal().contains(id.rawValue))
 
         let replies = await server.gateway.waitForMessages(customer: customer.id)
         #expect(replies.first?.message.root["body"]?.string == "seen: \(kind.rawValue)")
@@ -210,7 +211,7 @@ import Testing
         let handler = BlockingHandler()
         var limits = ServerLimits()
         limits.handlerDeadline = .milliseconds(200)
-        let server = try await ServerUnderTest(handler, limits: limits)
+        let server = try await ServerUnderTest(handler) { $0.limits = limits }
         for _ in 0..<8 {
             let customer = server.customer()
             #expect(try await customer.post(customer.message(.text, text: "block")).status == 200)

@@ -3,6 +3,7 @@ import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -17,7 +18,7 @@ import Testing
         let variables = ProcessEnvironment.variables()
         let kills = variables["CRASH_TEST_KILLS"].flatMap(Int.init) ?? 4
         let seed = variables["CRASH_TEST_SEED"].flatMap(UInt64.init) ?? 1
-        let rig = try await CrashRig()
+        let restartable = try await RestartableServer()
         let crowd = Crowd(connections: 16)
         var random = SeededGenerator(seed: seed)
         var acceptances = 0
@@ -34,27 +35,27 @@ import Testing
                 }
             if case .acceptance = moment { acceptances += 1 }
             if case .snapshot = moment { snapshots += 1 }
-            try await crowd.write(to: rig, until: moment)
-            for reply in rig.gateway.messages() where firstKill[reply.id] == nil {
+            try await crowd.write(to: restartable, until: moment)
+            for reply in restartable.gateway.messages() where firstKill[reply.id] == nil {
                 firstKill[reply.id] = kill
             }
         }
-        let server = try rig.launch()
+        let server = try restartable.launch()
         try await server.waitForListening()
-        try await crowd.insist(rig, server)
-        try await rig.waitForTheEnd()
-        try await rig.finish(server)
-        let givenUp = try crowd.check(rig, kills: kills)
+        try await crowd.insist(restartable, server)
+        #expect(try await restartable.isFinished(), "some deliveries have not ended")
+        await restartable.finish(server)
+        let givenUp = try crowd.check(restartable, kills: kills)
         // A message that the gateway accepted without an answer arrived again: that kill was between both.
-        let repeated = rig.gateway.messages().count { $0.repeats > 0 }
+        let repeated = restartable.gateway.messages().count { $0.repeats > 0 }
         #expect(repeated >= acceptances)
         // Each life sends a reply at most once; one that arrived at a kill may have been counted behind it.
-        for reply in rig.gateway.messages() {
+        for reply in restartable.gateway.messages() {
             let lives = kills - max(0, firstKill[reply.id, default: kills] - 1) + 1
             #expect(
                 reply.repeats + 1 <= lives, "a reply was sent \(reply.repeats + 1) times by \(lives) lives")
         }
-        let verified = try StoreVerification.run(dataDirectory: rig.data) { Issue.record("\($0)") }
+        let verified = try StoreVerification.run(dataDirectory: restartable.data) { Issue.record("\($0)") }
         #expect(verified.problems == 0)
         #expect(verified.comparedLines == verified.lines)
         print(
@@ -103,41 +104,45 @@ private final class Crowd: Sendable {
     var texts: [String] { state.withLock { Array($0.texts.keys) } }
 
     /// Starts a server, writes to it on all connections, and kills it at the given moment.
-    func write(to rig: CrashRig, until moment: Moment) async throws {
-        let server = try rig.launch()
+    func write(to restartable: RestartableServer, until moment: Moment) async throws {
+        let server = try restartable.launch()
         try await server.waitForListening()
-        let taken = rig.gateway.messages().count
+        let taken = restartable.gateway.messages().count
         state.withLock { $0.answers = 0 }
-        if case .acceptance = moment { rig.gateway.misbehave(at: .message, .silence) }
+        if case .acceptance = moment { restartable.gateway.misbehave(at: .message, .silence) }
         await withTaskGroup { group in
             for connection in 0..<connections {
-                group.addTask { await self.write(on: connection, rig, server, moment) }
+                group.addTask { await self.write(on: connection, restartable, server, moment) }
             }
             switch moment {
             case .answers: break
             case .replies(let count):
-                _ = await rig.gateway.waitForMessages(count: count, after: taken)
+                _ = await restartable.gateway.waitForMessages(count: count, after: taken)
                 await server.kill()
             case .acceptance:
-                _ = await rig.gateway.waitForMessages(after: taken)
+                _ = await restartable.gateway.waitForMessages(after: taken)
                 await server.kill()
             case .snapshot:
-                _ = await rig.gateway.waitForMessages(count: 20, after: taken)
-                await server.kill(whileStopping: rig.isWritingSnapshot)
+                _ = await restartable.gateway.waitForMessages(count: 20, after: taken)
+                await server.kill(whileStopping: restartable.isWritingSnapshot)
             }
         }
         await server.kill()
     }
 
     /// Posts until the server has ended.
-    private func write(on connection: Int, _ rig: CrashRig, _ server: ServerProcess, _ moment: Moment) async {
-        while let answers = try? await post(on: connection, rig, server) {
+    private func write(
+        on connection: Int, _ restartable: RestartableServer, _ server: ServerProcess, _ moment: Moment
+    ) async {
+        while let answers = try? await post(on: connection, restartable, server) {
             if case .answers(let last) = moment, answers == last { await server.kill() }
         }
     }
 
     /// Posts unacknowledged or new texts; returns the number of answers of this process.
-    private func post(on connection: Int, _ rig: CrashRig, _ server: ServerProcess) async throws -> Int {
+    private func post(on connection: Int, _ restartable: RestartableServer, _ server: ServerProcess)
+        async throws -> Int
+    {
         let text = state.withLock { state -> String in
             if let open = state.open[connection] { return open }
             let text = "\(connection)-\(state.texts.count)"
@@ -145,7 +150,7 @@ private final class Crowd: Sendable {
             state.open[connection] = text
             return text
         }
-        let customer = rig.customer(server, id: customer(of: text, on: connection))
+        let customer = restartable.customer(server, id: customer(of: text, on: connection))
         // The same id every time, like Apple's repetitions.
         let message = customer.message(.text, id: MessageID("id-" + text), text: text)
         guard try await customer.post(message).status == 200 else { return 0 }
@@ -158,9 +163,9 @@ private final class Crowd: Sendable {
     }
 
     /// Repeats unacknowledged texts until they are acknowledged.
-    func insist(_ rig: CrashRig, _ server: ServerProcess) async throws {
+    func insist(_ restartable: RestartableServer, _ server: ServerProcess) async throws {
         while let connection = state.withLock({ $0.open.keys.first }) {
-            _ = try await post(on: connection, rig, server)
+            _ = try await post(on: connection, restartable, server)
         }
     }
 
@@ -174,14 +179,14 @@ private final class Crowd: Sendable {
     ///
     /// Except texts whose handler was running at three kills (record 0019): one suspect runs at a time, so
     /// each kill from the third on may cost one. Returns their number.
-    func check(_ rig: CrashRig, kills: Int) throws -> Int {
-        let dead = try JournalFiles(dataDirectory: rig.data).events { $0.isDeadLetter }
+    func check(_ restartable: RestartableServer, kills: Int) throws -> Int {
+        let dead = try JournalFiles(dataDirectory: restartable.data).events { $0.isDeadLetter }
         #expect(
             dead.allSatisfy { $0.reason == "the process crashed three times during this delivery alone" })
         #expect(dead.count <= max(0, kills - 2))
         let givenUp = Set(dead.compactMap { $0.message["body"]?.string })
         var found: Set<String> = []
-        let files = ConversationFiles(dataDirectory: rig.data)
+        let files = ConversationFiles(dataDirectory: restartable.data)
         for summary in try files.list() {
             var last = -1
             for line in try files.lines(of: summary.business, summary.customer) {
@@ -195,10 +200,10 @@ private final class Crowd: Sendable {
                 #expect(number > last, "out of order: \(text)")
                 last = number
             }
-            #expect(try rig.endsWithLineFeed(summary))
+            #expect(try restartable.endsWithLineFeed(summary))
         }
         #expect(found == Set(texts))
-        let replies = rig.gateway.messages().compactMap { $0.message.root["body"]?.string }
+        let replies = restartable.gateway.messages().compactMap { $0.message.root["body"]?.string }
         let answered = replies.compactMap { $0.split(separator: " ").last.map(String.init) }
         // The token of a second attempt would appear as a second message.
         #expect(answered.sorted() == texts.filter { !givenUp.contains($0) }.sorted())

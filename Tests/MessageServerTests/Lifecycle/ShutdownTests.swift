@@ -5,6 +5,7 @@ import BusinessMessages
 import Dispatch
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import Synchronization
 import TestSupport
@@ -18,14 +19,14 @@ import Testing
         `a handler that never returns ends the process with 1 at the limit, and the unfinished work is logged`()
         async throws
     {
-        let rig = try await CrashRig(shutdownSeconds: 3)
-        var server = try rig.launch("hang")
+        let restartable = try await RestartableServer(shutdownSeconds: 3)
+        var server = try restartable.launch("hang")
         try await server.waitForListening()
-        let customer = rig.customer(server)
+        let customer = restartable.customer(server)
         #expect(try await customer.post(customer.message(.text, text: "hello")).status == 200)
         try await server.waitForLine { $0 == "blocked" }
         let start = ContinuousClock.now
-        #expect(try await server.terminate() == 1)
+        #expect(await server.terminate() == 1)
         #expect(.now - start < .seconds(30))
         try await server.waitForLine {
             $0.contains("did not stop in time") && $0.contains("handler_calls=1")
@@ -33,10 +34,10 @@ import Testing
         }
 
         // Acknowledged, so the next process delivers it.
-        server = try rig.launch()
+        server = try restartable.launch()
         try await server.waitForListening()
-        #expect(await rig.gateway.waitForMessages(customer: customer.id).count == 1)
-        try await rig.finish(server, customer, expected: ["inbound", "outbound"])
+        #expect(await restartable.gateway.waitForMessages(customer: customer.id).count == 1)
+        try await restartable.finish(server, customer, expected: ["inbound", "outbound"])
     }
 
     @Test func `an embedder's stop returns at its limit, and the handler's call continues`() async throws {
@@ -46,7 +47,7 @@ import Testing
         #expect(try await customer.post(customer.message(.text)).status == 200)
         for await _ in handler.entered { break }
         #expect(await server.stopServer(within: .seconds(1)) == false)
-        #expect(server.leftover?.handlerCalls == 1)
+        #expect(server.leftover.handlerCalls == 1)
         handler.release()
         await server.stop()
     }
@@ -62,7 +63,7 @@ import Testing
         let start = ContinuousClock.now
         #expect(await server.stopServer(within: .seconds(2)) == false)
         #expect(.now - start < .seconds(30))
-        #expect(server.leftover?.queuedReplies == 0)
+        #expect(server.leftover.queuedReplies == 0)
         disk.release()
         // The connection ended without an answer, or with one that came too late.
         _ = try? await post.value
@@ -75,7 +76,7 @@ import Testing
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.log.first { $0.contains("delivery postponed") && $0.contains("stage=reply") }
-        #expect(server.leftover?.queuedReplies == 1)
+        #expect(server.leftover.queuedReplies == 1)
         #expect(await server.stopServer(within: .seconds(60)) == true)
         #expect(
             server.log.lines.contains {

@@ -3,12 +3,15 @@ import BalloonWire
 import BusinessMessages
 import HandlerKit
 import MessageStore
+import ServerTestSupport
 import Simulator
 import TestSupport
 
 @testable import MessageServer
 
-/// The deliveries of one business, without a complete server.
+/// The delivery pipeline of one business over a store, with a fake gateway, without HTTP in front.
+///
+/// It is separate from ``ServerUnderTest`` because its tests append to the store, and stop the pipeline, between two steps.
 struct PipelineUnderTest {
     let directory = TemporaryDirectory()
     let log = LogCollector()

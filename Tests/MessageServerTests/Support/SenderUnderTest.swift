@@ -3,6 +3,7 @@ import BalloonWire
 import BusinessMessages
 import GatewayClient
 import MessageStore
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -10,6 +11,8 @@ import Testing
 @testable import MessageServer
 
 /// A reply sender over a store and a fake gateway, with waits of milliseconds.
+///
+/// It is separate from ``PipelineUnderTest`` because its tests queue replies that no handler decided.
 struct SenderUnderTest {
     static let business = ServerUnderTest.business
     static let otherBusiness = ServerUnderTest.otherBusiness

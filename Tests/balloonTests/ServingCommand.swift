@@ -1,8 +1,10 @@
 import TestSupport
 import Testing
 
-/// A server of the real program, in a directory of the test's own, once it has said where it listens.
-struct ServerUnderTest: Sendable {
+/// The command `balloon` that serves in a directory of the test's own, after it has printed its address.
+///
+/// It is a process, not a server in the tests' process, because these tests are about arguments, output, signals and exit codes.
+struct ServingCommand: Sendable {
     /// What `balloon dev` prints last before it takes messages.
     static let endOfGreeting = "conversations show"
 
@@ -27,8 +29,8 @@ struct ServerUnderTest: Sendable {
     /// `balloon dev` with these further arguments.
     static func dev(
         _ arguments: String = "", in directory: TemporaryDirectory, until mark: String = endOfGreeting
-    ) async throws -> ServerUnderTest {
-        try await ServerUnderTest("dev --listen 127.0.0.1:0 \(arguments)", in: directory, until: mark)
+    ) async throws -> ServingCommand {
+        try await ServingCommand("dev --listen 127.0.0.1:0 \(arguments)", in: directory, until: mark)
     }
 
     /// Where it listens, as `serve` prints it.

@@ -1,0 +1,93 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import HandlerKit
+import ServerTestSupport
+import Simulator
+import TestSupport
+
+@testable import HandlerBridges
+@testable import MessageServer
+
+extension ServerUnderTest {
+    /// Starts a server whose businesses have handlers outside the process.
+    ///
+    /// `bindings` are JSON objects, one for each business. A binding with a member `handler` is the business's whole
+    /// file except its id and name.
+    convenience init(
+        bindings: [String], directory: TemporaryDirectory = TemporaryDirectory(),
+        timings: ChildTimings = .quick, limits: ServerLimits = ServerLimits(),
+        handlers: [any HandlerFactory] = []
+    ) async throws {
+        let environment = ProcessEnvironment.variables().merging(
+            ["BALLOON_SECRET": "c2VjcmV0", "SOME_PASSWORD": "secret", "HOOK": ServiceHandlerTests.secret]
+        ) { $1 }
+        try await self.init(
+            businesses: try Self.businesses(bindings, in: directory),
+            handlers: [
+                ExecBinder(timings: timings, environment: environment), HTTPBinder(environment: environment),
+            ] + handlers, in: directory
+        ) { $0.limits = limits }
+    }
+
+    private static func businesses(
+        _ bindings: [String], in directory: TemporaryDirectory
+    ) throws -> [BusinessConfiguration] {
+        try bindings.enumerated().filter { $0.element != "" }.map { index, binding in
+            let json = try JSONDocument(Array(binding.utf8)).root
+            let members =
+                json["handler"] == nil ? #""handler": \#(binding)"# : String(binding.dropFirst().dropLast())
+            let file = #"{"businessID": "\#(business(index))", "name": "b\#(index)", \#(members)}"#
+            var problems: [ConfigurationProblem] = []
+            let read = BusinessFile.read(
+                try JSONDocument(Array(file.utf8)).root, file: directory.file("b\(index).json"),
+                slug: "b\(index)", handlers: nil, noting: &problems)
+            guard problems.isEmpty, let business = read?.business else {
+                throw ConfigurationError.problems(problems)
+            }
+            return business
+        }
+    }
+
+    /// Reloads the configuration with these bindings; an empty text removes the business.
+    func reload(_ bindings: [String]) async {
+        await reload { () throws(ConfigurationError) in
+            var configuration = self.configuration
+            do {
+                configuration.businesses = try Self.businesses(bindings, in: self.directory)
+            } catch {
+                throw error as? ConfigurationError ?? .problems([])
+            }
+            return configuration
+        }
+    }
+
+    /// A customer of the business with this index.
+    func customer(_ index: Int) -> SimulatedCustomer { customer(to: Self.business(index)) }
+
+    /// The status of the handlers, from the control socket.
+    func handlers() async throws -> JSONValue {
+        try JSONDocument(try await control("/handlers").body).root
+    }
+}
+
+extension ChildTimings {
+    /// For handlers that work: limits that a busy machine keeps, and restarts without a pause.
+    static var quick: ChildTimings {
+        var timings = ChildTimings()
+        timings.handshake = .seconds(60)
+        timings.signOfLife = .seconds(60)
+        timings.grace = .seconds(60)
+        timings.restarts.backoff = Backoff([.milliseconds(20)])
+        return timings
+    }
+
+    /// For handlers that hang or do not end: short limits, since longer ones would change nothing.
+    static var impatient: ChildTimings {
+        var timings = ChildTimings.quick
+        timings.signOfLife = .seconds(1)
+        timings.grace = .milliseconds(300)
+        return timings
+    }
+}

@@ -1,0 +1,90 @@
+import BalloonJSON
+import BalloonPOSIX
+package import BalloonTransport
+import BalloonWire
+package import BusinessMessages
+import MessageStore
+package import Simulator
+package import TestSupport
+import Testing
+
+/// A server that a test kills and starts again: its gateway, its configuration files and its data outlive each process.
+///
+/// It is separate from ``ServerUnderTest`` because a kill must end a process, and that one runs in the tests' own.
+package struct RestartableServer: Sendable {
+    package let directory = TemporaryDirectory()
+    package let gateway: FakeGateway
+    package let transport: CurlTransport
+    package let log = LogCollector()
+    private let program: String
+    private let secret = Secret.random(byteCount: 32)
+
+    /// Starts the gateway and writes the configuration of `program`, whose one business has the built-in `handler`.
+    package init(
+        _ program: String = "CrashTestServer", handler: String = #"{"builtin": "token"}"#,
+        shutdownSeconds: Int = 25
+    ) async throws {
+        self.program = program
+        transport = try CurlTransport()
+        gateway = FakeGateway(
+            mspID: ServerUnderTest.mspID, secret: secret, maximumMessages: 1_000_000, logger: log.logger)
+        let address = try await gateway.start()
+        try Directory.make(directory.file("businesses"))
+        let files = [
+            "secret": Base64.encode(secret.bytes),
+            "server.json": """
+            {"mspID": "\(ServerUnderTest.mspID)", "secret": {"file": "secret"}, "listen": "127.0.0.1:0",
+             "shutdownSeconds": \(shutdownSeconds), "dataDirectory": "\(data)",
+             "gateway": {"url": "http://\(address)/v1", "downloadHosts": ["\(address)"]}}
+            """,
+            "businesses/one.json": """
+            {"businessID": "\(ServerUnderTest.business)", "name": "One", "handler": \(handler)}
+            """,
+        ]
+        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
+    }
+
+    /// The path of the data directory.
+    package var data: String { directory.file("data") }
+
+    /// Starts a process; `behaviour` is a word that `CrashTestServer` defines.
+    package func launch(_ behaviour: String? = nil) throws -> ServerProcess {
+        try ServerProcess(
+            program: program, arguments: [directory.file("server.json")] + (behaviour.map { [$0] } ?? []))
+    }
+
+    /// Whether a server is writing a snapshot into the data directory.
+    @Sendable package func isWritingSnapshot() -> Bool {
+        // A folder that cannot be listed has no snapshot.
+        let names = (try? Directory.names(in: data)) ?? []
+        return names.contains { $0.hasPrefix("snapshot.") }
+    }
+
+    /// A customer of the one business, who writes to this process.
+    package func customer(
+        _ server: ServerProcess, id: CustomerID = CustomerID("urn:mbid:AQAA+/=")
+    ) -> SimulatedCustomer {
+        SimulatedCustomer(
+            id: id, business: ServerUnderTest.business,
+            server: "http://\(server.address ?? "")", mspID: ServerUnderTest.mspID, secret: secret,
+            gateway: gateway.origin, transport: transport)
+    }
+
+    /// Waits until the running process has finished every delivery and every reply; false after two minutes.
+    package func isFinished() async throws -> Bool {
+        try await eventually(within: .seconds(120)) {
+            let counts = try JSONDocument(
+                try await transport.control("/statistics", dataDirectory: data).body
+            )
+            .root
+            return counts["pendingDeliveries"]?.int == 0 && counts["queuedReplies"]?.int == 0
+        }
+    }
+
+    /// Stops the process with SIGTERM, which must succeed, then the gateway.
+    package func finish(_ server: ServerProcess) async {
+        let status = await server.terminate()
+        if status != 0 { Issue.record("the server ended with \(status)") }
+        await gateway.stop()
+    }
+}
