@@ -69,7 +69,7 @@ export class Event {
   constructor(params, config = {}) {
     this.#params = params;
     this.#end = Date.now() + (params.deadlineMs ?? 30000);
-    for (const name of EVENT_MEMBERS) this[name] = params.event[name];
+    for (const name of EVENT_MEMBERS) if (name !== "text") this[name] = params.event[name];
     this.config = config;
     this.deliveryId = params.deliveryId;
     this.attempt = params.attempt ?? 1;
@@ -83,6 +83,13 @@ export class Event {
     const { message, messagePath } = this.#params.event;
     this.#message ??= message ?? JSON.parse(readFileSync(messagePath, "utf8"));
     return this.#message;
+  }
+
+  /** The customer's words without the marks of attachments; undefined for an event that is no text. */
+  get text() {
+    const { text, kind } = this.#params.event;
+    // The server leaves a very long text in the message's file.
+    return text ?? (kind === "text" ? String(this.message.body ?? "").replaceAll("\ufffc", "").trim() : undefined);
   }
 
   /**
@@ -620,6 +627,8 @@ export class Bot {
       const work = this.#read(JSON.parse(line)).finally(() => inFlight.delete(work));
       inFlight.add(work);
     }
+    // The server has ended, and answers no call any more.
+    for (const answer of this.#calls.values()) answer({ error: { code: -32001, message: "the server ended" } });
     await Promise.allSettled(inFlight);
     process.exit();
   }

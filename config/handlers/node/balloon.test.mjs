@@ -195,11 +195,12 @@ test("a wrong reply rejects the event with rule and place", async () => {
 test("a long message and files are read", () => {
   const folder = mkdtempSync(join(tmpdir(), "event-"));
   try {
-    writeFileSync(join(folder, "message"), JSON.stringify({ body: "long", attachments: [{ name: "a.txt" }] }));
+    writeFileSync(join(folder, "message"), JSON.stringify({ body: "long\ufffc", attachments: [{ name: "a.txt" }] }));
     const call = params("text", { message: undefined, messagePath: join(folder, "message") });
     call.files = [{ path: "/f", size: 7, sha256: "0" }, { failure: "too late" }];
     const event = new Event(call);
-    assert.equal(event.message.body, "long");
+    assert.equal(event.text, "long");
+    assert.equal(new Event(params("close")).text, undefined);
     assert.deepEqual(event.files.map(({ name, path, failure }) => [name, path, failure]), [
       ["a.txt", "/f", undefined], [undefined, undefined, "too late"],
     ]);
@@ -223,8 +224,25 @@ bot.on.text(async (event) => {
 bot.run();
 `;
 
+const start = () => spawn(process.execPath, ["--input-type=module", "--eval", BOT], { cwd: new URL(".", import.meta.url) });
+
+test("a call that the ended server never answers fails", async () => {
+  const child = start();
+  const ended = new Promise((done) => child.once("close", done));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const read = async () => JSON.parse((await lines.next()).value);
+  const write = (line) => child.stdin.write(JSON.stringify({ jsonrpc: "2.0", ...line }) + "\n");
+  write({ id: 1, method: "initialize", params: { config: {}, limits: { maxInFlight: 16 } } });
+  await read();
+  write({ id: 2, method: "event", params: params("text", { text: "send" }) });
+  assert.equal((await read()).method, "reply");
+  child.stdin.end();
+  assert.equal((await read()).error.message, "the function for text threw SendError");
+  assert.equal(await ended, 0);
+});
+
 test("a conversation over standard input and output", async () => {
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", BOT], { cwd: new URL(".", import.meta.url) });
+  const child = start();
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (chunk) => { errors += chunk; });
   const ended = new Promise((done) => child.once("close", done));

@@ -74,6 +74,24 @@ test("the bot in the readme passes the server's check", { skip }, () => {
   }
 });
 
+const page = here("../../../Sources/HandlerProtocol/HandlerProtocol.docc/TestingABot.md");
+test("the test in the manual passes", { skip: skip || !existsSync(page) }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "manual-"));
+  try {
+    const code = (file) => /```js\n(.*?)```/su.exec(readFileSync(file, "utf8"))[1];
+    writeFileSync(join(folder, "fishmonger.mjs"), code(here("README.md")));
+    chmodSync(join(folder, "fishmonger.mjs"), 0o755);
+    copyFileSync(here("balloon.mjs"), join(folder, "balloon.mjs"));
+    writeFileSync(join(folder, "fishmonger.test.mjs"), code(page));
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+    const { status, stdout } = spawnSync(process.execPath, ["--test", "fishmonger.test.mjs"], { cwd: folder, env, encoding: "utf8" });
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, /pass 1\b/u);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 /** Runs a program while `body` runs, which gets the match of the first line of its output that matches. */
 async function running(words, until, environment, body) {
   const [program, ...rest] = words;

@@ -135,6 +135,15 @@ class Event:
         return self._message
 
     @property
+    def text(self):
+        """The customer's words without the marks of attachments; None for an event that is no text."""
+        event = self.params["event"]
+        if "text" not in event and event["kind"] == "text":
+            # The server leaves a very long text in the message's file.
+            return str(self.message.get("body") or "").replace("\ufffc", "").strip()
+        return event.get("text")
+
+    @property
     def files(self):
         """The attachments, in their order."""
         files = self.params.get("files") or []
@@ -708,6 +717,9 @@ class Bot:
         with concurrent.futures.ThreadPoolExecutor(self.concurrency) as workers:
             for line in sys.stdin.buffer:
                 self._read(json.loads(line), workers)
+            # The server has ended, and answers no call any more.
+            for waiting in list(self._calls.values()):
+                waiting.set_result({"error": {"code": -32001, "message": "the server ended"}})
         return None
 
     def _read(self, call, workers):

@@ -221,14 +221,15 @@ def test_a_wrong_reply_rejects_the_event_with_rule_and_place():
 
 
 def test_a_long_message_and_files_are_read(tmp_path):
-    (tmp_path / "message").write_text(json.dumps({"body": "long", "attachments": [{"name": "a.txt"}]}))
+    (tmp_path / "message").write_text(json.dumps({"body": "long\ufffc", "attachments": [{"name": "a.txt"}]}))
     (tmp_path / "file").write_bytes(b"content")
     call = params("text")
     del call["event"]["message"]
     call["event"]["messagePath"] = str(tmp_path / "message")
     call["files"] = [{"path": str(tmp_path / "file"), "size": 7, "sha256": "0"}, {"failure": "too late"}]
     event = balloon.Event(call)
-    assert event.message["body"] == "long"
+    assert event.text == "long"
+    assert balloon.Event(params("close")).text is None
     assert [(file.name, file.failure) for file in event.files] == [("a.txt", None), (None, "too late")]
     assert event.files[0].read() == b"content"
 
@@ -293,6 +294,15 @@ def test_a_conversation_over_standard_input_and_output():
     output, errors = child.process.communicate(timeout=20)
     assert (output, child.process.returncode) == ("", 0)
     assert errors.count("to the log") == 4
+
+
+def test_a_call_that_the_ended_server_never_answers_fails():
+    child = Child(BOT)
+    child.call(1, "initialize", {"config": {}, "limits": {"maxInFlight": 16}})
+    assert child.call(2, "event", params("text", text="send"))["method"] == "reply"
+    output, errors = child.process.communicate(timeout=20)
+    assert json.loads(output)["error"]["message"] == "the function for text raised SendError"
+    assert child.process.returncode == 0
 
 
 # An HTTP service.

@@ -73,12 +73,33 @@ def test_a_customer_orders_a_pizza():
 
 @needs_balloon
 def test_the_bot_in_the_readme_passes_the_servers_check(tmp_path):
-    code = re.search("```python\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)[1]
-    (tmp_path / "fishmonger.py").write_text(code)
-    (tmp_path / "fishmonger.py").chmod(0o755)
-    shutil.copy(FOLDER / "balloon.py", tmp_path)
+    write_fishmonger(tmp_path)
     ended = subprocess.run(["balloon", "handlers", "check", "./fishmonger.py"], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout
+
+
+def code(page):
+    """The Python code of a page."""
+    return re.findall("```python\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def write_fishmonger(folder):
+    (folder / "fishmonger.py").write_text(code(FOLDER / "README.md")[0])
+    (folder / "fishmonger.py").chmod(0o755)
+    shutil.copy(FOLDER / "balloon.py", folder)
+
+
+PAGE = FOLDER.parents[2] / "Sources/HandlerProtocol/HandlerProtocol.docc/TestingABot.md"
+
+
+@needs_balloon
+@pytest.mark.skipif(not PAGE.exists(), reason="needs the repository")
+def test_the_tests_in_the_manual_pass(tmp_path):
+    write_fishmonger(tmp_path)
+    (tmp_path / "test_fishmonger.py").write_text("\n\n".join(code(PAGE)))
+    ended = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=tmp_path,
+                           capture_output=True, text=True)
+    assert "2 passed" in ended.stdout, ended.stdout
 
 
 @contextlib.contextmanager
