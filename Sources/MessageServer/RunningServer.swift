@@ -34,7 +34,7 @@ package final class RunningServer: Sendable {
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
         FreeMemory.returnLargeBlocks()
-        let observer = observer ?? LogObserver(logger)
+        let observer = DeliveryWatch(passingTo: observer ?? LogObserver(logger))
         let isDraining = DrainFlag()
         let making = HandlerBuilder(factories: handlers, unasked: ProactiveMessages(), logger: logger)
         let registry = HandlerRegistry(try making.make(configuration))
@@ -79,7 +79,10 @@ package final class RunningServer: Sendable {
                 + ControlRoutes.listeners(
                     configuration.dataDirectory, store,
                     others: health(.operators) + HandlerRoutes.make(registry)
-                        + [SendRoute(sender: pipelines.sender, registry: registry).route], logger),
+                        + [
+                            SendRoute(sender: pipelines.sender, registry: registry).route,
+                            DeliveryRoute(store: store, watch: observer).route,
+                        ], logger),
             shards: configuration.limits.shards, logger: logger,
             describeRefusal: RefusedReads(observer).describe)
     }

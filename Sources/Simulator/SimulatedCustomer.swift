@@ -22,6 +22,9 @@ package struct SimulatedCustomer: Sendable {
     private let gateway: String?
     private let transport: any HTTPTransport
 
+    /// Whether the business's replies can be read at the fake gateway.
+    package var hasGateway: Bool { gateway != nil }
+
     /// Creates a customer.
     ///
     /// `server` is the URL that `/message` is appended to. `gateway` is the fake gateway's

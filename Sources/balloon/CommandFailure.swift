@@ -19,6 +19,8 @@ enum CommandFailure: Error, Equatable {
     case noDataDirectory(path: String)
     /// The path of the control socket exceeds the limit for sockets: move the data directory.
     case socketPathTooLong(String)
+    /// `--wait` reaches neither the server's control socket nor a simulated gateway: name the server's `--config` or `--data`.
+    case noControlSocket
     /// No server answers at the address: start the server, or name another address.
     case noAnswer(url: String)
     /// The server answered with a status other than 200: its log has the reason.
@@ -31,8 +33,6 @@ enum CommandFailure: Error, Equatable {
     case unsendable(SendRefusal)
     /// The hash prefix matches no attachment or several: give more digits.
     case unknownAttachment(String)
-    /// The business sent no reply in time; its handler may have none.
-    case noReply(seconds: Int)
     /// The given text is not a token: copy all of it.
     case notAToken
     /// A token was refused for this reason: the sender's secret, identity or clock differs from the server's.

@@ -70,10 +70,11 @@ struct FailureReport {
             self.init(
                 .usage, "job \(job) is unknown: the server was restarted, or the job ended long ago",
                 hint: "repeat the command; completed steps are not repeated")
-        case .noReply(let seconds):
+        case .noControlSocket:
             self.init(
-                .failed, "the business sent no reply within \(seconds) seconds",
-                hint: "see the server's log for the message's outcome")
+                .usage, "--wait can reach neither the control socket of this server nor its gateway",
+                hint: "name its configuration with --config, or the data directory of balloon dev with --data"
+            )
         case .unsendable(.fileUnreadable(let error)):
             self.init(.unavailable, "a file cannot be sent: \(error)", hint: "check the path and its size")
         case .unsendable(.businessUnknown):

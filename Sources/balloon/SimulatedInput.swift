@@ -29,10 +29,10 @@ enum SimulatedInput {
         self = .message(document.bytes)
     }
 
-    /// The whole message as `customer` sends it.
-    func message(of customer: SimulatedCustomer) throws -> [UInt8] {
+    /// The whole message as `customer` sends it; `text` is the content of a message of kind `text`.
+    func message(of customer: SimulatedCustomer, text: String?) throws -> [UInt8] {
         switch self {
-        case .kind(let kind): customer.message(kind)
+        case .kind(let kind): customer.message(kind, text: text)
         case .message(let text): try customer.message(completing: text)
         }
     }

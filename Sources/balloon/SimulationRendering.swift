@@ -1,7 +1,8 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import Simulator
+import MessageServer
+import MessageStore
 
 /// Formats sent messages and received replies, as text or JSON; every result ends its line.
 struct SimulationRendering {
@@ -15,7 +16,65 @@ struct SimulationRendering {
     }
 
     /// `business  quickReply: Anything else? [A | B]`, or the message in the same kind of object.
-    func reply(_ reply: DeliveredMessage) -> String { line("outbound", reply.message.root) }
+    func reply(_ message: JSONValue) -> String { line("outbound", message) }
+
+    /// The replies, each with its state unless it was accepted, then the end of the delivery unless the replies say enough.
+    ///
+    /// The end is `handled, no reply`, `no handler for this kind` or `dead letter 57: the handler threw …`; as JSON it is always
+    /// written: `{"record":57,"status":"handled","ended":true,"kind":"text","reason":"…","replies":[…]}`.
+    func delivery(_ answer: DeliveryAnswer) -> String {
+        var lines = ""
+        for reply in answer.replies {
+            // The server wrote it, so it is valid JSON.
+            if let document = try? JSONDocument(reply.message) { lines += self.reply(document.root) }
+            guard reply.status != .accepted else { continue }
+            let status = reply.httpStatus.map { " (\($0))" } ?? ""
+            let reason = reply.reason.map { ": \($0)" } ?? ""
+            if !json {
+                lines += terminalText("  not accepted, \(reply.status.rawValue)\(status)\(reason)") + "\n"
+            }
+        }
+        return lines + (json ? endJSON(answer) : endText(answer).map { terminalText($0) + "\n" } ?? "")
+    }
+
+    private func endText(_ answer: DeliveryAnswer) -> String? {
+        let reason = answer.reason.map { ": \($0)" } ?? ""
+        guard answer.isEnded else {
+            return
+                "not ended, \(answer.attempts) attempts; message \(answer.record) stays in the journal\(reason)"
+        }
+        return switch answer.status {
+        case .handled: answer.replies.isEmpty ? "handled, no reply" : nil
+        case .unhandled: "no handler for this kind"
+        case .failed, .rejected: "dead letter \(answer.record)\(reason)"
+        case .handedOff: "handed off to a person\(reason)"
+        case .repeated: "handled before: the message repeats a recent choice"
+        case .dropped: "dropped\(reason)"
+        case .retried: "delivered again after it was a dead letter"
+        case .pending, .parked: nil
+        }
+    }
+
+    private func endJSON(_ answer: DeliveryAnswer) -> String {
+        jsonLine { writer in
+            writer.field("record", Int(clamping: answer.record))
+            writer.field("status", answer.status.rawValue)
+            writer.field("ended", answer.isEnded)
+            writer.field("kind", answer.kind?.rawValue)
+            writer.field("reason", answer.reason)
+            writer.key("replies")
+            writer.array { writer in
+                for reply in answer.replies {
+                    writer.object { writer in
+                        writer.field("id", reply.id.rawValue)
+                        writer.field("status", reply.status.rawValue)
+                        writer.field("httpStatus", reply.httpStatus)
+                        writer.field("reason", reply.reason)
+                    }
+                }
+            }
+        }
+    }
 
     private func line(_ direction: String, _ message: JSONValue) -> String {
         let kind = MessageSummary.kind(of: message)

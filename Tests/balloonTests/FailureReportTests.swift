@@ -25,7 +25,6 @@ import Testing
             (CommandFailure.noDataDirectory(path: "p"), .unavailable),
             (CommandFailure.noAnswer(url: "u"), .unavailable),
             (CommandFailure.refused(status: 500, answer: "a"), .failed),
-            (CommandFailure.noReply(seconds: 1), .failed),
             (CommandFailure.notAToken, .badData),
             (CommandFailure.tokenRefused(reason: "r"), .failed),
             (CommandFailure.badVariable(name: "n", hint: "h"), .configuration),

@@ -125,35 +125,7 @@ extension String {
     }
 }
 
-extension [UInt8] {
-    /// The bytes as text, percent-encoding each byte that `isKept` rejects (RFC 3986 §2.1).
-    fileprivate func percentEncoded(keeping isKept: (UInt8) -> Bool) -> String {
-        var encoded: [UInt8] = []
-        encoded.reserveCapacity(count)
-        let digits = Array("0123456789ABCDEF".utf8)
-        for byte in self {
-            if isKept(byte) {
-                encoded.append(byte)
-            } else {
-                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
-    }
-}
-
 extension UInt8 {
-    /// Whether the byte is unreserved in URLs (RFC 3986 §2.3).
-    fileprivate var isUnreserved: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-
     /// Whether the byte is allowed in a URL, including the percent sign of an existing escape.
     fileprivate var isOfURL: Bool { isUnreserved || "%:/?#[]@!$&'()*+,;=".utf8.contains(self) }
 }

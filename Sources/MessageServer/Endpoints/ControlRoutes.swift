@@ -15,7 +15,7 @@ package import MessageStore
 /// ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`, and `/repair` with what the repair gave up, which
 /// `GET /damage` tells beforehand. A job that fails ends with 400 and `{"error":"…"}`, and
 /// then nothing was changed. `GET /statistics` answers with what is pending, parked,
-/// unreadable and set aside. `SendRoute` is there too, and `/livez` and `/readyz`
+/// unreadable and set aside. `SendRoute` and `DeliveryRoute` are there too, and `/livez` and `/readyz`
 /// for who cannot check the public listener's certificate.
 package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).

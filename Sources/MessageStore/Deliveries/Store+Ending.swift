@@ -1,7 +1,5 @@
 import BalloonPOSIX
 package import BusinessMessages
-import Dispatch
-import Synchronization
 
 /// Ends messages without a handler.
 extension Store {
@@ -76,19 +74,6 @@ extension Store {
         await journal.flush()
         for event in try await files.eventsOnQueue([record]) where event.status != .dropped {
             throw StoreError.notPending(record: record)
-        }
-    }
-}
-
-extension JournalFiles {
-    /// Does the same for a task: reads the whole journal on a queue, so that no other task waits for it.
-    fileprivate func eventsOnQueue(where wanted: @escaping @Sendable (JournalEvent) -> Bool) async throws
-        -> [JournalEvent]
-    {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "balloon.events").async {
-                continuation.resume(with: Result { try events(where: wanted) })
-            }
         }
     }
 }

@@ -50,6 +50,17 @@ package struct JournalFiles: Sendable {
         }
     }
 
+    /// Does the same for all `wanted` messages.
+    func eventsOnQueue(where wanted: @escaping @Sendable (JournalEvent) -> Bool) async throws
+        -> [JournalEvent]
+    {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "balloon.events").async {
+                continuation.resume(with: Result { try events(where: wanted) })
+            }
+        }
+    }
+
     /// Reads every segment, in order; does nothing when there is no journal.
     ///
     /// Returns the damage: missing records, or broken lines.

@@ -1,7 +1,10 @@
 import ArgumentParser
+import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
+import MessageServer
+import MessageStore
 import Simulator
 
 /// `balloon simulate`: plays a customer who writes to a business, and Apple's webhook calls.
@@ -16,11 +19,14 @@ struct Simulate: AsyncParsableCommand {
 
     /// The default customer.
     static let defaultCustomer = "urn:mbid:AQAAYballoonSimulatedCustomer=="
-    /// The maximum wait for a reply, in seconds.
+    /// The maximum wait for a reply when the server cannot be asked what became of the message, in seconds.
     private static let patience = 20
 
     @Argument(help: ArgumentHelp("The messages to send.", valueName: "kind|file"))
     var messages: [String]
+
+    @Option(help: ArgumentHelp("The words of each message of kind text.", valueName: "words"))
+    var text: String?
 
     @Option(help: ArgumentHelp("The server's base address; /message is appended to it.", valueName: "url"))
     var to: String?
@@ -45,8 +51,20 @@ struct Simulate: AsyncParsableCommand {
     @Flag(help: "Post the messages, and their repetitions, in any order.")
     var shuffle = false
 
-    @Flag(help: "Wait for the business's replies, and print them.")
+    @Flag(
+        help: ArgumentHelp(
+            "Wait until the delivery has ended, and print the replies and the end.",
+            discussion: """
+                The exit status is 0 when the message was handled, with or without a reply, 1 when it or a reply is a dead \
+                letter or no handler takes its kind, and 75 when the delivery has not ended in time.
+                """))
     var wait = false
+
+    @Option(help: ArgumentHelp("How long --wait waits for each message.", valueName: "seconds"))
+    var timeout = 60
+
+    @Flag(help: "Count a message of a kind that no handler takes as handled.")
+    var allowUnhandled = false
 
     @Flag(help: "Write one JSON object for each message sent and each reply.")
     var json = false
@@ -56,6 +74,12 @@ struct Simulate: AsyncParsableCommand {
     func validate() throws {
         guard !messages.isEmpty else { throw ValidationError("Name a kind or a file.") }
         guard (1...1000).contains(repetitions) else { throw ValidationError("--repeat takes 1 to 1000.") }
+        guard (1...86_400).contains(timeout) else {
+            throw ValidationError("--timeout takes 1 to 86400 seconds.")
+        }
+        guard text == nil || messages.contains(Kind.text.rawValue) else {
+            throw ValidationError("--text needs a message of kind text.")
+        }
         guard (1...512).contains(customer.utf8.count) else {
             throw ValidationError("A customer's identifier has 1 to 512 bytes.")
         }
@@ -78,16 +102,26 @@ struct Simulate: AsyncParsableCommand {
             messages += repeatElement(message, count: repetitions)
         }
         if shuffle { messages.shuffle() }
+        // With --to it may be another server than the one of the data directory.
+        let data =
+            to == nil || options.data != nil || options.config != nil
+            ? server.configuration.dataDirectory : nil
+        var ends: [SimulatedEnd] = []
         var known: Set<[UInt8]> = []
         for message in messages {
             // A repeated message is a duplicate and gets no second reply.
             let waits = wait && known.insert(message).inserted
-            try await send(message, as: customer, to: url, waits: waits)
+            if let end = try await send(message, as: customer, to: url, data: data, waits: waits) {
+                ends.append(end)
+            }
         }
+        if ends.contains(where: { $0 == .pending }) { throw ExitCode(CommandStatus.pending.rawValue) }
+        let isFailed = ends.contains { $0 == .deadLetter || ($0 == .unhandled && !allowUnhandled) }
+        if isFailed { throw ExitCode(CommandStatus.failed.rawValue) }
     }
 
     private func message(_ input: SimulatedInput, of customer: SimulatedCustomer) async throws -> [UInt8] {
-        let message = try input.message(of: customer)
+        let message = try input.message(of: customer, text: text)
         guard case .kind(.text) = input else { return message }
         var attachments: [[UInt8]] = []
         for path in attach {
@@ -99,11 +133,12 @@ struct Simulate: AsyncParsableCommand {
         return try customer.message(message, with: attachments)
     }
 
+    /// Posts a message; returns how its delivery ended when the command waits for that.
     private func send(
-        _ message: [UInt8], as customer: SimulatedCustomer, to url: String, waits: Bool
-    ) async throws {
+        _ message: [UInt8], as customer: SimulatedCustomer, to url: String, data: String?, waits: Bool
+    ) async throws -> SimulatedEnd? {
         // Numbers separate these replies from those to earlier messages.
-        let before = waits ? try await customer.replies().last?.number ?? 0 : 0
+        let before = waits && customer.hasGateway ? try await customer.replies().last?.number ?? 0 : 0
         let answer: TransportResponse
         do {
             answer = try await customer.post(message, isLarge: large)
@@ -117,22 +152,70 @@ struct Simulate: AsyncParsableCommand {
         }
         let rendering = SimulationRendering(json: json)
         StandardStream.output.write(rendering.sent(message))
-        guard waits else { return }
-        for reply in try await replies(to: customer, after: before) {
-            StandardStream.output.write(rendering.reply(reply))
+        guard waits else { return nil }
+        if let data, let ended = try await delivery(of: message, data: data) {
+            StandardStream.output.write(rendering.delivery(ended))
+            return SimulatedEnd(ended)
+        }
+        StandardStream.error.write(
+            "note: this server cannot be asked about deliveries; only replies are shown\n")
+        guard customer.hasGateway else { throw CommandFailure.noControlSocket }
+        let replies = try await replies(to: customer, after: before)
+        for reply in replies { StandardStream.output.write(rendering.reply(reply.message.root)) }
+        guard replies.isEmpty else { return .handled }
+        StandardStream.error.write("note: no reply within \(Self.patience) seconds\n")
+        return .pending
+    }
+
+    /// The state of a message's delivery at its end or at the timeout; nil when no server answers on the control socket.
+    private func delivery(of message: [UInt8], data: String) async throws -> DeliveryAnswer? {
+        let root = try JSONDocument(message).root
+        let (id, business) = (root["id"]?.string ?? "", root["destinationId"]?.string ?? "")
+        let deadline = ContinuousClock.now + .seconds(timeout)
+        while true {
+            let left = (deadline - .now).components.seconds
+            let target = DeliveryAnswer.target(
+                MessageID(id), to: BusinessID(business), waiting: Int(max(0, min(left, 15))))
+            guard let body = try await ControlSocket.get(target, data: data) else { return nil }
+            guard let answer = DeliveryAnswer(body) else {
+                throw CommandFailure.malformed(
+                    path: target, reason: "is answered by another version of balloon")
+            }
+            if answer.isEnded || left <= 0 { return answer }
         }
     }
 
-    /// The first reply, and others that closely follow it.
+    /// The first reply, and others that closely follow it; none when no reply comes in time.
     private func replies(to customer: SimulatedCustomer, after number: Int) async throws -> [DeliveredMessage]
     {
-        var replies = try await customer.replies(after: number, within: .seconds(Self.patience))
-        guard !replies.isEmpty else { throw CommandFailure.noReply(seconds: Self.patience) }
+        var replies = try await customer.replies(after: number, within: .seconds(min(Self.patience, timeout)))
         while let last = replies.last {
             let more = try await customer.replies(after: last.number, within: .milliseconds(300))
             if more.isEmpty { break }
             replies += more
         }
         return replies
+    }
+}
+
+/// How the delivery of a simulated message ended.
+private enum SimulatedEnd {
+    case handled
+    /// The business has no handler for its kind.
+    case unhandled
+    /// The message, or a reply to it, is a dead letter.
+    case deadLetter
+    /// It has not ended in time.
+    case pending
+
+    init(_ answer: DeliveryAnswer) {
+        self =
+            switch answer.status {
+            case _ where !answer.isEnded: .pending
+            case .failed, .rejected, .dropped, .retried: .deadLetter
+            case _ where answer.replies.contains { $0.status.isDeadLetter }: .deadLetter
+            case .unhandled: .unhandled
+            case .handled, .handedOff, .repeated, .pending, .parked: .handled
+            }
     }
 }
