@@ -893,7 +893,7 @@ def simulated(program, balloon="balloon"):
                 if ended.returncode != 0:
                     raise SimulationError(ended.stderr + _contents(lines))
                 sent = [json.loads(line) for line in ended.stdout.splitlines()]
-                return [line["message"] for line in sent if line["direction"] == "outbound"]
+                return [line["message"] for line in sent if line.get("direction") == "outbound"]
 
             yield customer
         finally:

@@ -149,6 +149,6 @@ def test_a_customer_orders_a_pizza_from_an_http_service(tmp_path):
                     input=json.dumps(message), capture_output=True, text=True)
                 assert ended.returncode == 0, ended.stderr
                 lines = map(json.loads, ended.stdout.splitlines())
-                return [line["message"] for line in lines if line["direction"] == "outbound"]
+                return [line["message"] for line in lines if line.get("direction") == "outbound"]
 
             order(customer)
