@@ -167,7 +167,8 @@ struct Simulate: AsyncParsableCommand {
         return .pending
     }
 
-    /// The state of a message's delivery at its end or at the timeout; nil when no server answers on the control socket.
+    /// The state of a message's delivery at its end or at the timeout; nil when the server cannot be
+    /// asked.
     private func delivery(of message: [UInt8], data: String) async throws -> DeliveryAnswer? {
         let root = try JSONDocument(message).root
         let (id, business) = (root["id"]?.string ?? "", root["destinationId"]?.string ?? "")
@@ -176,7 +177,13 @@ struct Simulate: AsyncParsableCommand {
             let left = (deadline - .now).components.seconds
             let target = DeliveryAnswer.target(
                 MessageID(id), to: BusinessID(business), waiting: Int(max(0, min(left, 15))))
-            guard let body = try await ControlSocket.get(target, data: data) else { return nil }
+            let body: [UInt8]?
+            do { body = try await ControlSocket.get(target, data: data) } catch CommandFailure.refused(404, _)
+            {
+                // The data directory belongs to another server than the one that --to names.
+                return nil
+            }
+            guard let body else { return nil }
             guard let answer = DeliveryAnswer(body) else {
                 throw CommandFailure.malformed(
                     path: target, reason: "is answered by another version of balloon")
