@@ -746,7 +746,7 @@ function toState(state) {
  *     }));
  *
  * The function takes a kind, or a message as an object, and returns the business's replies. Options are those of
- * `balloon simulate`: `customer("text", { attach: "picture.png" })`. The files are thrown away at the end.
+ * `balloon simulate`: `customer("text", { attach: "picture.png" })`; an array repeats one. The files are deleted at the end.
  */
 export async function simulated(program, body, { balloon = "balloon" } = {}) {
   const data = mkdtempSync(join(tmpdir(), "balloon-"));
@@ -759,11 +759,12 @@ export async function simulated(program, body, { balloon = "balloon" } = {}) {
   ended.then(() => { isRunning = false; });
   const customer = async (message, options = {}) => {
     const file = join(data, `${randomUUID()}.json`);
-    if (typeof message !== "string") writeFileSync(file, JSON.stringify(message));
-    const more = Object.entries(options).flatMap(([name, value]) => [
-      "--" + name.replace(/[A-Z]/gu, (letter) => "-" + letter.toLowerCase()), ...(value === true ? [] : [String(value)]),
-    ]);
-    const asked = [typeof message === "string" ? message : file, "--wait", "--json", "--data", data, ...more];
+    if (typeof message === "object") writeFileSync(file, JSON.stringify(message));
+    const named = (name) => "--" + name.replace(/[A-Z]/gu, (letter) => "-" + letter.toLowerCase());
+    const more = Object.entries(options).flatMap(([name, value]) =>
+      [value].flat().flatMap((each) => [named(name), ...(each === true ? [] : [String(each)])]));
+    const what = typeof message === "object" ? [file] : message ? [message] : [];
+    const asked = [...what, "--wait", "--json", "--data", data, ...more];
     const { status, output, errors } = await finished(spawn(balloon, ["simulate", ...asked]));
     if (status !== 0) throw new SimulationError(errors + lines());
     return output.split("\n").filter(Boolean).map((line) => JSON.parse(line))

@@ -58,7 +58,12 @@ async function order(customer) {
   assert.equal(link.richLinkData.assets.image.mimeType, "image/png");
 }
 
-test("a customer orders a pizza", { skip }, () => simulated(here("pizza.mjs"), order));
+test("a customer orders a pizza", { skip }, () => simulated(here("pizza.mjs"), async (customer) => {
+  await order(customer);
+  const picture = here("../pizza.png");
+  const [again] = await customer("text", { customer: "urn:mbid:AQAAYsomebodyElse", attach: [picture, picture] });
+  assert.ok("quick-reply" in again.interactiveData.data);
+}));
 
 test("the bot in the readme passes the server's check", { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), "readme-"));

@@ -868,7 +868,7 @@ def simulated(program, balloon="balloon"):
                 assert reply["body"] == "Good morning!"
 
     The function takes a kind, or a message as a dictionary, and returns the business's replies. Options are those of
-    `balloon simulate`: `customer("text", attach="picture.png")`. The address and the files are thrown away at the end.
+    `balloon simulate`: `customer("text", attach="picture.png")`; a list repeats one. The files are deleted at the end.
     """
     if shutil.which(balloon) is None:
         raise SimulationError(f"there is no program {balloon}; add its folder to PATH")
@@ -883,12 +883,13 @@ def simulated(program, balloon="balloon"):
                     raise SimulationError(_contents(lines))
                 time.sleep(0.05)
 
-            def customer(message, **options):
-                words = [balloon, "simulate", message if isinstance(message, str) else "-", "--wait", "--json",
-                         "--data", data]
+            def customer(message=None, **options):
+                given = json.dumps(message) if isinstance(message, dict) else None
+                words = [balloon, "simulate", "--wait", "--json", "--data", data]
+                words += ["-"] if given else [message] if message else []
                 for name, value in options.items():
-                    words += ["--" + name.replace("_", "-")] + ([] if value is True else [str(value)])
-                given = None if isinstance(message, str) else json.dumps(message)
+                    for each in value if isinstance(value, (list, tuple)) else [value]:
+                        words += ["--" + name.replace("_", "-")] + ([] if each is True else [str(each)])
                 ended = subprocess.run(words, input=given, capture_output=True, text=True)
                 if ended.returncode != 0:
                     raise SimulationError(ended.stderr + _contents(lines))

@@ -69,6 +69,8 @@ def order(customer):
 def test_a_customer_orders_a_pizza():
     with simulated(FOLDER / "pizza.py") as customer:
         order(customer)
+        [again] = customer("text", customer="urn:mbid:AQAAYsomebodyElse", attach=[FOLDER.parent / "pizza.png"] * 2)
+        assert "quick-reply" in again["interactiveData"]["data"]
 
 
 @needs_balloon
