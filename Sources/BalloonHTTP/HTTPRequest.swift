@@ -38,6 +38,16 @@ package struct HTTPRequest: Sendable {
         return nil
     }
 
+    /// Whether there are several fields with that name.
+    package func isRepeated(_ name: HTTPFieldName) -> Bool {
+        var isFound = false
+        for field in head.fields where field.hasName(name.bytes, in: bytes, from: base) {
+            if isFound { return true }
+            isFound = true
+        }
+        return false
+    }
+
     /// All field lines in the order of arrival: names as sent, values without surrounding white space.
     package var fields: [(name: String, value: String)] {
         head.fields.map { field in

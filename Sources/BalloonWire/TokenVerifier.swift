@@ -5,15 +5,18 @@ import BalloonJSON
 /// The key schedule is computed once, so reuse a verifier; it belongs to one isolation domain.
 package final class TokenVerifier {
     private let hmac: HMACSHA256
+    /// The encoded header of the last accepted token: a sender's header never changes, so it is parsed once.
+    private var acceptedHeader: [UInt8] = []
 
     /// Creates a verifier for tokens signed with `secret`.
     package init(secret: Secret) { hmac = HMACSHA256(key: secret) }
 
     /// Verifies the signature of a token in compact form and returns its claims, decoded from Base64url.
     ///
-    /// The header is signed but never read: the secret determines the algorithm (RFC 8725 §3.1). The caller
-    /// checks the claims, including whether they are JSON. Throws `WireError.tokenMalformed` or
-    /// `.tokenSignatureMismatch`.
+    /// The secret determines the algorithm; the header is only compared with it (RFC 8725 §3.1, RFC 7515
+    /// §4.1.11 and §5.2), after the signature, so that only the secret's owner can have it parsed. The caller
+    /// checks the claims, including whether they are JSON. Throws `WireError.tokenMalformed`,
+    /// `.tokenSignatureMismatch` or `.tokenHeader`.
     package func verify(_ token: some Collection<UInt8>) throws(WireError) -> [UInt8] {
         var claims: [UInt8] = []
         try verify(token, into: &claims)
@@ -28,7 +31,7 @@ package final class TokenVerifier {
     }
 
     private func verify(_ token: Span<UInt8>, into result: inout [UInt8]) throws(WireError) {
-        guard let (claims, signature) = parts(of: token) else { throw .tokenMalformed }
+        guard let (header, claims, signature) = parts(of: token) else { throw .tokenMalformed }
         let tag = hmac.tag(of: token.extracting(..<claims.upperBound))
         // Our tag is encoded instead of decoding the token's: each has only one spelling.
         var expected = InlineArray<43, UInt8>(repeating: 0)
@@ -37,13 +40,28 @@ package final class TokenVerifier {
         guard constantTimeEquals(token.extracting(signature), expected.span) else {
             throw .tokenSignatureMismatch
         }
+        try checkHeader(token.extracting(header))
         guard Base64.decode(token.extracting(claims), alphabet: .url, into: &result) else {
             throw .tokenMalformed
         }
     }
 
-    /// The ranges of claims and signature, if `token` has exactly three non-empty parts.
-    private func parts(of token: Span<UInt8>) -> (claims: Range<Int>, signature: Range<Int>)? {
+    private func checkHeader(_ encoded: Span<UInt8>) throws(WireError) {
+        guard !constantTimeEquals(encoded, acceptedHeader.span) else { return }
+        guard let header = Base64.decode(encoded, alphabet: .url) else { throw .tokenMalformed }
+        // The position of an error in the header is irrelevant.
+        guard let root = (try? JSONDocument(header))?.root, root.kind == .object else { throw .tokenHeader }
+        let algorithms = root.members.filter { $0.key == "alg" }
+        guard algorithms.count == 1, algorithms[0].value.equals("HS256"), root["crit"] == nil else {
+            throw .tokenHeader
+        }
+        acceptedHeader = encoded.indices.map { encoded[$0] }
+    }
+
+    /// The ranges of the parts, if `token` has exactly three that are not empty.
+    private func parts(
+        of token: Span<UInt8>
+    ) -> (header: Range<Int>, claims: Range<Int>, signature: Range<Int>)? {
         var first: Int?
         var second: Int?
         for index in token.indices where token[index] == UInt8(ascii: ".") {
@@ -53,6 +71,6 @@ package final class TokenVerifier {
         guard let first, let second, first > 0, second > first + 1, second + 1 < token.count else {
             return nil
         }
-        return (first + 1..<second, second + 1..<token.count)
+        return (0..<first, first + 1..<second, second + 1..<token.count)
     }
 }

@@ -23,6 +23,9 @@ package enum WireError: Error, Equatable, Sendable {
     /// A token is not three non-empty parts of unpadded Base64url: refuse it.
     case tokenMalformed
 
+    /// A token's header is not a JSON object whose one `alg` is `HS256` and that has no `crit`: refuse it.
+    case tokenHeader
+
     /// A token was not signed with our secret: refuse it. When every token fails, the configured secret is
     /// wrong.
     case tokenSignatureMismatch

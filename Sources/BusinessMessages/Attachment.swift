@@ -8,6 +8,12 @@ internal import BalloonJSON
 /// ```
 /// Every field may be missing; names of older gateways (`file-size`, `mmcs-url`) are accepted too.
 public struct Attachment: Equatable, Sendable {
+    /// The maximum length of a file in either direction.
+    ///
+    /// Apple says 100 MB and not which: this is the larger of the two readings, so that no file is refused here which
+    /// Apple accepts.
+    public static let maximumBytes = 100 << 20
+
     /// The file name claimed by the device; never use it as a path.
     public let name: String?
     /// The media type claimed by the device.

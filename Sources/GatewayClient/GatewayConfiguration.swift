@@ -1,4 +1,5 @@
 package import BalloonWire
+import BusinessMessages
 
 /// The address of Apple's gateway, our identity, limits and retries.
 package struct GatewayConfiguration: Sendable {
@@ -21,7 +22,7 @@ package struct GatewayConfiguration: Sendable {
     /// The size limit of one payload after `decodePayload`, and of one inflated before it.
     package var maximumPayloadBytes = 32 << 20
     /// The size limit of one attachment, in either direction; Apple accepts 100 MB.
-    package var maximumAttachmentBytes = 100 << 20
+    package var maximumAttachmentBytes = Attachment.maximumBytes
     /// The header `msp-agent`, our name in Apple's log; at most 64 characters are used.
     package var agent = "Balloon"
     /// The time limit of one request, from the first byte sent to the last byte received.

@@ -13,7 +13,7 @@ struct GatewayEndpoints: Sendable {
 
     private static let maximumMessageBytes = 5 << 20
     private static let maximumPayloadBytes = 32 << 20
-    private static let maximumFileBytes = 100 << 20
+    private static let maximumFileBytes = Attachment.maximumBytes
 
     var routes: [HTTPRoute] {
         [

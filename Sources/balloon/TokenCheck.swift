@@ -21,7 +21,11 @@ struct TokenCheck {
             return
                 "iat is \(Int(min(abs(seconds), 1e15))) seconds \(seconds > 0 ? "ago" : "ahead"); check the clock"
         }
+        for name in ["exp", "nbf"] where claims[name] != nil && claims[name]?.double == nil {
+            return "\(name) is not a number"
+        }
         if let expiry = claims["exp"]?.double, expiry <= Double(now) { return "the token has expired" }
+        if let start = claims["nbf"]?.double, start > Double(now) { return "nbf is in the future" }
         return nil
     }
 }

@@ -127,9 +127,36 @@ private struct TokenVectors: Decodable {
         #expect(throws: WireError.tokenMalformed) { try claims(token) }
     }
 
-    @Test func `the header never chooses the algorithm`() throws {
-        // {"alg":"none"}, signed with HS256 and the right secret.
-        #expect(try claims(Self.sign("eyJhbGciOiJub25lIn0.e30", secret: secret)) == "{}")
+    @Test(arguments: [
+        #"{"alg":"HS256"}"#, #"{"typ":"JWT","alg":"HS256","kid":"7"}"#, #" { "alg" : "\u0048S256" } "#,
+    ])
+    func `a header that names HS256 is accepted`(header: String) throws {
+        #expect(try claims(signed(header)) == "{}")
+    }
+
+    @Test(arguments: [
+        #"{"alg":"none"}"#, #"{"alg":"HS512"}"#, #"{"alg":"hs256"}"#, #"{"alg":"HS256 "}"#,
+        #"{"alg":["HS256"]}"#,
+        #"{"alg":null}"#, "{}", #"{"ALG":"HS256"}"#, #"{"alg":"HS256","crit":["exp"]}"#,
+        #"{"alg":"HS256","crit":null}"#, #"{"alg":"none","alg":"HS256"}"#, #"{"alg":"HS256","alg":"HS256"}"#,
+        #"["alg","HS256"]"#, #""HS256""#, "7", "{", #"{"alg":"HS256"}{}"#, "\u{FEFF}{\"alg\":\"HS256\"}",
+    ])
+    func `any other header is refused, though signed with our secret`(header: String) throws {
+        // Also after a header that was accepted.
+        #expect(throws: Never.self) { try claims(vectors.inbound.token) }
+        #expect(throws: WireError.tokenHeader) { try claims(signed(header)) }
+        #expect(throws: Never.self) { try claims(vectors.inbound.token) }
+    }
+
+    @Test(arguments: [
+        "eyJhbGciOiJIUzI1NiJ9=", "eyJhbGciOiJIUzI1NiJ", "eyJhbGciOiJIUzI1NiJ+", " eyJhbGciOiJIUzI1NiJ9",
+    ])
+    func `a header that is not Base64url is malformed though signed`(header: String) throws {
+        #expect(throws: WireError.tokenMalformed) { try claims(Self.sign(header + ".e30", secret: secret)) }
+    }
+
+    private func signed(_ header: String) -> String {
+        Self.sign(Base64.encode(Array(header.utf8), alphabet: .url) + ".e30", secret: secret)
     }
 
     /// Signs any two parts, built from SHA-256 alone (RFC 2104 §2), so that the verifier is not checked against its own code.

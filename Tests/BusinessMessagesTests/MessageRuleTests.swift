@@ -4,7 +4,8 @@ import Testing
 
 struct MessageRuleTests {
     private func problems(_ document: JSONDocument) -> [MessageProblem] {
-        OutboundMessage.problems(in: document.root, needsEnvelope: true)
+        // Midnight of 2026-07-10 in the first time zone to begin it.
+        OutboundMessage.problems(in: document.root, needsEnvelope: true, now: 1_783_591_200)
     }
 
     @Test(arguments: outboundNames)
@@ -25,6 +26,29 @@ struct MessageRuleTests {
         let broken = problems(try fixture.replacing(example.pointer, by: example.broken))
         let found = broken.filter { $0.rule == example.rule }.map(\.pointer)
         #expect(found == [example.place], "\(broken.map(\.description))")
+    }
+
+    @Test(arguments: [
+        ("listPicker", "/interactiveData/useLiveLayout", "true"),
+        ("applePay", "/interactiveData/data/payment/paymentRequest/merchantName", #""Sam's Fish""#),
+        ("listPicker", "/interactiveData/replyMessage/alternateTitle", #""a""#),
+        ("form", "/interactiveData/receivedMessage/alternateTitle", #""a""#), ("text", "/locale", "null"),
+        ("form", "/interactiveData/data/dynamic/data/pages/6/options", "null"),
+    ])
+    func `a member that only Apple's samples have breaks no rule`(
+        name: String, pointer: String, value: String
+    ) throws {
+        let changed = try outboundSample(name).replacing(pointer, by: value)
+        #expect(problems(changed).map(\.description) == [])
+    }
+
+    @Test func `without a clock a form's earliest date is not compared with today`() throws {
+        let options = #"{"minimumDate":"12/31/9999"}"#
+        let changed = try outboundSample("form-options").replacing(
+            "/interactiveData/data/dynamic/data/pages/1/options", by: options)
+        #expect(OutboundMessage.problems(in: changed.root).map(\.rule) == [])
+        #expect(OutboundMessage.problems(in: changed.root, now: 0).map(\.rule) == [.dateMaximum])
+        #expect(OutboundMessage.problems(in: changed.root, now: Int.max).map(\.rule).count <= 1)
     }
 
     @Test func `every rule is tested`() {

@@ -33,6 +33,16 @@ struct OutboundJSONTests {
         )
     }
 
+    @Test func `an attachment's size is sent as a text, and its other members stay unchanged`() throws {
+        let fixture = try outboundSample("text-attachments")
+        let numbers = try fixture.replacing("/attachments/0/size", by: "148861")
+            .replacing("/attachments/1/size", by: "2048")
+        let bytes = try OutboundMessage(json: numbers)
+            .encode(id: MessageID("1"), from: BusinessID("b"), to: CustomerID("c"))
+        let sent = try JSONDocument(bytes).root["attachments"]
+        #expect(isEqual(try #require(sent), try #require(fixture.root["attachments"])))
+    }
+
     @Test(arguments: [#"{"type":"close"}"#, #"{"type":"text"}"#, "[]", "7", "{}"])
     func `a message that Apple would refuse is refused with all reasons`(message: String) throws {
         let error = #expect(throws: InvalidMessage.self) { try OutboundMessage(json: try json(message)) }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BusinessMessages
 import Testing
 
@@ -37,6 +38,18 @@ private let pages = data + "/dynamic/data/pages"
 private let payment = data + "/payment"
 private let oauth2 = data + "/authenticate/oauth2"
 
+/// The start of a PNG with a resolution, as a JSON string.
+private func png(dotsPerMetre: UInt32) -> String {
+    func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {
+        [0, 0, 0, UInt8(data.count)] + Array(name.utf8) + data + [0, 0, 0, 0]
+    }
+    let dots = (0..<4).map { UInt8(truncatingIfNeeded: dotsPerMetre >> (24 - 8 * $0)) }
+    let bytes =
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        + chunk("IHDR", [0, 0, 0, 180, 0, 0, 0, 180, 8, 0, 0, 0, 0]) + chunk("pHYs", dots + dots + [1])
+    return "\"" + Base64.encode(bytes) + "\""
+}
+
 private func items(_ count: Int) -> String {
     "[" + (0..<count).map { #"{"identifier":"\#($0)","title":"T"}"# }.joined(separator: ",") + "]"
 }
@@ -58,14 +71,29 @@ let envelopeCases = [
         broken: #""0c316beb-6b7a-4d2f-9e55-1a2b3c4d5e6""#),
     RuleCase(.sourceAddress, "text", "/sourceId", sound: #""b""#, broken: #""urn:biz:b""#),
     RuleCase(.destinationAddress, "invitation", "/destinationId", sound: #""tel:+1""#, broken: #""tel:1""#),
+    RuleCase(.destinationAddress, "text", "/destinationId", sound: #""urn:mbid:a""#, broken: #""tel:+1""#),
+    RuleCase(.destinationAddress, "listPicker", "/destinationId", sound: #""a""#, broken: #""urn:biz:a""#),
+    RuleCase(.type, "text", "/locale", sound: "null", broken: "7"),
+    RuleCase(.locale, "text", "/locale", sound: #""zh-Hans_CN""#, broken: #""zh-Hans_""#),
+    RuleCase(.locale, "text", "/locale", sound: #""deu""#, broken: #""germ""#),
+    RuleCase(.locale, "text", "/locale", sound: #""en_u""#, broken: #""e""#),
+    RuleCase(.locale, "text", "/locale", sound: #""en_abcdefgh""#, broken: #""en_abcdefghi""#),
+    RuleCase(.typeContent, "text", "/interactiveData", sound: nil, broken: "{}"),
+    RuleCase(.typeContent, "text", "/richLinkDataRef", sound: nil, broken: "{}"),
+    RuleCase(.typeContent, "quickReply", "/body", sound: nil, broken: #""a""#),
+    RuleCase(.typeContent, "quickReply", "/richLinkData", sound: nil, broken: #""a""#),
+    RuleCase(.typeContent, "richLink", "/interactiveDataRef", sound: nil, broken: "{}"),
+    RuleCase(.typeContent, "typingStart", "/body", sound: nil, broken: #""a""#),
+    RuleCase(.typeContent, "typingEnd", "/attachments", sound: nil, broken: "[]"),
     RuleCase(.attachmentMarkers, "text", "/body", sound: #""a""#, broken: #""\uFFFC""#),
     RuleCase(
         .attachmentMarkers, "text-attachments", "/body", sound: "\"\u{FFFC}\u{FFFC}\"", broken: "\"\u{FFFC}\""
     ),
     RuleCase(
-        .attachmentSize, "text-attachments", "/attachments/0/size", sound: #""100000000""#,
-        broken: #""100000001""#),
-    RuleCase(.attachmentSize, "text-attachments", "/attachments/0/size", sound: "0", broken: #""12a""#),
+        .attachmentSize, "text-attachments", "/attachments/0/size", sound: #""104857600""#,
+        broken: #""104857601""#),
+    RuleCase(.attachmentSize, "text-attachments", "/attachments/0/size", sound: #""0""#, broken: #""12a""#),
+    RuleCase(.type, "text-attachments", "/attachments/0/size", sound: #""148861""#, broken: "148861"),
     RuleCase(
         .attachmentKey, "text-attachments", "/attachments/1/key",
         sound: "\"00\(String(repeating: "a", count: 64))\"",
@@ -74,6 +102,9 @@ let envelopeCases = [
         .base64, "text-attachments", "/attachments/0/signature-base64", sound: #""AAAA""#, broken: #""AAA""#),
     RuleCase(
         .webAddress, "text-attachments", "/attachments/0/url", sound: #""https://a""#, broken: #""https://""#),
+    RuleCase(
+        .webAddress, "text-attachments", "/attachments/0/url", sound: #""https://a:443/""#,
+        broken: #""https://:443/""#),
     RuleCase(
         .linkContent, "richLink", "/richLinkDataRef", sound: nil,
         broken: #"{"url":"https://a","owner":"o","size":1,"signature-base64":"AAAA"}"#, at: ""),
@@ -99,7 +130,10 @@ let interactiveCases = [
         .bid, "app", "/interactiveData/bid",
         sound: #""com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:app""#,
         broken: #""com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:""#),
-    RuleCase(.dataVersion, "listPicker", data + "/version", sound: #""2.0""#, broken: #""2.1""#),
+    RuleCase(.dataVersion, "listPicker", data + "/version", sound: #""1.0""#, broken: #""2.0""#),
+    RuleCase(.dataVersion, "listPicker", data + "/mspVersion", sound: #""1.0""#, broken: #""1.1""#),
+    RuleCase(.dataVersion, "authentication", data + "/version", sound: #""2.0""#, broken: #""1.0""#),
+    RuleCase(.dataVersion, "authentication-classic", data + "/version", sound: #""1.0""#, broken: #""2.0""#),
     RuleCase(
         .requestIdentifier, "listPicker", data + "/requestIdentifier",
         sound: #""00000000-0000-0000-0000-000000000000""#, broken: #""0000000-0000-0000-0000-0000000000000""#),
@@ -130,11 +164,20 @@ let interactiveCases = [
         .imageReference, "listPicker", data + "/listPicker/sections/0/items/0/imageIdentifier",
         sound: #""basket""#, broken: #""plum""#),
     RuleCase(
+        .imageReference, "listPicker", data + "/listPicker/sections/0/items/1/imageIdentifier", sound: nil,
+        broken: #""""#),
+    RuleCase(
         .unusedImage, "listPicker", data + "/listPicker/sections/0/items/0/imageIdentifier",
         sound: #""apple""#, broken: #""basket""#, at: data + "/images/1/identifier"),
     RuleCase(
         .imageFormat, "form", data + "/images/1/data", sound: "\"/9j/wAAIAAECAQMBAA==\"",
         broken: "\"R0lGODlh\""),
+    RuleCase(
+        .imageResolution, "form", data + "/images/1/data", sound: png(dotsPerMetre: 2834),
+        broken: png(dotsPerMetre: 8504)),
+    RuleCase(
+        .imageResolution, "form", data + "/images/1/data", sound: png(dotsPerMetre: 2854),
+        broken: png(dotsPerMetre: 2855)),
     RuleCase(
         .imagePixels, "applePay", "/interactiveData/receivedMessage/style", sound: #""large""#,
         broken: #""small""#, at: data + "/images/0/data"),
@@ -148,6 +191,7 @@ let interactiveCases = [
     RuleCase(
         .quickReplyLines, "quickReply", data + "/quick-reply/items/1/title", sound: #""a b""#,
         broken: #""a\nb""#),
+    RuleCase(.empty, "quickReply", data + "/quick-reply/items/1/title", sound: #"" a""#, broken: #"" \t""#),
     RuleCase(
         .quickReplyBubbles, "quickReply", "/interactiveData/receivedMessage", sound: nil,
         broken: #"{"title":"a"}"#),
@@ -201,6 +245,26 @@ let formCases = [
         .pageItemIdentifiers, "form", pages + "/2/items/1/identifier", sound: #""203""#, broken: #""201""#),
     RuleCase(
         .itemNextPage, "form", pages + "/0/items/5/nextPageIdentifier", sound: nil, broken: #""2""#),
+    RuleCase(
+        .branchItem, "form", pages + "/1/items/0/nextPageIdentifier", sound: #""2""#, broken: nil),
+    RuleCase(
+        .submitPage, "form", pages + "/5/submitForm", sound: "false", broken: "true",
+        at: pages + "/5/nextPageIdentifier"),
+    RuleCase(
+        .submitPage, "form-options", pages + "/3/items/0/nextPageIdentifier", sound: #""""#,
+        broken: #""day""#),
+    RuleCase(.type, "form", pages + "/5/options", sound: "null", broken: "7"),
+    RuleCase(.type, "form-options", pages + "/1/options", sound: "null", broken: "7"),
+    // Today is 2026-07-10 at the latest.
+    RuleCase(
+        .dateMaximum, "form-options", pages + "/1/options",
+        sound: #"{"dateFormat":"dd.MM.yyyy","minimumDate":"10.07.2026"}"#,
+        broken: #"{"dateFormat":"dd.MM.yyyy","minimumDate":"11.07.2026"}"#,
+        at: pages + "/1/options/minimumDate"),
+    RuleCase(
+        .dateMaximum, "form-options", pages + "/1/options",
+        sound: #"{"minimumDate":"07/11/2026","maximumDate":"07/11/2026"}"#,
+        broken: #"{"minimumDate":"07/11/2026","maximumDate":""}"#, at: pages + "/1/options/minimumDate"),
     RuleCase(.selectedItem, "form-options", pages + "/2/selectedItemIndex", sound: "1", broken: "2"),
     RuleCase(
         .dateFormat, "form-options", pages + "/1/options/dateFormat", sound: #""dd.MM.yyyy""#,
@@ -221,6 +285,9 @@ let formCases = [
     RuleCase(
         .keyboardType, "form", pages + "/5/options/keyboardType", sound: #""UIKeyboardTypeEmailAddress""#,
         broken: #""EmailAddress""#),
+    RuleCase(
+        .keyboardType, "form", pages + "/5/options/keyboardType", sound: #""UIKeyboardTypeASCIICapable""#,
+        broken: #""UIKeyboardTypeAsciiCapable""#),
     RuleCase(
         .textContentType, "form-options", pages + "/0/options/textContentType", sound: #""oneTimeCode""#,
         broken: #""otp""#),
@@ -319,12 +386,31 @@ let otherCases = [
     RuleCase(.appData, "app", data, sound: nil, broken: "{}"),
     RuleCase(
         .appURL, "app", "/interactiveData/URL", sound: quoted(65536), broken: quoted(65537)),
+    RuleCase(.required, "app", "/interactiveData/appId", sound: "7", broken: nil),
+    RuleCase(.empty, "authentication", oauth2 + "/scope", sound: #"["a"]"#, broken: "[]"),
     RuleCase(.appDescription, "app", "/interactiveData/appIcon", sound: #""AAAA""#, broken: nil),
     RuleCase(
         .appIconBytes, "app", "/interactiveData/appIcon", sound: zeros(14_999), broken: zeros(15_000)),
     RuleCase(
         .invitationLogo, "invitation", data + "/notification/parameters/brandLogo", sound: nil,
         broken: #""AAAA""#),
+    RuleCase(
+        .invitationLogo, "invitation-image", data + "/notification/parameters/brandLogo", sound: #""AAAA""#,
+        broken: nil),
+    RuleCase(
+        .invitationLogo, "invitation-image", data + "/notification/parameters/brandLogo", sound: #""AAAA""#,
+        broken: #""""#),
+    RuleCase(
+        .invitationTemplate, "invitation", data + "/notification/templateId",
+        sound: #""binaryChoice.welcome.noImage""#, broken: #""binaryChoice.engage""#),
+    RuleCase(
+        .invitationReference, "invitation", data + "/notification/referenceId", sound: quoted(1000, of: "ü"),
+        broken: quoted(1001, of: "ü")),
+    RuleCase(
+        .invitationReference, "invitation", data + "/notification/referenceId", sound: #""a’b""#,
+        broken: #""a'b""#),
+    RuleCase(
+        .invitationLocale, "invitation", data + "/notification/locale", sound: #""en-us""#, broken: nil),
     RuleCase(.unknownMember, "quickReply", data + "/quickReply", sound: nil, broken: "{}"),
 ]
 

@@ -68,9 +68,33 @@ struct ValidationPartsTests {
         for length in 0..<jpeg.count { #expect(ImageSize(header: Array(jpeg.prefix(length))) == nil) }
     }
 
+    @Test func `a PNG's resolution is in a chunk before its pixels`() {
+        let start = Array(image("789x450").prefix(33))
+        let physical: [UInt8] = [0, 0, 0, 9, 0x70, 0x48, 0x59, 0x73, 0, 0, 0x21, 0x38, 0, 0, 0x21, 0x38, 1]
+        #expect(imageResolution(of: start + physical).map { Int($0.rounded()) } == 216)
+        #expect(imageResolution(of: start + physical.dropLast() + [0]) == nil)
+        for length in 0..<(start + physical).count {
+            #expect(imageResolution(of: Array((start + physical).prefix(length))) == nil)
+        }
+        #expect(imageResolution(of: start + [0xFF, 0xFF, 0xFF, 0xFF] + physical.dropFirst(4)) != nil)
+        #expect(imageResolution(of: image("789x450")) == nil)
+    }
+
+    @Test(arguments: [(UInt8(0), nil as Int?), (1, 144), (2, 366), (3, nil)])
+    func `a JPEG's resolution is in its first segment`(unit: UInt8, expected: Int?) {
+        let jpeg: [UInt8] = [
+            0xFF, 0xD8, 0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 2, unit, 0, 144, 0, 144,
+        ]
+        #expect(imageResolution(of: jpeg).map { Int($0.rounded()) } == expected)
+        for length in 0..<jpeg.count { #expect(imageResolution(of: Array(jpeg.prefix(length))) == nil) }
+    }
+
     @Test(arguments: [
         ("https://a", true), ("HTTPS://a/b?c#d", true), ("https://", false), ("https:///a", false),
         ("https://a b", false), ("https://ä", false), ("a", false), ("ftp://a", false), ("https://?a", false),
+        ("https://:443/", false), ("https://a:443/", true), ("https://a:", true), ("https://a:b", false),
+        ("https://u:p@a:1/", true), ("https://u:p@:1/", false), ("https://u@", false),
+        ("https://[::1]:443/", true), ("https://[::1]", true), ("https://[::1]a", false),
     ])
     func `a web address has a scheme and a host`(text: String, expected: Bool) {
         #expect(text.isWebAddress(schemes: ["https"]) == expected)

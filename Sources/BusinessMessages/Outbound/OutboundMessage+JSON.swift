@@ -10,8 +10,10 @@ extension OutboundMessage {
     /// Creates a message from Apple's JSON format, as written by a handler in another language.
     ///
     /// All members are sent unchanged except `id`, `v`, `sourceId` and `destinationId`, which the server
-    /// sets. Throws when ``problems(in:needsEnvelope:for:)`` finds an error.
+    /// sets, and an attachment's `size`, which becomes a text. Throws when
+    /// ``problems(in:needsEnvelope:for:now:)`` finds an error.
     public init(json document: JSONDocument) throws(InvalidMessage) {
+        let document = Self.quotingSizes(in: document)
         let problems = Self.problems(in: document.root)
         guard !problems.hasErrors else { throw InvalidMessage(problems: problems) }
         var writer = JSONWriter(reservingCapacity: document.bytes.count)
@@ -23,6 +25,20 @@ extension OutboundMessage {
         self.init(
             .json(
                 members: Array(writer.finish().dropFirst().dropLast()), kind: Self.kind(of: document.root)))
+    }
+
+    /// The message with each attachment's `size` as a text, which Apple requires, although its table has a number.
+    package static func quotingSizes(in document: JSONDocument) -> JSONDocument {
+        let attachments = document.root["attachments"]?.elements.map(\.self) ?? []
+        let sizes = attachments.compactMap { $0["size"] }.filter { $0.kind == .number }
+        guard !sizes.isEmpty else { return document }
+        var bytes = document.bytes
+        for size in sizes.reversed() {
+            bytes.insert(UInt8(ascii: "\""), at: size.text.endIndex)
+            bytes.insert(UInt8(ascii: "\""), at: size.text.startIndex)
+        }
+        // A number in quotes is a string, so that the document is valid as before.
+        return (try? JSONDocument(bytes)) ?? document
     }
 
     private static let serversMembers: Set = ["id", "v", "sourceId", "destinationId"]

@@ -11,6 +11,15 @@ func startTime(at seconds: Int) -> String {
         + (time / 60 % 60).padded(2) + second + "+0000"
 }
 
+extension CalendarDate {
+    /// The date in GMT this many seconds after 1970-01-01, at most in the year 9999.
+    init(atSeconds seconds: Int) {
+        let bounded = min(max(seconds, -62_167_219_200), 253_402_300_799)
+        let (year, month, day) = date(afterDays: (bounded >= 0 ? bounded : bounded - 86_399) / 86_400)
+        self.init(year: year, month: month, day: day)
+    }
+}
+
 /// The date this many days after 1970-01-01, in the Gregorian calendar.
 ///
 /// Counts in eras of 400 years that begin on 1 March, so that leap days are last.

@@ -9,7 +9,7 @@ extension Checks {
     static let app: [Member] =
         common.filter { $0.name != "receivedMessage" } + [
             .required("receivedMessage", bubble), .required("URL", appURL),
-            .optional("appId", looseIdentifier), .optional("appName", text),
+            .required("appId", looseIdentifier), .optional("appName", text),
             .optional("appIcon", all(base64, appIcon)), .optional("useLiveLayout", boolean),
             .optional("data", noData),
         ]
@@ -33,7 +33,7 @@ extension Checks {
     }
 
     static func checkApp(_ value: JSONValue, _ inspection: inout Inspection) {
-        for name in ["appId", "appName", "appIcon"] where value[name] == nil {
+        for name in ["appName", "appIcon"] where value[name] == nil {
             inspection.report(
                 .appDescription, at: value, missing: name, allowed: "\(name), for devices without the app")
         }
@@ -47,15 +47,59 @@ extension Checks {
     static let notification = object(
         "invitations",
         [
-            .required("templateId", words), .required("referenceId", words), .required("locale", words),
+            .required("templateId", all(words, invitationTemplate)),
+            .required("referenceId", all(words, invitationReference)), .optional("locale", locale),
             .required(
                 "parameters",
                 object("invitations", [.required("brandName", words), .optional("brandLogo", text)])),
         ],
         then: { notification, inspection in
-            guard notification["templateId"]?.string?.hasSuffix("noImage") == true,
-                let logo = notification["parameters"]?["brandLogo"]
-            else { return }
-            inspection.report(.invitationLogo, at: logo, found: "a logo", allowed: "no logo")
+            if notification["locale"] == nil {
+                inspection.report(
+                    .invitationLocale, at: notification, missing: "locale",
+                    allowed: "a language such as en-us")
+            }
+            checkLogo(of: notification, &inspection)
         })
+
+    /// The maximum number of characters of an invitation's reference.
+    static let maximumReferenceCharacters = 1000
+
+    /// Apple's catalogue is not public; the known names are `binaryChoice.engage.withImage` and `….noImage`.
+    private static let invitationTemplate: Check = { value, inspection in
+        guard let name = value.nonEmptyString else { return }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "binaryChoice", !parts[1].isEmpty,
+            ["withImage", "noImage"].contains(parts[2])
+        else {
+            return inspection.report(
+                .invitationTemplate, at: value,
+                allowed: "binaryChoice.engage.withImage binaryChoice.engage.noImage")
+        }
+    }
+
+    private static let invitationReference: Check = { value, inspection in
+        guard let text = value.nonEmptyString else { return }
+        let length = text.unicodeScalars.count
+        if length > maximumReferenceCharacters || text.utf8.contains(UInt8(ascii: "'")) {
+            inspection.report(
+                .invitationReference, at: value,
+                found: length > maximumReferenceCharacters ? "\(length) characters" : "an apostrophe",
+                allowed: "at most \(maximumReferenceCharacters) characters, no apostrophe")
+        }
+    }
+
+    private static func checkLogo(of notification: JSONValue, _ inspection: inout Inspection) {
+        guard let template = notification["templateId"]?.string, let parameters = notification["parameters"],
+            parameters.kind == .object
+        else { return }
+        let logo = parameters["brandLogo"]
+        if template.hasSuffix("noImage"), let logo {
+            inspection.report(.invitationLogo, at: logo, found: "a logo", allowed: "no logo")
+        }
+        if template.hasSuffix("withImage"), logo == nil || logo?.string?.isEmpty == true {
+            inspection.report(
+                .invitationLogo, at: parameters, missing: "brandLogo", allowed: "a logo for this template")
+        }
+    }
 }

@@ -11,7 +11,7 @@ extension Checks {
         "Data.Authenticate.Oauth2 Dictionary",
         [
             .required("responseType", oneOf(["code"], .responseType)),
-            .required("scope", list(of: text)), .required("state", words),
+            .required("scope", list(of: text, minimum: 1)), .required("state", words),
             .optional("responseEncryptionKey", all(words, encryptionKey)), .optional("clientSecret", words),
             .optional("redirectURI", all(words, redirect)),
             .optional("additionalParameters", all(text, parameters)), .optional("clientId", text),

@@ -24,7 +24,7 @@ extension Checks {
             envelope("id", uuid(.messageIdentifier)),
             envelope("v", version),
             envelope("sourceId", words), envelope("destinationId", words),
-            .optional("locale", text), .optional("intent", text), .optional("group", text),
+            .optional("locale", nullable(locale)), .optional("intent", text), .optional("group", text),
             .optional("body", text), .optional("subject", text),
             .optional("attachments", list(of: attachment)),
             .optional("richLinkData", richLink), .optional("richLinkDataRef", uploadedLink),
@@ -40,8 +40,16 @@ extension Checks {
         if number != 1 { inspection.report(.protocolVersion, at: value, allowed: "1") }
     }
 
-    /// The required members of each type.
+    /// The required members of each type, and the members of other types.
     private static func content(of message: JSONValue, _ inspection: inout Inspection) {
+        if let type = message["type"]?.string, let own = contents[type] {
+            for name in contentNames where !own.contains(name) {
+                guard let member = message[name] else { continue }
+                inspection.report(
+                    .typeContent, at: member, found: "\(name) in a message of the type \(type)",
+                    allowed: own.isEmpty ? "no content" : own.joined(separator: " "))
+            }
+        }
         switch message["type"]?.string {
         case "text": checkText(of: message, &inspection)
         case "richLink":
@@ -51,6 +59,19 @@ extension Checks {
         default: break
         }
     }
+
+    /// The content of each type; Apple's sample of an interactive message has attachments.
+    private static let contents: [String: [String]] = [
+        "text": ["body", "subject", "attachments"],
+        "interactive": ["interactiveData", "interactiveDataRef", "attachments"],
+        "richLink": ["richLinkData", "richLinkDataRef", "body", "subject"],
+        "typing_start": [], "typing_end": [],
+    ]
+
+    private static let contentNames = [
+        "body", "subject", "attachments", "richLinkData", "richLinkDataRef", "interactiveData",
+        "interactiveDataRef",
+    ]
 
     private static func checkText(of message: JSONValue, _ inspection: inout Inspection) {
         guard let body = message["body"] else {
@@ -82,10 +103,17 @@ extension Checks {
             inspection.report(
                 .sourceAddress, at: source, allowed: "the identifier of the business without urn:biz:")
         }
-        guard message["interactiveData"]?["data"]?["notification"] != nil,
-            let destination = message["destinationId"], let text = destination.nonEmptyString,
-            !text.hasPrefix("tel:+")
-        else { return }
-        inspection.report(.destinationAddress, at: destination, allowed: "tel:+ and a number")
+        guard let destination = message["destinationId"], let text = destination.nonEmptyString else {
+            return
+        }
+        if message["interactiveData"]?["data"]?["notification"] != nil {
+            guard !text.hasPrefix("tel:+") else { return }
+            inspection.report(.destinationAddress, at: destination, allowed: "tel:+ and a number")
+        } else if text.hasPrefix("urn:biz:") || text.hasPrefix("tel:") && message["interactiveDataRef"] == nil
+        {
+            inspection.report(
+                .destinationAddress, at: destination,
+                allowed: "the customer's opaque identifier; tel: is for invitations")
+        }
     }
 }

@@ -1,8 +1,6 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// The maximum size of an attachment in bytes.
-    static let maximumAttachmentBytes = 100_000_000
     /// The recommended maximum size of a rich link's image in bytes.
     static let maximumLinkImageBytes = 200_000
 
@@ -14,15 +12,14 @@ extension Checks {
             .required("owner", words), .required("key", key), .optional("signature", text),
         ])
 
-    /// A number in a string, as Apple requires; Apple's own documents also show a plain number.
+    /// A number in a string, as Apple's sample says; the table shows a plain number.
     private static let attachmentSize: Check = { value, inspection in
-        let size = value.kind == .string ? value.string.flatMap { Int($0) } : value.int
-        guard value.kind == .string || value.kind == .number else {
+        guard let text = value.string else {
             return inspection.report(.type, at: value, allowed: "a number in a text")
         }
-        guard let size, (0...maximumAttachmentBytes).contains(size) else {
+        guard let size = Int(text), (0...Attachment.maximumBytes).contains(size) else {
             return inspection.report(
-                .attachmentSize, at: value, allowed: "0 to \(maximumAttachmentBytes) bytes")
+                .attachmentSize, at: value, allowed: "0 to \(Attachment.maximumBytes) bytes")
         }
     }
 

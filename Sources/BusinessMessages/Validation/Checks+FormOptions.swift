@@ -5,13 +5,14 @@ extension Checks {
         .optional("hintText", text),
         .optional(
             "options",
-            object(
-                "Types of Pages",
-                [
-                    .optional("dateFormat", text), .optional("startDate", text),
-                    .optional("maximumDate", text), .optional("minimumDate", text),
-                    .optional("labelText", text),
-                ], then: checkDates)),
+            nullable(
+                object(
+                    "Types of Pages",
+                    [
+                        .optional("dateFormat", text), .optional("startDate", text),
+                        .optional("maximumDate", text), .optional("minimumDate", text),
+                        .optional("labelText", text),
+                    ], then: checkDates))),
     ]
 
     private static func checkDates(of options: JSONValue, _ inspection: inout Inspection) {
@@ -30,6 +31,13 @@ extension Checks {
             }
             if let earlier, date < earlier.date {
                 inspection.report(.dateOrder, at: member, allowed: "\(earlier.name) or later")
+            }
+            if name == "minimumDate", let today = inspection.today, today < date,
+                options["maximumDate"]?.nonEmptyString == nil
+            {
+                inspection.report(
+                    .dateMaximum, at: member,
+                    allowed: "today or earlier, or a maximumDate; its default is today")
             }
             earlier = (name, date)
         }
@@ -54,35 +62,39 @@ extension Checks {
         .optional("hintText", text),
         .optional(
             "options",
-            object(
-                "Types of Pages",
-                [
-                    .optional("regex", all(text, regex)), .optional("placeholder", text),
-                    .optional("required", boolean),
-                    .optional("inputType", oneOf(["singleline", "multiline"], .inputType)),
-                    .optional("labelText", text), .optional("prefixText", text),
-                    .optional("maximumCharacterCount", integer(from: 1, .characterCount)),
-                    .optional("keyboardType", oneOf(keyboards + uikitKeyboards, .keyboardType)),
-                    .optional(
-                        "textContentType",
-                        oneOf(FormRequest.Page.TextContentType.allCases.map(\.rawValue), .textContentType)),
-                ],
-                then: { options, inspection in
-                    guard options["inputType"]?.string == "multiline" else { return }
-                    for name in ["labelText", "prefixText"] {
-                        guard let member = options[name], member.nonEmptyString != nil else { continue }
-                        inspection.report(
-                            .singleLineOnly, at: member, found: "\(name) on several lines",
-                            allowed: "\(name) on a single line")
-                    }
-                })),
+            nullable(
+                object(
+                    "Types of Pages",
+                    [
+                        .optional("regex", all(text, regex)), .optional("placeholder", text),
+                        .optional("required", boolean),
+                        .optional("inputType", oneOf(["singleline", "multiline"], .inputType)),
+                        .optional("labelText", text), .optional("prefixText", text),
+                        .optional("maximumCharacterCount", integer(from: 1, .characterCount)),
+                        .optional("keyboardType", oneOf(keyboards + uikitKeyboards, .keyboardType)),
+                        .optional(
+                            "textContentType",
+                            oneOf(FormRequest.Page.TextContentType.allCases.map(\.rawValue), .textContentType)
+                        ),
+                    ], then: checkSingleLine))),
     ]
+
+    private static let checkSingleLine: Check = { options, inspection in
+        guard options["inputType"]?.string == "multiline" else { return }
+        for name in ["labelText", "prefixText"] {
+            guard let member = options[name], member.nonEmptyString != nil else { continue }
+            inspection.report(
+                .singleLineOnly, at: member, found: "\(name) on several lines",
+                allowed: "\(name) on a single line")
+        }
+    }
 
     static let keyboards = FormRequest.Page.Keyboard.allCases.map(\.rawValue)
 
-    /// The keyboard names in the spelling of Apple's sample: `UIKeyboardTypeEmailAddress`.
+    /// The keyboard names in UIKit's spelling, as in Apple's sample: `UIKeyboardTypeEmailAddress`.
     static let uikitKeyboards = keyboards.filter { !$0.hasPrefix("UI") }.map {
-        "UIKeyboardType" + $0.prefix(1).uppercased() + $0.dropFirst()
+        "UIKeyboardType"
+            + ($0 == "asciiCapable" ? "ASCIICapable" : $0.prefix(1).uppercased() + $0.dropFirst())
     }
 
     private static let regex: Check = { value, inspection in

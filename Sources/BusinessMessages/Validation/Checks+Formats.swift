@@ -13,6 +13,9 @@ extension Checks {
         inspection.report(.base64, at: value, allowed: "Base64 with padding")
     }
 
+    /// A language and its region.
+    static let locale = text(.locale, allowed: "a language such as en_US", \.isLocale)
+
     /// An absolute web URL.
     static let webAddress = text(.webAddress, allowed: "https:// and a host") {
         $0.isWebAddress(schemes: ["https", "http"])
@@ -45,12 +48,34 @@ extension StringProtocol {
             schemes.contains(self[..<separator.lowerBound].lowercased())
         else { return false }
         let rest = self[separator.upperBound...]
-        let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        return !host.isEmpty && rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        guard rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return false }
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        // The colons of an IPv6 address are inside brackets (RFC 3986 §3.2.2).
+        let bracketed = place.first == "[" ? place.firstIndex(of: "]").map(place.index(after:)) : nil
+        let host = place[..<(bracketed ?? place.firstIndex(of: ":") ?? place.endIndex)]
+        let port = place[host.endIndex...]
+        return !host.isEmpty && (port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy(\.isNumber))
+    }
+
+    /// Whether the text is a language with optional parts: `en`, `en_US`, `zh-Hans-CN`.
+    var isLocale: Bool {
+        let parts = utf8.split(omittingEmptySubsequences: false) {
+            $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+        }
+        return (2...3).contains(parts[0].count) && parts[0].allSatisfy(\.isASCIILetter)
+            && parts.dropFirst().allSatisfy { part in
+                (1...8).contains(part.count) && part.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
+            }
     }
 }
 
 extension UInt8 {
+    fileprivate var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// Setting the bit 0x20 makes an ASCII letter lower case.
+    fileprivate var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+
     fileprivate var isHexadecimal: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),

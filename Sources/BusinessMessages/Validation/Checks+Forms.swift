@@ -27,7 +27,7 @@ extension Checks {
         "Data Dictionary Objects",
         [
             .optional("header", text), .optional("splashtext", text), .optional("buttonTitle", text),
-            .optional("imageIdentifier", looseIdentifier),
+            .optional("imageIdentifier", imageIdentifier),
         ],
         then: { splash, inspection in
             guard splash["buttonTitle"]?.nonEmptyString == nil else { return }
@@ -62,6 +62,7 @@ extension Checks {
         inspection.inspect(value, as: commonPage + particular, in: "Types of Pages") { page, inspection in
             checkQuestion(of: page, type, &inspection)
             unique(page["items"]?.objects ?? [], "identifier", .pageItemIdentifiers, &inspection)
+            checkNextPages(of: page, &inspection)
             if type == "select" { checkItemPages(of: page, &inspection) }
             if type == "picker" { checkSelectedItem(of: page, &inspection) }
         }
@@ -83,7 +84,7 @@ extension Checks {
                 of: object(
                     "Types of Pages",
                     formItem + [
-                        .optional("imageIdentifier", looseIdentifier), .optional("nextPageIdentifier", text),
+                        .optional("imageIdentifier", imageIdentifier), .optional("nextPageIdentifier", text),
                     ]),
                 minimum: 1)),
     ]
@@ -97,11 +98,28 @@ extension Checks {
         .required("identifier", words), .required("title", words), .required("value", text),
     ]
 
+    /// A page that ends the form leads to no other.
+    private static func checkNextPages(of page: JSONValue, _ inspection: inout Inspection) {
+        guard page["submitForm"]?.bool == true else { return }
+        for next in nextPages(of: page) where next.nonEmptyString != nil {
+            inspection.report(.submitPage, at: next, allowed: "nothing, since the page ends the form")
+        }
+    }
+
     private static func checkItemPages(of page: JSONValue, _ inspection: inout Inspection) {
-        guard page["multipleSelection"]?.bool == true else { return }
-        for item in page["items"]?.objects ?? [] {
-            guard let next = item["nextPageIdentifier"] else { continue }
-            inspection.report(.itemNextPage, at: next, allowed: "nothing, since several can be chosen")
+        let items = page["items"]?.objects ?? []
+        if page["multipleSelection"]?.bool == true {
+            for next in items.compactMap({ $0["nextPageIdentifier"] }) {
+                inspection.report(.itemNextPage, at: next, allowed: "nothing, since several can be chosen")
+            }
+        } else if page["nextPageIdentifier"]?.nonEmptyString == nil,
+            items.contains(where: { $0["nextPageIdentifier"]?.nonEmptyString != nil })
+        {
+            for item in items where item["nextPageIdentifier"]?.nonEmptyString == nil {
+                inspection.report(
+                    .branchItem, at: item, missing: "nextPageIdentifier",
+                    allowed: "a page, as the other items of this page name one")
+            }
         }
     }
 

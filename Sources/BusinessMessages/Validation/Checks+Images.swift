@@ -4,18 +4,21 @@ extension Checks {
     static let image = object(
         "ImageItem Dictionary",
         [
-            .required("identifier", looseIdentifier), .required("data", all(base64, imageFormat)),
-            .optional("description", description),
+            .required("identifier", looseIdentifier), .required("data", all(base64, imageFile)),
+            // VoiceOver skips an image with null.
+            .optional("description", nullable(text)),
         ])
 
-    /// A text or null; VoiceOver skips an image with null.
-    private static let description: Check = { value, inspection in
-        if !value.isNull { text(value, &inspection) }
-    }
-
-    private static let imageFormat: Check = { value, inspection in
-        guard let bytes = value.base64Bytes, !bytes.isEmpty, ImageSize(header: bytes) == nil else { return }
-        inspection.report(.imageFormat, at: value, found: "another file", allowed: "a PNG or JPEG file")
+    private static let imageFile: Check = { value, inspection in
+        guard let bytes = value.base64Bytes, !bytes.isEmpty else { return }
+        if ImageSize(header: bytes) == nil {
+            inspection.report(.imageFormat, at: value, found: "another file", allowed: "a PNG or JPEG file")
+        }
+        // PNG counts dots per metre, so that 72 dpi is 2,834 or 2,835 of them.
+        if let resolution = imageResolution(of: bytes), Int(resolution.rounded()) != 72 {
+            inspection.report(
+                .imageResolution, at: value, found: "\(Int(resolution.rounded())) dpi", allowed: "72 dpi")
+        }
     }
 
     /// Checks that images are unique, used and of the right size, and that every reference names an existing
@@ -29,7 +32,8 @@ extension Checks {
         }
         var used: Set<String> = []
         for (reference, size) in imageReferences(in: interactiveData) {
-            guard let name = reference.scalarString else { continue }
+            // An empty text names no image either.
+            guard let name = reference.string ?? reference.scalarString else { continue }
             used.insert(name)
             guard let image = byName[name] else {
                 inspection.report(

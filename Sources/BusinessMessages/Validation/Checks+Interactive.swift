@@ -40,7 +40,8 @@ extension Checks {
     private static let builtin: [Member] =
         common + [
             .required("data", data), .optional("appId", builtinMember), .optional("appName", builtinMember),
-            .optional("appIcon", builtinMember),
+            // Apple's samples have it in messages of all kinds.
+            .optional("appIcon", builtinMember), .optional("useLiveLayout", boolean),
         ]
 
     private static let builtinMember: Check = { value, inspection in
@@ -50,7 +51,7 @@ extension Checks {
     private static let data = object(
         "InteractiveMessageData Dictionary",
         [
-            .optional("version", dataVersion), .optional("mspVersion", dataVersion),
+            .optional("version", words), .optional("mspVersion", words),
             .required("requestIdentifier", all(words, requestIdentifier)),
             .optional("images", list(of: image)),
         ] + payloads.map { .optional($0.name, $0.check) },
@@ -59,6 +60,7 @@ extension Checks {
             if data["version"] == nil, data["mspVersion"] == nil {
                 inspection.report(.required, at: data, missing: "version", allowed: "version, always")
             }
+            checkVersion(of: data, &inspection)
             let found = payloads.filter { data[$0.name] != nil }
             guard found.count != 1 else { return }
             inspection.report(
@@ -67,10 +69,16 @@ extension Checks {
                 allowed: "one of " + payloads.map(\.name).joined(separator: " "))
         })
 
-    private static let dataVersion: Check = { value, inspection in
-        words(value, &inspection)
-        guard let version = value.string, !version.isEmpty, !["1.0", "2.0"].contains(version) else { return }
-        inspection.report(.dataVersion, at: value, allowed: "1.0, or 2.0 for the newer authentication")
+    private static func checkVersion(of data: JSONValue, _ inspection: inout Inspection) {
+        let isSecond = data["authenticate"]?["oauth2"]?["redirectURI"] != nil
+        for name in ["version", "mspVersion"] {
+            guard let member = data[name], let version = member.nonEmptyString,
+                version != (isSecond ? "2.0" : "1.0")
+            else { continue }
+            inspection.report(
+                .dataVersion, at: member,
+                allowed: isSecond ? "2.0, for authentication with a redirectURI" : "1.0")
+        }
     }
 
     private static let requestIdentifier: Check = { value, inspection in
@@ -109,7 +117,9 @@ extension Checks {
             .required("title", text(atMost: maximumBubbleCharacters, .bubbleText, mayBeEmpty: false)),
             .optional("subtitle", bubbleText), .optional("imageTitle", bubbleText),
             .optional("imageSubtitle", bubbleText), .optional("secondarySubtitle", bubbleText),
-            .optional("tertiarySubtitle", bubbleText), .optional("imageIdentifier", looseIdentifier),
+            .optional("tertiarySubtitle", bubbleText), .optional("imageIdentifier", imageIdentifier),
+            // Not documented; Apple's samples have it.
+            .optional("alternateTitle", text),
             .optional("style", oneOf(OutboundBubble.Style.allCases.map(\.rawValue), .bubbleStyle)),
         ])
 

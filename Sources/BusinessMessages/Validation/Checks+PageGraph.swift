@@ -23,7 +23,7 @@ extension Checks {
         reportCycles(pages, ways, &inspection)
     }
 
-    private static func nextPages(of page: JSONValue) -> [JSONValue] {
+    static func nextPages(of page: JSONValue) -> [JSONValue] {
         let ofItems = (page["items"]?.objects ?? []).compactMap { $0["nextPageIdentifier"] }
         return (page["nextPageIdentifier"].map { [$0] } ?? []) + ofItems
     }

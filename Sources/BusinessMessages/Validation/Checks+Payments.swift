@@ -70,7 +70,9 @@ extension Checks {
             .optional("requiredBillingContactFields", list(of: contactField)),
             .optional("requiredShippingContactFields", list(of: contactField)),
             .optional("shippingMethods", list(of: shippingMethod)),
-            .optional("supportedCountries", list(of: country)), .required("total", all(lineItem, total)),
+            .optional("supportedCountries", list(of: country)),
+            // Not documented; Apple's samples have it.
+            .optional("merchantName", text), .required("total", all(lineItem, total)),
         ],
         then: { request, inspection in
             unique(

@@ -16,7 +16,13 @@ extension Checks {
 
     private static let quickReplyItem = object(
         "Quick-Reply.Items Dictionary",
-        [.required("identifier", words), .required("title", all(words, oneLine))])
+        [.required("identifier", words), .required("title", all(notBlank, oneLine))])
+
+    private static let notBlank: Check = { value, inspection in
+        text(value, &inspection)
+        guard let title = value.string, title.allSatisfy(\.isWhitespace) else { return }
+        inspection.report(.empty, at: value, allowed: "a text that is not blank")
+    }
 
     private static let oneLine: Check = { value, inspection in
         guard let text = value.string, text.contains(where: \.isNewline) else { return }
@@ -54,7 +60,7 @@ extension Checks {
         [
             .required("identifier", words), .required("title", words), .optional("subtitle", text),
             .optional("order", integer), .optional("style", text),
-            .optional("imageIdentifier", looseIdentifier),
+            .optional("imageIdentifier", imageIdentifier),
         ])
 
     // Time pickers.
@@ -63,7 +69,7 @@ extension Checks {
         "Data.Event Dictionary",
         [
             .required("identifier", words), .optional("title", text),
-            .optional("imageIdentifier", looseIdentifier), .optional("location", location),
+            .optional("imageIdentifier", imageIdentifier), .optional("location", location),
             .optional("timezoneOffset", all(integer, timezoneOffset)),
             .required("timeslots", list(of: timeslot, minimum: 1)),
         ],

@@ -36,6 +36,20 @@ enum Checks {
         }
     }
 
+    /// The identifier of an image: a text, possibly empty, or a whole number.
+    static let imageIdentifier: Check = { value, inspection in
+        if value.kind != .string, value.int == nil {
+            inspection.report(.type, at: value, allowed: "a text or a whole number")
+        }
+    }
+
+    /// `null`, or a value that `check` accepts.
+    static func nullable(_ check: @escaping Check) -> Check {
+        { value, inspection in
+            if !value.isNull { check(value, &inspection) }
+        }
+    }
+
     /// A whole number of at least `minimum`.
     static func integer(from minimum: Int, _ rule: MessageRule) -> Check {
         { value, inspection in

@@ -66,7 +66,8 @@ extension ImageSize: CustomStringConvertible {
 }
 
 extension [UInt8] {
-    fileprivate func number(at position: Int, bytes count: Int) -> Int {
+    /// An unsigned number in network byte order.
+    func number(at position: Int, bytes count: Int) -> Int {
         self[position..<(position + count)].reduce(0) { $0 << 8 | Int($1) }
     }
 }

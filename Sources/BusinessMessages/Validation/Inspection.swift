@@ -6,12 +6,18 @@ typealias Check = @Sendable (JSONValue, inout Inspection) -> Void
 /// The problems found so far in one message.
 struct Inspection {
     private(set) var problems: [MessageProblem] = []
+    /// The latest date that is today anywhere on Earth; nil without a clock.
+    let today: CalendarDate?
     /// The author of the documentation that contains the sections.
     private let author: String
     /// The section of the documentation about the current object.
     private var section = ""
 
-    init(author: String = "Apple MSP API") { self.author = author }
+    init(author: String = "Apple MSP API", now seconds: Int? = nil) {
+        self.author = author
+        // The first time zone to begin a day is 14 hours ahead of GMT.
+        today = seconds.map { CalendarDate(atSeconds: $0.addingReportingOverflow(14 * 3600).partialValue) }
+    }
 
     /// Reports that `value` breaks a rule, or that it lacks the member `missing`.
     mutating func report(

@@ -2,7 +2,7 @@
 public struct MessageProblem: Hashable, Sendable {
     /// The consequence of a broken rule.
     public enum Severity: String, Sendable {
-        /// Apple refuses it.
+        /// Apple refuses it, or Apple's documents forbid it.
         case error
         /// Apple accepts it, but the device shows it wrongly.
         case warning

@@ -3,20 +3,25 @@ extension MessageRule {
     public var severity: MessageProblem.Severity {
         switch self {
         case .json, .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier,
-            .destinationAddress, .attachmentSize, .attachmentKey, .base64, .webAddress, .linkContent,
+            .destinationAddress, .locale, .typeContent, .attachmentSize, .attachmentKey, .base64, .webAddress,
+            .linkContent,
             .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle, .imageIdentifiers,
-            .imageReference, .quickReplyCount, .quickReplyIdentifiers, .listItemIdentifiers, .startTime,
+            .dataVersion,
+            .quickReplyCount, .quickReplyIdentifiers, .listItemIdentifiers, .startTime,
             .slotDuration, .slotIdentifiers, .formTemplate, .pageIdentifier, .pageIdentifiers, .pageType,
-            .startPage, .nextPage, .pageItemIdentifiers, .dateValue, .inputType, .characterCount,
+            .startPage, .nextPage, .pageItemIdentifiers, .branchItem, .submitPage, .dateMaximum, .dateValue,
+            .inputType, .characterCount,
             .keyboardType, .textContentType, .initiative, .initiativeContext, .displayName,
             .merchantCapability, .threeDSecure, .countryCode, .currencyCode, .money, .total,
             .shippingAmount, .lineItemType, .contactField, .shippingIdentifiers, .responseType,
             .authenticationProcedure, .encryptionKey, .redirectAddress, .appData, .appURL, .invitationLogo,
+            .invitationTemplate, .invitationReference,
             .livePersonType, .livePersonImage, .capability:
             .error
         case .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers, .linkScheme,
-            .linkImageBytes, .linkVideoImage, .dataVersion, .requestIdentifier, .sessionIdentifier,
-            .bubbleMember, .builtinMember, .unusedImage, .imageFormat, .imagePixels, .quickReplyLines,
+            .linkImageBytes, .linkVideoImage, .requestIdentifier, .sessionIdentifier,
+            .bubbleMember, .builtinMember, .imageReference, .unusedImage, .imageFormat, .imagePixels,
+            .imageResolution, .invitationLocale, .quickReplyLines,
             .quickReplyBubbles, .timezoneOffset, .coordinates, .radius, .formVersion, .unreachablePage,
             .pageCycle, .pageQuestion, .itemNextPage, .selectedItem, .dateFormat, .dateSpelling,
             .dateOrder, .regex, .singleLineOnly, .splashButton, .paymentNetwork, .moneyDecimals,
@@ -30,8 +35,10 @@ extension MessageRule {
     /// The other rules compare values with each other or parse a string.
     public var isInSchema: Bool {
         switch self {
-        case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .attachmentKey,
-            .linkContent, .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle,
+        case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .locale,
+            .typeContent,
+            .attachmentKey, .invitationTemplate, .invitationReference, .linkContent, .interactiveContent,
+            .bid, .interactiveKind, .bubbleText, .bubbleStyle,
             .quickReplyCount, .slotDuration, .formTemplate, .pageIdentifier, .pageType, .inputType,
             .characterCount, .keyboardType, .textContentType, .initiative, .merchantCapability,
             .threeDSecure, .money, .lineItemType, .contactField, .responseType, .authenticationProcedure,
@@ -41,6 +48,7 @@ extension MessageRule {
             .attachmentMarkers, .attachmentSize, .base64, .webAddress, .linkScheme, .linkImageBytes,
             .linkVideoImage, .dataVersion, .requestIdentifier, .sessionIdentifier, .bubbleMember,
             .builtinMember, .imageIdentifiers, .imageReference, .unusedImage, .imageFormat, .imagePixels,
+            .imageResolution, .invitationLocale, .branchItem, .submitPage, .dateMaximum,
             .quickReplyIdentifiers, .quickReplyLines, .quickReplyBubbles, .listItemIdentifiers, .startTime,
             .slotIdentifiers, .timezoneOffset, .coordinates, .radius, .formVersion, .pageIdentifiers,
             .startPage, .nextPage, .unreachablePage, .pageCycle, .pageQuestion, .pageItemIdentifiers,
@@ -60,9 +68,11 @@ extension MessageRule {
         case .json: "RFC 8259"
         case .repeatedMember: "RFC 8259 §4"
         case .type, .required, .empty, .unknownMember: nil
-        case .messageType, .protocolVersion, .messageIdentifier, .sourceAddress:
+        case .messageType, .protocolVersion, .messageIdentifier, .sourceAddress, .locale, .typeContent:
             "Apple MSP API, \"Common Specifications\""
-        case .destinationAddress, .invitationLogo: "Apple MSP API, invitations"
+        case .destinationAddress, .invitationLogo, .invitationTemplate, .invitationReference,
+            .invitationLocale:
+            "Apple MSP API, invitations"
         case .attachmentMarkers: "Apple MSP API, \"Text\""
         case .attachmentSize, .attachmentKey: "Apple MSP API, \"Sending Messages with Attachments\""
         case .base64: "RFC 4648 §4"
@@ -75,7 +85,7 @@ extension MessageRule {
         case .sessionIdentifier: "Apple MSP API, \"Sending Interactive Messages\""
         case .bubbleText, .bubbleMember: "Apple MSP API, \"InteractiveResponse Dictionary\""
         case .bubbleStyle, .imagePixels: "Apple MSP API, \"ReceivedMessage Dictionary\""
-        case .imageIdentifiers, .imageReference, .unusedImage, .imageFormat:
+        case .imageIdentifiers, .imageReference, .unusedImage, .imageFormat, .imageResolution:
             "Apple MSP API, \"ImageItem Dictionary\""
         case .quickReplyCount, .quickReplyIdentifiers, .quickReplyLines, .quickReplyBubbles:
             "Apple MSP API, \"Quick Reply Message\""
@@ -85,10 +95,11 @@ extension MessageRule {
         case .coordinates, .radius: "Apple MSP API, \"EventItem.LocationItem Dictionary\""
         case .formTemplate, .formVersion: "Apple MSP API, \"Form Message\", request payload"
         case .pageIdentifier, .pageIdentifiers, .pageType, .startPage, .nextPage, .unreachablePage,
-            .pageCycle, .pageQuestion, .splashButton:
+            .pageCycle, .pageQuestion, .splashButton, .submitPage:
             "Apple MSP API, \"Data Dictionary Objects\""
-        case .pageItemIdentifiers, .itemNextPage, .selectedItem, .dateFormat, .dateValue, .dateSpelling,
-            .dateOrder, .inputType, .characterCount, .keyboardType, .textContentType, .regex,
+        case .pageItemIdentifiers, .itemNextPage, .branchItem, .selectedItem, .dateFormat, .dateValue,
+            .dateSpelling,
+            .dateOrder, .dateMaximum, .inputType, .characterCount, .keyboardType, .textContentType, .regex,
             .singleLineOnly:
             "Apple MSP API, \"Types of Pages\""
         case .initiative, .displayName: "Apple MSP API, \"Payment.MerchantSession Dictionary\""

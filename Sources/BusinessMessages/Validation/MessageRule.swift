@@ -24,12 +24,16 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case messageIdentifier
     /// `sourceId` is the bare identifier of the business, not `urn:biz:…`.
     case sourceAddress
-    /// An invitation goes to `tel:+…`.
+    /// An invitation goes to `tel:+…`, every other message to the customer's opaque identifier.
     case destinationAddress
+    /// A language is written like `en_US`.
+    case locale
+    /// A message has only the content of its type: a text no `interactiveData`, typing no `body`.
+    case typeContent
 
     /// The body has one U+FFFC per attachment.
     case attachmentMarkers
-    /// An attachment's `size` is a whole number of bytes, at most 100 MB.
+    /// An attachment's `size` is a whole number of bytes in a text, at most 100 MB (104,857,600 bytes).
     case attachmentSize
     /// An attachment's key is `00` and 64 hexadecimal digits.
     case attachmentKey
@@ -51,7 +55,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case interactiveContent
     /// `bid` is `com.apple.messages.MSMessageExtensionBalloonPlugin:` with a team and an extension.
     case bid
-    /// `version` is 1.0, or 2.0 for the newer authentication.
+    /// `version` is 2.0 for the newer authentication, and 1.0 for everything else.
     case dataVersion
     /// `requestIdentifier` is a UUID, as Apple recommends.
     case requestIdentifier
@@ -78,6 +82,8 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case imageFormat
     /// An image has the displayed number of pixels.
     case imagePixels
+    /// An image that names its resolution has 72 dpi.
+    case imageResolution
 
     /// A quick reply has two to five items.
     case quickReplyCount
@@ -128,6 +134,10 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case pageItemIdentifiers
     /// An item names a next page only where a single item can be chosen.
     case itemNextPage
+    /// Where one item names a next page, every item does, or the page.
+    case branchItem
+    /// A page with `submitForm` names no next page, and neither do its items.
+    case submitPage
     /// `selectedItemIndex` is the index of an item.
     case selectedItem
     /// `dateFormat` consists of documented parts.
@@ -138,6 +148,8 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case dateSpelling
     /// The earliest date is not after the preselected date, and that one is not after the latest date.
     case dateOrder
+    /// A page whose earliest date is in the future has a latest date, whose default is today.
+    case dateMaximum
     /// An input is `singleline` or `multiline`.
     case inputType
     /// An input has room for at least one character.
@@ -203,13 +215,19 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case appData
     /// An iMessage app's `URL` has at most 64 KB.
     case appURL
-    /// An iMessage app has a name, number and icon, for devices that have not installed it.
+    /// An iMessage app has a name and an icon, for devices that have not installed it.
     case appDescription
     /// An iMessage app's icon has less than 15 KB.
     case appIconBytes
 
-    /// An invitation with a `noImage` template has no logo.
+    /// An invitation with a `noImage` template has no logo, and one with a `withImage` template has one.
     case invitationLogo
+    /// An invitation's template is `binaryChoice`, a purpose, and `withImage` or `noImage`.
+    case invitationTemplate
+    /// An invitation's reference has at most 1,000 characters and no apostrophe.
+    case invitationReference
+    /// An invitation names its language.
+    case invitationLocale
 
     /// LivePerson's metadata is of the type `BusinessChatCustomMessage`.
     case livePersonType

@@ -4,11 +4,13 @@ extension OutboundMessage {
     /// Finds all problems of a business's message, in the order of the message.
     ///
     /// Members that the server adds (`id`, `v`, `sourceId`, `destinationId`) may be missing unless
-    /// `needsEnvelope`. With capabilities, content that the customer's device cannot show is a problem too.
+    /// `needsEnvelope`. With capabilities, content that the customer's device cannot show is a problem too. With
+    /// `now`, in seconds since 1970, a form's dates are compared with today.
     public static func problems(
-        in message: JSONValue, needsEnvelope: Bool = false, for capabilities: Capabilities? = nil
+        in message: JSONValue, needsEnvelope: Bool = false, for capabilities: Capabilities? = nil,
+        now seconds: Int? = nil
     ) -> [MessageProblem] {
-        var inspection = Inspection()
+        var inspection = Inspection(now: seconds)
         Checks.message(needsEnvelope: needsEnvelope)(message, &inspection)
         if let capabilities, let needed = message.neededCapability, !capabilities.contains(needed) {
             inspection.report(
@@ -20,11 +22,13 @@ extension OutboundMessage {
 
     /// Finds all problems of a message in bytes; invalid JSON is one problem.
     public static func problems(
-        inJSON bytes: [UInt8], needsEnvelope: Bool = false, for capabilities: Capabilities? = nil
+        inJSON bytes: [UInt8], needsEnvelope: Bool = false, for capabilities: Capabilities? = nil,
+        now seconds: Int? = nil
     ) -> [MessageProblem] {
         do {
             let document = try JSONDocument(bytes)
-            return problems(in: document.root, needsEnvelope: needsEnvelope, for: capabilities)
+            return problems(
+                in: document.root, needsEnvelope: needsEnvelope, for: capabilities, now: seconds)
         } catch {
             let position = error.position(in: bytes)
             return [

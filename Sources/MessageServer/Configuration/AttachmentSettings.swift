@@ -1,3 +1,5 @@
+import BusinessMessages
+
 /// The settings for files in both directions.
 ///
 /// ```json
@@ -5,7 +7,7 @@
 /// ```
 package struct AttachmentSettings: Sendable, Equatable {
     /// The size limit of one file in either direction; Apple accepts 100 MB, and 0 disables downloads.
-    package var maximumBytes = 100 << 20
+    package var maximumBytes = Attachment.maximumBytes
     /// The time limit for all files of one message, after which it is delivered without the missing ones;
     /// JSON: `deadlineSeconds`.
     package var deadline = Duration.seconds(120)
@@ -29,7 +31,9 @@ package struct AttachmentSettings: Sendable, Equatable {
     /// Reads the given settings; the others keep their defaults.
     static func read(_ reader: inout ObjectReader) -> AttachmentSettings? {
         var settings = AttachmentSettings()
-        if let bytes = reader.integer("maximumBytes", in: 0...100 << 20) { settings.maximumBytes = bytes }
+        if let bytes = reader.integer("maximumBytes", in: 0...Attachment.maximumBytes) {
+            settings.maximumBytes = bytes
+        }
         if let seconds = reader.integer("deadlineSeconds", in: 1...600) {
             settings.deadline = .seconds(seconds)
         }

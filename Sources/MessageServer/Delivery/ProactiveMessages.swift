@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 import HandlerKit
@@ -21,7 +22,8 @@ final class ProactiveMessages: Sendable {
         guard customer.fitsHeader else { throw .unusableCustomer }
         let id = Self.id(business, customer, key)
         let json = message.encode(id: id, from: business, to: customer)
-        let problems = OutboundMessage.problems(inJSON: json, needsEnvelope: true)
+        let problems = OutboundMessage.problems(
+            inJSON: json, needsEnvelope: true, now: SystemClock.secondsSince1970())
         if let problem = problems.first(where: { $0.severity == .error }) {
             throw .unusableMessage(rule: "\(problem.rule)")
         }

@@ -88,7 +88,8 @@ package struct SendRequest: Sendable {
         do { outbound = try OutboundMessage(json: message) } catch { throw .invalid(error.problems) }
         if !files.isEmpty { return try withFiles(id) }
         let body = outbound.encode(id: id, from: business, to: customer)
-        let problems = OutboundMessage.problems(inJSON: body, needsEnvelope: true)
+        let problems = OutboundMessage.problems(
+            inJSON: body, needsEnvelope: true, now: SystemClock.secondsSince1970())
         guard !problems.hasErrors else { throw .invalid(problems) }
         return DecidedReply(id: id, kind: outbound.kind, message: body)
     }

@@ -13,10 +13,21 @@ extension HTTPFieldName {
     private static let intent = HTTPFieldName("intent")
     private static let group = HTTPFieldName("group")
 
-    fileprivate static func gzip(_ request: HTTPRequest) -> Bool {
-        guard let coding = request.field(contentEncoding) else { return false }
-        return coding.elementsEqual("gzip".utf8, by: { $0 | 0x20 == $1 })
-            || coding.elementsEqual("x-gzip".utf8, by: { $0 | 0x20 == $1 | 0x20 })
+    fileprivate static func gzip(_ request: HTTPRequest) throws(InboundRefusal) -> Bool {
+        guard let codings = request.field(contentEncoding) else { return false }
+        guard !request.isRepeated(contentEncoding) else { throw .repeatedCoding }
+        // The only value that Apple sends takes no further look.
+        if codings.isCoding("gzip") { return true }
+        var isGzip = false
+        for part in codings.split(separator: UInt8(ascii: ",")) {
+            let coding = part.drop(while: \.isBlank)
+            let name = coding[..<(coding.lastIndex { !$0.isBlank }.map { $0 + 1 } ?? coding.startIndex)]
+            if name.isEmpty || name.isCoding("identity") { continue }
+            guard name.isCoding("gzip") || name.isCoding("x-gzip") else { throw .unknownCoding }
+            guard !isGzip else { throw .repeatedCoding }
+            isGzip = true
+        }
+        return isGzip
     }
 
     fileprivate static func envelope(_ request: HTTPRequest) -> EnvelopeHeaders {
@@ -30,8 +41,21 @@ extension HTTPFieldName {
 
 extension HTTPRequest {
     /// Whether `Content-Encoding` is gzip (RFC 9110 §8.4.1.3: `x-gzip` is the same).
-    var isGzip: Bool { HTTPFieldName.gzip(self) }
+    ///
+    /// Throws when it is another coding, or more than one.
+    func isGzip() throws(InboundRefusal) -> Bool { try HTTPFieldName.gzip(self) }
 
     /// The headers about the message (Apple MSP API, "Common Specifications").
     var envelopeHeaders: EnvelopeHeaders { HTTPFieldName.envelope(self) }
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether the bytes are the name of a content coding, which is compared without case (RFC 9110 §8.4.1).
+    fileprivate func isCoding(_ name: String) -> Bool {
+        elementsEqual(name.utf8) { $0 | 0x20 == $1 }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
 }

@@ -74,14 +74,16 @@ final class InboundPipeline {
 
     private func authenticate(_ request: HTTPRequest, _ clock: inout StageClock) throws(InboundRefusal) {
         clock.begin(.authenticate)
+        guard !request.isRepeated(.authorization) else { throw .repeatedAuthorization }
         try authenticator.authenticate(request.field(.authorization), now: SystemClock.secondsSince1970())
         observe(clock)
     }
 
-    /// Inflates gzip, known by header or magic bytes; anything else is unchanged (Apple's samples inflate unconditionally).
+    /// Inflates gzip, known by header or magic bytes; a body without either is unchanged (Apple's samples inflate
+    /// unconditionally).
     private func inflate(_ request: HTTPRequest, _ clock: inout StageClock) throws(InboundRefusal) {
         clock.begin(.inflate)
-        guard request.isGzip || Gzip.hasMagic(request.body) else {
+        guard try request.isGzip() || Gzip.hasMagic(request.body) else {
             inflated.removeAll(keepingCapacity: true)
             inflated += request.body
             return observe(clock)
@@ -157,6 +159,8 @@ func refusal(
 ) -> HTTPResponse {
     var fields: [(name: String, value: String)] = []
     if status == .unauthorized { fields.append(("WWW-Authenticate", "Bearer")) }
+    // RFC 9110 §15.5.16.
+    if status == .unsupportedMediaType { fields.append(("Accept-Encoding", "gzip")) }
     if status == .serviceUnavailable { fields.append(("Retry-After", "\(seconds)")) }
     return HTTPResponse(
         status, body: Array("\(status.reason) (reference \(reference.text))\n".utf8), fields: fields)

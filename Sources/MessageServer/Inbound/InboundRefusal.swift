@@ -7,9 +7,13 @@ import BusinessMessages
 enum InboundRefusal: Error, Sendable, Equatable {
     /// The header `Authorization: Bearer` is missing: a visitor, or a proxy that drops the header.
     case missingBearer
+    /// The request has two `Authorization` fields: a proxy adds one.
+    case repeatedAuthorization
     /// The token is malformed or signed with another secret: check `secret`.
     case badSignature
-    /// The token's claims are not JSON, or lack `aud` or `iat`.
+    /// The token's header is not a JSON object with the algorithm HS256 and without `crit`.
+    case badHeader
+    /// The token's claims are not JSON, lack `aud` or `iat`, or have an `exp` or `nbf` that is no number.
     case badClaims
     /// The token is for another MSP: check `mspID`.
     case wrongAudience
@@ -17,6 +21,12 @@ enum InboundRefusal: Error, Sendable, Equatable {
     case staleToken
     /// The token's `exp` has passed: check this machine's clock.
     case expiredToken
+    /// The token's `nbf` is in the future: check this machine's clock.
+    case earlyToken
+    /// The body has a `Content-Encoding` other than gzip, x-gzip and identity.
+    case unknownCoding
+    /// The body is encoded more than once, or there are two `Content-Encoding` fields.
+    case repeatedCoding
     /// The body is not valid gzip.
     case badGzip
     /// The decompressed body exceeds its limit.
@@ -32,9 +42,11 @@ enum InboundRefusal: Error, Sendable, Equatable {
 
     var status: HTTPStatus {
         switch self {
-        case .missingBearer: .unauthorized
-        case .badSignature, .badClaims, .wrongAudience, .staleToken, .expiredToken: .forbidden
-        case .badGzip, .badJSON, .badEnvelope: .badRequest
+        case .missingBearer, .repeatedAuthorization: .unauthorized
+        case .badSignature, .badHeader, .badClaims, .wrongAudience, .staleToken, .expiredToken, .earlyToken:
+            .forbidden
+        case .unknownCoding: .unsupportedMediaType
+        case .repeatedCoding, .badGzip, .badJSON, .badEnvelope: .badRequest
         case .inflatedTooLarge: .contentTooLarge
         case .unknownBusiness: .notFound
         case .notDurable: .serviceUnavailable
@@ -45,11 +57,16 @@ enum InboundRefusal: Error, Sendable, Equatable {
     var reason: String {
         switch self {
         case .missingBearer: "no bearer token"
+        case .repeatedAuthorization: "there are two Authorization fields"
+        case .badHeader: "the token's header does not name HS256 alone"
         case .badSignature: "the token is not signed with our secret"
         case .badClaims: "the token's claims are malformed"
         case .wrongAudience: "the token is for another MSP"
         case .staleToken: "the token's iat is outside the window"
         case .expiredToken: "the token's exp has passed"
+        case .earlyToken: "the token's nbf is in the future"
+        case .unknownCoding: "the body's Content-Encoding is not gzip"
+        case .repeatedCoding: "the body has more than one Content-Encoding"
         case .badGzip: "the body is not valid gzip"
         case .inflatedTooLarge: "the body inflates to more than its limit"
         case .badJSON(let reason, let offset): "the body is not JSON: \(reason) at byte \(offset)"
@@ -63,6 +80,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         switch error {
         case .gzipTooLarge: self = .inflatedTooLarge
         case .gzipMalformed, .gzipTruncated, .gzipTrailingData: self = .badGzip
+        case .tokenHeader: self = .badHeader
         case .tokenMalformed, .tokenSignatureMismatch, .base64Malformed, .hexMalformed, .secretEmpty,
             .keyLength, .attachmentKeyPrefix:
             self = .badSignature

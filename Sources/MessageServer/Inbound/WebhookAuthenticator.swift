@@ -5,7 +5,7 @@ import BalloonWire
 ///
 /// The header must be `Authorization: Bearer` with an HS256 token. Its key is the MSP's secret, its `aud` is
 /// the MSP's id (or an array that contains it), and its `iat` is close to now (Apple Business Chat API,
-/// "Authorizing Messages"). The token's header never selects the algorithm.
+/// "Authorizing Messages"). The secret selects the algorithm; the token's header must name it.
 final class WebhookAuthenticator {
     private let verifier: TokenVerifier
     private let mspID: String
@@ -37,9 +37,17 @@ final class WebhookAuthenticator {
             ? audience.elements.contains { $0.equals(mspID) } : audience.equals(mspID)
         guard isForUs else { throw .wrongAudience }
         guard abs(Double(now) - issuedAt) <= Double(windowSeconds) else { throw .staleToken }
-        // Apple sends no `exp`; when a token has one, it is enforced (RFC 7519 §4.1.4).
-        if let expiry = claims.root["exp"]?.double, expiry <= Double(now) { throw .expiredToken }
+        // Apple sends neither; a token that has one is held to it (RFC 7519 §4.1.4 and §4.1.5).
+        if let expiry = try moment("exp", in: claims), expiry <= Double(now) { throw .expiredToken }
+        if let start = try moment("nbf", in: claims), start > Double(now) { throw .earlyToken }
     }
+}
+
+/// An optional claim that is a number of seconds since 1970.
+private func moment(_ name: String, in claims: JSONDocument) throws(InboundRefusal) -> Double? {
+    guard let claim = claims.root[name] else { return nil }
+    guard let seconds = claim.double else { throw .badClaims }
+    return seconds
 }
 
 /// The token after `Bearer`, which is case-insensitive (RFC 9110 §11.1); nil for other schemes.

@@ -97,7 +97,8 @@ extension ReplySender {
     /// The text of the message is left out: it may be the customer's own words.
     private func reasonNotToSend(_ message: [UInt8], _ entry: OutboxEntry) -> String? {
         let capabilities = entry.capabilityList.map { Capabilities(parsing: $0) }
-        let problems = OutboundMessage.problems(inJSON: message, needsEnvelope: true, for: capabilities)
+        let problems = OutboundMessage.problems(
+            inJSON: message, needsEnvelope: true, for: capabilities, now: SystemClock.secondsSince1970())
         guard let problem = problems.first(where: { $0.severity == .error }) else { return nil }
         return
             "not sent: it breaks the rule \(problem.rule) at \(problem.pointer.isEmpty ? "/" : problem.pointer)"

@@ -57,6 +57,8 @@ struct Token: AsyncParsableCommand {
                 bytes = try TokenVerifier(secret: secret).verify(token)
             } catch .tokenSignatureMismatch {
                 throw CommandFailure.tokenRefused(reason: "the token was signed with another secret")
+            } catch .tokenHeader {
+                throw CommandFailure.tokenRefused(reason: "the token's header does not name HS256 alone")
             } catch {
                 throw CommandFailure.notAToken
             }

@@ -29,7 +29,8 @@ struct Validate: AsyncParsableCommand {
         var isRefused = false
         for file in files {
             let problems = OutboundMessage.problems(
-                inJSON: try CommandFile.bytes(file), needsEnvelope: whole, for: announced)
+                inJSON: try CommandFile.bytes(file), needsEnvelope: whole, for: announced,
+                now: SystemClock.secondsSince1970())
             for problem in problems {
                 StandardStream.output.write(
                     json

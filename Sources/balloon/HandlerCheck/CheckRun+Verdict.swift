@@ -30,7 +30,9 @@ extension CheckRun {
             return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
         } catch .unusableReply(let index) {
             let reply = result["replies"]?[index].map { Array($0.text) } ?? []
-            let problems = OutboundMessage.problems(inJSON: reply).map { "\($0)" }
+            let problems = OutboundMessage.problems(inJSON: reply, now: SystemClock.secondsSince1970()).map {
+                "\($0)"
+            }
             return .failed("replies[\(index)] is refused", mend: problems.joined(separator: "; "))
         } catch {
             return .failed("\(error)", mend: "answer as the protocol says")

@@ -51,6 +51,17 @@ import Testing
             let issuedAt = SystemClock.secondsSince1970() - 4000
             request.set("authorization", "Bearer " + customer.token(issuedAt: issuedAt))
         },
+        Case("two Authorization fields", 401) { request, _ in
+            let field = try #require(request.headers.first { $0.name.lowercased() == "authorization" })
+            request.headers.append(field)
+        },
+        Case("brotli", 415) { request, _ in request.set("content-encoding", "br") },
+        Case("gzip in deflate", 415) { request, _ in request.set("content-encoding", "deflate, gzip") },
+        Case("gzip in gzip", 400) { request, _ in request.set("content-encoding", "gzip, gzip") },
+        Case("x-gzip in gzip", 400) { request, _ in request.set("content-encoding", "gzip,X-GZIP") },
+        Case("two Content-Encoding fields", 400) { request, _ in
+            request.headers.append(("content-encoding", "gzip"))
+        },
         Case("an unknown business", 404) { request, customer in
             request.set("destination-id", "unknown")
             request.set(
@@ -169,6 +180,20 @@ import Testing
         var request = try customer.request(carrying: message)
         request.remove("content-encoding")
         request.body = message
+        #expect(try await server.transport.send(request).status == 200)
+        await server.stop()
+    }
+
+    @Test(arguments: [
+        ("identity", false), ("", false), ("GZIP", true), ("x-gzip", true), ("gzip ,identity", true),
+    ])
+    func `a known content coding is accepted`(coding: String, isGzip: Bool) async throws {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        let message = customer.message(.text)
+        var request = try customer.request(carrying: message)
+        request.set("content-encoding", coding)
+        if !isGzip { request.body = message }
         #expect(try await server.transport.send(request).status == 200)
         await server.stop()
     }

@@ -102,7 +102,7 @@ const BROKEN = {
   "a link without a title": [() => balloon.richLink("https://example.com", ""), "empty", "/richLinkData/title"],
   "an image that is no picture": [() => new Image(Buffer.from("GIF89a")), "imageFormat", ""],
   "an app with an empty URL": [
-    () => balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:T:app", "", "App"), "empty",
+    () => balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:T:app", "", "App", { appId: 1 }), "empty",
     "/interactiveData/URL"],
 };
 for (const [name, [build, rule, pointer]] of Object.entries(BROKEN)) {

@@ -121,7 +121,7 @@ BROKEN = {
         lambda: balloon.slot("1", datetime.datetime(2030, 7, 10), 60), "startTime", ""),
     "an image that is no picture": (lambda: Image(b"GIF89a"), "imageFormat", ""),
     "an app with an empty URL": (
-        lambda: balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:T:app", "", "App"), "empty",
+        lambda: balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:T:app", "", "App", app_id=1), "empty",
         "/interactiveData/URL"),
 }
 
