@@ -41,7 +41,7 @@ public struct Attachment: Equatable, Sendable {
         url = value.first("url", "mmcs-url")?.nonEmptyString
         owner = value.first("owner", "mmcs-owner")?.nonEmptyString
         key = value.first("key", "decryption-key")?.nonEmptyString
-        signature = value["signature"]?.nonEmptyString
+        signature = value.first("signature", "mmcs-signature-hex")?.nonEmptyString
         signatureBase64 = value["signature-base64"]?.nonEmptyString
         self.place = place
     }

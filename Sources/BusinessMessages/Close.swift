@@ -10,6 +10,10 @@ internal import BalloonJSON
 public struct Close: Equatable, Sendable {
     /// The declined or ended invitations; usually none.
     public let referenceIDs: [String]
+    /// Whether the message answers an invitation.
+    ///
+    /// It names one, or it comes from a telephone number: only an invitation goes to a number.
+    public let isDeclinedInvitation: Bool
 
     init(_ message: JSONValue) {
         let value = message.first("referenceIds", "referenceId")
@@ -18,8 +22,6 @@ public struct Close: Equatable, Sendable {
         } else {
             referenceIDs = value?.elements.compactMap(\.scalarString) ?? []
         }
+        isDeclinedInvitation = !referenceIDs.isEmpty || message["sourceId"]?.string?.hasPrefix("tel:") == true
     }
-
-    /// Whether the message answers an invitation.
-    public var isDeclinedInvitation: Bool { !referenceIDs.isEmpty }
 }

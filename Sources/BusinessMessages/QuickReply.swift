@@ -35,7 +35,10 @@ public struct QuickReply: Sendable {
     }
 
     /// The chosen item: found by identifier, else by position.
+    ///
+    /// Some replies come without `items`; then the item has the reply's own identifier and no title.
     public var selectedItem: Item? {
+        if items.isEmpty { return selectedIdentifier.map { Item(identifier: $0, title: nil) } }
         if let selectedIdentifier, let item = items.first(where: { $0.identifier == selectedIdentifier }) {
             return item
         }

@@ -70,7 +70,8 @@ private enum MessagePart {
         case .message: member == "interactiveData" ? .interactiveData : nil
         case .interactiveData: member == "data" ? .data : nil
         case .data: rule.secrets(in: member).isEmpty ? nil : .section(rule.secrets(in: member))
-        case .section: self
+        // The code of a device's error is a number that Apple defines, not an authorization code.
+        case .section(let secrets): member == "errors" ? .section(secrets.subtracting(["code"])) : self
         }
     }
 

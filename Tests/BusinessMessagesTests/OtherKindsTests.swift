@@ -114,6 +114,16 @@ struct OtherKindsTests {
         #expect(close.isDeclinedInvitation == !expected.isEmpty)
     }
 
+    @Test(arguments: [("tel:+4915550001234", true), ("urn:mbid:AQ", false), ("", false)])
+    func `a close from a telephone number declines an invitation`(source: String, isDeclined: Bool) throws {
+        guard case .close(let close) = try event(json: #"{"type":"close","sourceId":"\#(source)"}"#).content
+        else {
+            throw Unexpected(.close)
+        }
+        #expect(close.isDeclinedInvitation == isDeclined)
+        #expect(close.referenceIDs == [])
+    }
+
     @Test(arguments: [
         #"{"type":"interactive"}"#, #"{"type":"interactive","interactiveData":{}}"#,
         #"{"type":"interactive","interactiveData":{"data":{}}}"#,

@@ -44,6 +44,8 @@ struct PickerTests {
         (#"{"selectedIndex":2,"items":[{"identifier":"a"}]}"#, nil),
         (#"{"selectedIndex":-1,"items":[{"identifier":"a"}]}"#, nil),
         (#"{"selectedIndex":0,"items":["a"]}"#, nil),
+        (#"{"selectedIdentifier":"a"}"#, "a"), (#"{"selectedIdentifier":"a","items":[]}"#, "a"),
+        (#"{"selectedIdentifier":"gone","items":[{"identifier":"a"}]}"#, nil),
         (#"{}"#, nil),
     ])
     func `the chosen item is found by identifier, else by position`(value: String, expected: String?) throws {

@@ -19,6 +19,17 @@ import Testing
         )
     }
 
+    @Test func `the code of a device's error is stored, an authorization code is not`() throws {
+        let failed =
+            #"{"data":{"authenticate":{"status":"failed","errors":[{"code":2,"domain":"d","message":"m"}]}}}"#
+        #expect(try redacted(failed) == nil)
+        let kept = try #require(
+            try redacted(
+                #"{"data":{"authenticate":{"code":"S3CRET","errors":[{"code":2,"token":"S3CRET"}]}}}"#))
+        #expect(!kept.contains("S3CRET"))
+        #expect(kept.contains(#""errors":[{"code":2,"#))
+    }
+
     @Test func `a payment token is redacted at every place`() throws {
         let kept = try #require(
             try redacted(

@@ -49,7 +49,7 @@ struct TextTests {
         let text = try text(
             json: """
                 {"type":"text","attachments":[{"file-size":"7","mime-type":"a/b","decryption-key":"00","mmcs-url":"u",
-                "mmcs-owner":"o"}]}
+                "mmcs-owner":"o","mmcs-signature-hex":"81A6"}]}
                 """)
         let attachment = try #require(text.attachments.first)
         #expect(attachment.sizeBytes == 7)
@@ -57,6 +57,7 @@ struct TextTests {
         #expect(attachment.key == "00")
         #expect(attachment.url == "u")
         #expect(attachment.owner == "o")
+        #expect(attachment.signature == "81A6")
         #expect(attachment.place == nil)
         #expect(text.body.isEmpty)
     }
