@@ -19,6 +19,7 @@ package final class FakeGateway: Sendable {
 
     private let mspID: String
     private let secret: Secret
+    private let businesses: Set<BusinessID>?
     private let address: SocketAddress
     private let logger: Logger
     private let memory: GatewayMemory
@@ -26,13 +27,17 @@ package final class FakeGateway: Sendable {
 
     /// Creates a gateway for one MSP that remembers the last `maximumMessages`; with port 0 the system
     /// chooses the port.
+    ///
+    /// It answers 404 to a `source-id` other than `businesses`; nil accepts every one.
     package init(
-        mspID: String, secret: Secret, address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
+        mspID: String, secret: Secret, businesses: Set<BusinessID>? = nil,
+        address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
         maximumMessages: Int = 10_000, logger: Logger
     ) {
         memory = GatewayMemory(maximumMessages: maximumMessages)
         self.mspID = mspID
         self.secret = secret
+        self.businesses = businesses
         self.address = address
         self.logger = logger
     }
@@ -44,7 +49,8 @@ package final class FakeGateway: Sendable {
     package func start() async throws -> SocketAddress {
         guard address.isLoopback else { throw SimulatorError.addressNotLoopback }
         let (jobs, continuation) = AsyncStream.makeStream(of: GatewayJob.self)
-        let endpoints = GatewayEndpoints(mspID: mspID, secret: secret, memory: memory, jobs: continuation)
+        let endpoints = GatewayEndpoints(
+            mspID: mspID, secret: secret, businesses: businesses, memory: memory, jobs: continuation)
         var limits = HTTPLimits()
         limits.maximumConnections = 1024
         // A query for messages waits up to a minute.

@@ -8,6 +8,8 @@ import BusinessMessages
 struct GatewayEndpoints: Sendable {
     let mspID: String
     let secret: Secret
+    /// The businesses of this MSP; nil accepts every one.
+    let businesses: Set<BusinessID>?
     let memory: GatewayMemory
     let jobs: AsyncStream<GatewayJob>.Continuation
 
@@ -62,7 +64,7 @@ struct GatewayEndpoints: Sendable {
             return { request, responder in
                 let misbehaviour = memory.begin(endpoint)
                 if let wrong = misbehaviour?.answer { return wrong }
-                let response = bearer.refusal(of: request) ?? answer(request)
+                let response = bearer.refusal(of: request) ?? unknownSource(of: request) ?? answer(request)
                 return GatewayAnswer.whole(response).send(to: responder, misbehaviour, jobs)
             }
         }
@@ -76,6 +78,14 @@ struct GatewayEndpoints: Sendable {
         if rules.isEmpty { memory.removeRules() }
         for rule in rules { memory.add(rule) }
         return HTTPResponse(.ok)
+    }
+
+    /// The answer to a `source-id` that is not a business of this MSP.
+    private func unknownSource(of request: HTTPRequest) -> HTTPResponse? {
+        guard let businesses, let source = request.text("source-id"),
+            !businesses.contains(BusinessID(source))
+        else { return nil }
+        return HTTPResponse(.notFound, text: "404 Not Found : unknown source-id\n")
     }
 
     private func message(_ request: HTTPRequest) -> HTTPResponse {
@@ -94,27 +104,43 @@ struct GatewayEndpoints: Sendable {
         guard destination.hasPrefix("tel:") == (request.text("message-type") == "notification") else {
             return badRequest("message-type and destination do not match")
         }
+        if let refusal = refusal(of: document) { return refusal }
         memory.deliver(
             MessageID(id), to: CustomerID(destination), from: BusinessID(source), document,
             isAutomatic: request.text("auto-reply") == "true")
-        guard request.text("include-data-ref") == "true", let data = body["interactiveData"] else {
-            return HTTPResponse(.ok)
+        // Apple moves large content behind a reference in any case, and then names it.
+        guard let data = body["interactiveData"],
+            request.text("include-data-ref") == "true" || data.text.count > PayloadMove.thresholdBytes
+        else { return HTTPResponse(.ok) }
+        guard let reference = reference(to: data, of: BusinessID(source)) else {
+            return HTTPResponse(.internalServerError)
         }
-        return reference(to: data, of: BusinessID(source), as: "dataRef")
+        return HTTPResponse(.ok, json: reference.answerToMessage)
     }
 
-    /// Stores `interactiveData` and answers with a reference to it.
-    private func reference(to data: JSONValue, of business: BusinessID, as name: String) -> HTTPResponse {
+    /// The answer to a message that Apple refuses; nil for one that it accepts.
+    private func refusal(of document: JSONDocument) -> HTTPResponse? {
+        let problems = OutboundMessage.problems(in: OutboundMessage.quotingSizes(in: document).root)
+        let broken = problems.first { $0.severity == .error && !Self.toleratedRules.contains($0.rule) }
+        guard let broken else { return nil }
+        // Measured; of the other refusals only the form is known, and the detail names the rule.
+        return badRequest(
+            broken.rule == .appData
+                ? "Third party interactive data disallows use of 'data'"
+                : "\(broken.rule) at \(broken.pointer.isEmpty ? "/" : broken.pointer)")
+    }
+
+    /// Apple's own samples break the first rule, and nothing shows that Apple enforces the second.
+    private static let toleratedRules: Set<MessageRule> = [.dataVersion, .messageIdentifier]
+
+    /// Stores content and returns the reference to it.
+    private func reference(to content: JSONValue, of business: BusinessID) -> SimulatedReference? {
         // The cipher accepts every fresh key.
         guard
-            let payload = try? StoredPayload(SimulatedPayload(business: business, interactiveData: data))
-        else { return HTTPResponse(.internalServerError) }
+            let payload = try? StoredPayload(SimulatedPayload(business: business, interactiveData: content))
+        else { return nil }
         memory.store(payload)
-        let json = JSONWriter.object(reservingCapacity: 640) { writer in
-            writer.key(name)
-            writer.raw(payload.reference.json)
-        }
-        return HTTPResponse(.ok, json: json)
+        return payload.reference
     }
 
     private func preUpload(_ request: HTTPRequest) -> HTTPResponse {
@@ -189,7 +215,11 @@ struct GatewayEndpoints: Sendable {
             let link = root["link"], link["url"]?.string?.hasPrefix("https://") == true,
             link["storeRegion"]?.string != nil
         else { return badRequest("no link with a preview") }
-        return reference(to: link, of: BusinessID(business), as: "richLinkDataRef")
+        guard var reference = reference(to: link, of: BusinessID(business)) else {
+            return HTTPResponse(.internalServerError)
+        }
+        reference.title = link["url"]?.string
+        return HTTPResponse(.ok, json: reference.answerToConstructPayload)
     }
 
     private func preDownload(_ request: HTTPRequest) -> HTTPResponse {

@@ -108,7 +108,6 @@ package struct SimulatedCustomer: Sendable {
     package func referring(_ message: [UInt8], always: Bool = false) async throws -> [UInt8] {
         let body = try root(of: message)
         guard let interactiveData = body["interactiveData"], interactiveData.kind == .object else {
-            if always { throw SimulatorError.nothingToRefer }
             return message
         }
         guard always || interactiveData.text.count > PayloadMove.thresholdBytes else { return message }

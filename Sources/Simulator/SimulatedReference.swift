@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonWire
 
 /// An `interactiveDataRef` of the simulator, with Apple's fields.
 package struct SimulatedReference: Sendable, Equatable {
@@ -30,6 +31,39 @@ package struct SimulatedReference: Sendable, Equatable {
             writer.field("signature-base64", signatureBase64)
             writer.field("size", sizeBytes)
             writer.field("title", title)
+        }
+    }
+
+    /// Apple's answer to a message with `include-data-ref`: without the key, and with a signature of the whole.
+    var answerToMessage: [UInt8] {
+        JSONWriter.object(reservingCapacity: 640) { writer in
+            writer.key("dataRef")
+            writer.object { writer in
+                writer.field("bid", bid)
+                writer.field("owner", owner)
+                writer.field("url", url)
+                writer.field("size", sizeBytes)
+                writer.field("signature", signature)
+                writer.field("signature-base64", signatureBase64)
+                writer.field("title", title)
+                writer.field("dataRefSig", Base64.encode(SHA256.hash(url.utf8)))
+            }
+        }
+    }
+
+    /// Apple's answer of `constructPayload`.
+    var answerToConstructPayload: [UInt8] {
+        JSONWriter.object(reservingCapacity: 640) { writer in
+            writer.field("version", "1.0")
+            writer.key("richLinkDataRef")
+            writer.object { writer in
+                writer.field("title", title)
+                writer.field("signature-base64", signatureBase64)
+                writer.field("size", sizeBytes)
+                writer.field("url", url)
+                writer.field("owner", owner)
+                writer.field("key", key)
+            }
         }
     }
 }

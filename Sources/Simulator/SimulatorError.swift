@@ -8,8 +8,6 @@ package enum SimulatorError: Error, Sendable, Equatable {
     case messageMalformed(JSONError)
     /// A message is JSON, but not an object: correct the file.
     case messageNotAnObject
-    /// A message without `interactiveData` cannot be moved behind a reference: leave it inline.
-    case nothingToRefer
     /// No fake gateway was given to store the payload: name its address.
     case gatewayMissing
     /// The fake gateway refused the call: check that the simulator listens at that address.

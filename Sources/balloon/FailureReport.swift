@@ -153,8 +153,6 @@ struct FailureReport {
         case .messageMalformed(let error):
             self.init(.badData, "the message is not JSON: \(error)", hint: nil)
         case .messageNotAnObject: self.init(.badData, "the message is not a JSON object", hint: nil)
-        case .nothingToRefer:
-            self.init(.badData, "the message has no interactiveData", hint: "omit --large")
         case .gatewayMissing:
             self.init(
                 .unavailable, "no simulator is running that stores payloads and replies",

@@ -3,18 +3,23 @@ import BalloonJSON
 import BalloonTransport
 import BusinessMessages
 import Simulator
+import TestSupport
 import Testing
 
 @testable import GatewayClient
 
 @Suite struct ReferenceReuseTests {
-    private static func message(_ id: String, bytes: Int, data: String = "") -> [UInt8] {
+    private static let listPicker =
+        #""listPicker":{"sections":[{"title":"S","items":[{"identifier":"a","title":"A"}]}]}"#
+
+    /// A message with an image of this many characters in Base64; `data` is the member of its kind.
+    private static func message(_ id: String, to customer: CustomerID, bytes: Int, data: String) -> [UInt8] {
         let image = String(repeating: "A", count: bytes)
         let text = """
             {"v":1,"type":"interactive","id":"\(id)","sourceId":"\(GatewayUnderTest.business.rawValue)",\
-            "destinationId":"\(GatewayUnderTest.customer.rawValue)","interactiveData":{"bid":"com.example","data":\
-            {"version":"1.0","receivedMessage":{"title":"Choose"},"images":[{"identifier":"1","data":"\(image)"}]\
-            \(data)}}}
+            "destinationId":"\(customer.rawValue)","interactiveData":{"bid":"\(Interaction.businessExtension)",\
+            "receivedMessage":{"title":"Choose"},"data":{"version":"1.0","requestIdentifier":"r",\
+            "images":[{"identifier":"1","data":"\(image)"}],\(data)}}}
             """
         return Array(text.utf8)
     }
@@ -25,10 +30,15 @@ import Testing
         return ["interactiveData", "interactiveDataRef"].filter { message?[$0] != nil }
     }
 
-    private func send(_ test: GatewayUnderTest, _ id: String, bytes: Int, data: String = "") async throws {
+    private func send(
+        _ test: GatewayUnderTest, _ id: String, bytes: Int, data: String = Self.listPicker
+    ) async throws {
+        var options = SendOptions()
+        options.isNotification = data.hasPrefix(#""notification""#)
+        let customer = options.isNotification ? CustomerID("tel:+1") : GatewayUnderTest.customer
         _ = try await test.client.send(
-            Self.message(id, bytes: bytes, data: data), id: MessageID(id), from: GatewayUnderTest.business,
-            to: GatewayUnderTest.customer)
+            Self.message(id, to: customer, bytes: bytes, data: data), id: MessageID(id),
+            from: GatewayUnderTest.business, to: customer, options: options)
     }
 
     @Test func `large content is sent once, and then by its reference`() async throws {
@@ -41,7 +51,7 @@ import Testing
             #expect(test.gateway.messages().last?.message.root["id"]?.string == id)
         }
         // Different content has a different reference.
-        try await send(test, "4", bytes: 11_001)
+        try await send(test, "4", bytes: 11_004)
         #expect(form(test) == ["interactiveData"])
         await test.gateway.stop()
     }
@@ -62,11 +72,16 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test(arguments: ["payment", "authenticate", "notification"])
-    func `content for one customer is never sent by reference`(member: String) async throws {
+    @Test(arguments: [
+        ("payment", "applePay"), ("authenticate", "authentication"), ("notification", "invitation"),
+    ])
+    func `content for one customer is never sent by reference`(member: String, fixture: String) async throws {
         let test = try await GatewayUnderTest()
+        let sample = try JSONDocument(Fixture.bytes("outbound/\(fixture).json")).root
+        let value = try #require(sample["interactiveData"]?["data"]?[member])
+        let data = #""\#(member)":"# + String(decoding: value.text, as: UTF8.self)
         for id in ["1", "2", "3"] {
-            try await send(test, id, bytes: 11_000, data: #","\#(member)":{}"#)
+            try await send(test, id, bytes: 11_000, data: data)
             #expect(form(test) == ["interactiveData"])
         }
         await test.gateway.stop()

@@ -57,8 +57,13 @@ import Testing
         let acceptance = try await test.client.send(
             body, id: id, from: GatewayUnderTest.business, to: GatewayUnderTest.customer, options: options)
         let payload = try #require(acceptance.reference)
-        let reference = try #require(PayloadReference(JSONDocument(payload.json).root))
-        #expect(try await test.resolve(reference).hasPrefix(#"{"interactiveData""#))
+        let again = OutboundMessage.uploaded(payload, kind: .quickReply).encode(
+            id: .random(), from: GatewayUnderTest.business, to: GatewayUnderTest.customer)
+        let repeated = try await test.client.send(
+            again, id: MessageID(try #require(JSONDocument(again).root["id"]?.string)),
+            from: GatewayUnderTest.business, to: GatewayUnderTest.customer)
+        #expect(repeated.status == 200)
+        #expect(try JSONDocument(payload.json).root["key"] == nil)
         await test.gateway.stop()
     }
 

@@ -75,6 +75,88 @@ import Testing
         await test.gateway.stop()
     }
 
+    private static let bid = Interaction.businessExtension
+
+    @Test(arguments: [
+        (#""type":"close""#, "messageType at /type"), (#""type":"smoke""#, "messageType at /type"),
+        (#""type":"text","body":"x","v":2"#, "protocolVersion at /v"),
+        (#""type":"interactive""#, "interactiveContent at /"),
+        (#""type":"interactive","interactiveDataRef":{}"#, "required at /interactiveDataRef/url"),
+        (
+            #""type":"interactive","interactiveData":{"bid":"\#(bid)","data":{"version":"1.0","requestIdentifier":"r","quick-reply":{"summaryText":"s","items":[{"identifier":"a","title":"A"}]}}}"#,
+            "quickReplyCount at /interactiveData/data/quick-reply/items"
+        ),
+        (
+            #""type":"interactive","interactiveData":{"bid":"com.apple.messages.MSMessageExtensionBalloonPlugin:T:e","appId":1,"URL":"?a","receivedMessage":{"title":"t"},"data":{}}"#,
+            "Third party interactive data disallows use of 'data'"
+        ),
+        (
+            #""type":"interactive","interactiveData":{"bid":"\#(bid)","receivedMessage":{"title":"t"},"data":{"version":"1.0","requestIdentifier":"r","images":[{"identifier":"1","data":"%"}],"listPicker":{"sections":[{"title":"s","items":[{"identifier":"a","title":"A"}]}]}}}"#,
+            "base64 at /interactiveData/data/images/0/data"
+        ),
+        (#""type":"text","body":"""#, "empty at /body"),
+    ])
+    func `a message that Apple refuses gets 400 and a plain text`(members: String, detail: String)
+        async throws
+    {
+        let test = try await GatewayConversation()
+        for path in ["/v1/message", "/v1/authenticate"] {
+            let body = #"{"id":"one","sourceId":"b","destinationId":"c",\#(members)}"#
+            let fields = ["id": "one", "source-id": "b", "destination-id": "c"]
+            let answer = try await test.ask("POST", path, fields, body: Array(body.utf8))
+            #expect(answer.status == 400)
+            #expect(String(decoding: answer.body, as: UTF8.self) == "400 Bad Request : \(detail)\n")
+        }
+        #expect(test.gateway.messages().isEmpty)
+        await test.gateway.stop()
+    }
+
+    @Test func `a source that is no business of this MSP gets 404`() async throws {
+        let test = try await GatewayConversation(businesses: [BusinessID("other")])
+        let answer = try await test.post("one")
+        #expect(answer.status == 404)
+        #expect(answer.body == Array("404 Not Found : unknown source-id\n".utf8))
+        #expect(test.gateway.messages().isEmpty)
+        await test.gateway.stop()
+    }
+
+    @Test(arguments: [(100, "true", true), (100, "", false), (10 * 1024, "", true)])
+    func `a large or shared message is answered with a reference like Apple's`(
+        bytes: Int, include: String, hasReference: Bool
+    ) async throws {
+        let test = try await GatewayConversation()
+        let body =
+            #"{"id":"one","type":"interactive","sourceId":"b","destinationId":"c","interactiveData":{"bid":"\#(Self.bid)","receivedMessage":{"title":"Basket"},"data":{"version":"1.0","requestIdentifier":"\#(String(repeating: "r", count: bytes))","listPicker":{"sections":[{"title":"s","items":[{"identifier":"a","title":"A"}]}]}}}}"#
+        let answer = try await test.post(
+            "one", to: "c", replacing: ["include-data-ref": include], body: body)
+        #expect(answer.status == 200)
+        #expect(answer.body.isEmpty == !hasReference)
+        if hasReference {
+            let reference = try JSONDocument(answer.body).root["dataRef"]
+            #expect(
+                reference?.members.map(\.key) == [
+                    "bid", "owner", "url", "size", "signature", "signature-base64", "title", "dataRefSig",
+                ])
+            #expect(reference?["title"]?.string == "Basket")
+        }
+        await test.gateway.stop()
+    }
+
+    @Test func `the preview of a link is a reference with its key`() async throws {
+        let test = try await GatewayConversation()
+        let link =
+            #"{"type":"link","link":{"url":"https://example.com/clip","storeRegion":"us"},"version":1.0}"#
+        let answer = try await test.ask(
+            "POST", "/v1/constructPayload", ["id": "one", "source-id": "b"], body: Array(link.utf8))
+        let root = try JSONDocument(answer.body).root
+        #expect(root.members.map(\.key) == ["version", "richLinkDataRef"])
+        #expect(
+            root["richLinkDataRef"]?.members.map(\.key) == [
+                "title", "signature-base64", "size", "url", "owner", "key",
+            ])
+        await test.gateway.stop()
+    }
+
     @Test func `misbehaviour rules apply in order, as often as requested, and then end`() async throws {
         let test = try await GatewayConversation()
         test.gateway.misbehave(at: .message, .answer(.serviceUnavailable, retryAfterSeconds: 7), times: 2)

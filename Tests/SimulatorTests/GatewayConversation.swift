@@ -17,8 +17,9 @@ struct GatewayConversation {
     let transport: CurlTransport
     let origin: String
 
-    init() async throws {
-        gateway = FakeGateway(mspID: Self.mspID, secret: secret, logger: LogCollector().logger)
+    init(businesses: Set<BusinessID>? = nil) async throws {
+        gateway = FakeGateway(
+            mspID: Self.mspID, secret: secret, businesses: businesses, logger: LogCollector().logger)
         transport = try CurlTransport()
         origin = "http://\(try await gateway.start())"
     }

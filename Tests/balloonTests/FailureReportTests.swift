@@ -41,7 +41,6 @@ import Testing
             (SimulatorError.addressNotLoopback, .usage),
             (SimulatorError.messageMalformed(.unexpectedEnd(offset: 1)), .badData),
             (SimulatorError.messageNotAnObject, .badData),
-            (SimulatorError.nothingToRefer, .badData),
             (SimulatorError.gatewayMissing, .unavailable),
             (SimulatorError.gatewayRefused(status: 404), .unavailable),
             (TransportError.schemeRefused, .usage),

@@ -54,7 +54,8 @@ struct Dev: AsyncParsableCommand {
         let binding = try binding()
         let logger = try log.start().logger
         var known = try DevelopmentServer.read(in: data) ?? .random()
-        let gateway = FakeGateway(mspID: known.mspID, secret: known.secret, logger: logger)
+        let gateway = FakeGateway(
+            mspID: known.mspID, secret: known.secret, businesses: [known.businessID], logger: logger)
         for rule in misbehave { gateway.misbehave(rule) }
         let address = try await gateway.start()
         known.gateway = "http://\(address)"
