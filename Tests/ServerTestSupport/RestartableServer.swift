@@ -16,14 +16,19 @@ package struct RestartableServer: Sendable {
     package let gateway: FakeGateway
     package let transport: CurlTransport
     package let log = LogCollector()
+    /// The path of the data directory.
+    package let data: String
     private let program: String
     private let secret = Secret.random(byteCount: 32)
 
     /// Starts the gateway and writes the configuration of `program`, whose one business has the built-in `handler`.
+    ///
+    /// The data directory is on `disk`, if there is one.
     package init(
         _ program: String = "CrashTestServer", handler: String = #"{"builtin": "token"}"#,
-        shutdownSeconds: Int = 25
+        shutdownSeconds: Int = 25, disk: SmallDisk? = nil
     ) async throws {
+        data = (disk?.path ?? directory.path) + "/data"
         self.program = program
         transport = try CurlTransport()
         gateway = FakeGateway(
@@ -44,13 +49,13 @@ package struct RestartableServer: Sendable {
         for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
     }
 
-    /// The path of the data directory.
-    package var data: String { directory.file("data") }
-
     /// Starts a process; `behaviour` is a word that `CrashTestServer` defines.
-    package func launch(_ behaviour: String? = nil) throws -> ServerProcess {
+    package func launch(
+        _ behaviour: String? = nil, environment: [String: String]? = nil
+    ) throws -> ServerProcess {
         try ServerProcess(
-            program: program, arguments: [directory.file("server.json")] + (behaviour.map { [$0] } ?? []))
+            program: program, arguments: [directory.file("server.json")] + (behaviour.map { [$0] } ?? []),
+            environment: environment)
     }
 
     /// Whether a server is writing a snapshot into the data directory.

@@ -7,9 +7,9 @@ package final class ServerProcess: Sendable {
     private let process: ChildProcess
     private let bound = Mutex<String?>(nil)
 
-    /// Starts this program of the build.
-    package init(program: String, arguments: [String]) throws {
-        process = try ChildProcess(buildDirectory + "/" + program, arguments)
+    /// Starts this program of the build, with the test's environment unless another is given.
+    package init(program: String, arguments: [String], environment: [String: String]? = nil) throws {
+        process = try ChildProcess(buildDirectory + "/" + program, arguments, environment: environment)
     }
 
     /// `HOST:PORT`, after it listens.

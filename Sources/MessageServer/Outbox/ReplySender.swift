@@ -98,7 +98,7 @@ final class ReplySender: Sendable {
     /// The next reply to attempt; nil when none is allowed now.
     private func next() -> Attempt? {
         while true {
-            let now = Timestamp.now()
+            let now = SteadyClock.now()
             guard case .lease(let selection, let probe) = state.withLock({ $0.health.next(at: now) })
             else { return nil }
             if let entry = store.leaseReply(selection) {
@@ -123,7 +123,7 @@ final class ReplySender: Sendable {
         let decision = await decision(about: entry)
         let answer = GatewayHealth.Answer(decision)
         let actions = state.withLock { state in
-            let actions = state.health.decide(attempt.facts, answer, at: .now())
+            let actions = state.health.decide(attempt.facts, answer, at: SteadyClock.now())
             // In the same step: the answer to another reply may end this one at any time from now on.
             for case .hold(let id) in actions { state.held[id] = attempt }
             return actions
@@ -177,7 +177,7 @@ final class ReplySender: Sendable {
         let delay = backoff.delay(
             after: entry.attempts + 1, atLeast: atLeast, limit: maximumRetryAfter)
         stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
-        store.postpone(entry, until: .now().advanced(by: delay))
+        store.postpone(entry, after: delay)
     }
 
     private func expire(_ entry: OutboxEntry) async {
@@ -209,7 +209,7 @@ final class ReplySender: Sendable {
     }
 
     private func reportPauses() {
-        for pause in state.withLock({ $0.health.reports(at: .now()) }) {
+        for pause in state.withLock({ $0.health.reports(at: SteadyClock.now()) }) {
             logger.error(
                 "sending of replies paused; probing the gateway",
                 metadata: [
@@ -221,7 +221,7 @@ final class ReplySender: Sendable {
 
     /// Schedules the next check without a new or ended reply.
     private func setTimer() {
-        let now = Timestamp.now()
+        let now = SteadyClock.now()
         let wakesAt = state.withLock { state -> Timestamp? in
             var next = state.health.nextLook
             if store.queuedReplyCount > 0 {
@@ -246,7 +246,7 @@ extension ReplySender {
         init(_ entry: OutboxEntry, _ probe: GatewayHealth.Probe? = nil) {
             self.entry = entry
             facts = GatewayHealth.Attempt(
-                id: entry.id, business: entry.business, customer: entry.customer, begunAt: .now(),
+                id: entry.id, business: entry.business, customer: entry.customer, begunAt: SteadyClock.now(),
                 probe: probe)
         }
     }

@@ -194,15 +194,14 @@ final class Outbox: Sendable {
         wake.finish()
     }
 
-    /// Wakes the sender at `due`, or now.
+    /// Wakes the sender at `due`, a time of ``SteadyClock``, or now.
     func wakeSender(at due: Timestamp?) {
         guard let due else {
             wake.yield()
             return
         }
-        // The timer is monotonic; a change of the clock is noticed at the next wake-up.
-        timers.asyncAfter(deadline: .now() + remaining(until: due).dispatchInterval) { [wake] in wake.yield()
-        }
+        let pause = remaining(until: due, from: SteadyClock.now())
+        timers.asyncAfter(deadline: .now() + pause.dispatchInterval) { [wake] in wake.yield() }
     }
 }
 

@@ -22,7 +22,7 @@ struct OutboxQueue: Sendable {
         let isTyping: Bool
         /// The number of failed attempts.
         var attempts = 0
-        /// The earliest time of the next attempt; nil means now.
+        /// The earliest time of the next attempt, of ``SteadyClock``; nil means now.
         var due: Timestamp?
     }
 

@@ -9,7 +9,7 @@ extension Store {
     /// For one consumer.
     package var replyWakeups: AsyncStream<Void> { outbox.wakeups }
 
-    /// Adds a value to ``replyWakeups`` at `due`, or now.
+    /// Adds a value to ``replyWakeups`` at `due`, a time of ``SteadyClock``, or now.
     package func wakeReplySender(at due: Timestamp? = nil) { outbox.wakeSender(at: due) }
 
     /// The number of unfinished replies; never blocks.
@@ -19,7 +19,7 @@ extension Store {
     ///
     /// Replies of a conversation are sent in the order of their decisions, one at a time.
     package func leaseReply(_ selection: OutboxSelection = .any()) -> OutboxEntry? {
-        while let lease = outbox.lease(selection, at: .now()) {
+        while let lease = outbox.lease(selection, at: SteadyClock.now()) {
             if let entry = entry(lease) { return entry }
         }
         return nil
@@ -38,7 +38,7 @@ extension Store {
     package func leaseReply(of business: BusinessID, _ customer: CustomerID) -> OutboxEntry? {
         let key = ConversationKey(business: business, customer: customer)
         guard let first = outbox.queued(of: key, maximum: 1).first?.0,
-            first.due.map({ $0 <= .now() }) ?? true, !outbox.holds(key),
+            first.due.map({ $0 <= SteadyClock.now() }) ?? true, !outbox.holds(key),
             let lease = outbox.lease(first.id)
         else { return nil }
         return entry(lease)
@@ -93,15 +93,17 @@ extension Store {
         scheduler.add([Lease(conversation: entry.conversation, pending: PendingDelivery(failureIn: report))])
     }
 
-    /// Keeps a reply for another attempt at `due`.
+    /// Keeps a reply for another attempt after the delay.
     ///
     /// Only later replies of the same conversation wait for it. The attempt's number is written with the next
     /// batch; a crash before that loses it.
-    package func postpone(_ entry: OutboxEntry, until due: Timestamp) {
-        outbox.postpone(entry.id, until: due)
+    package func postpone(_ entry: OutboxEntry, after delay: Duration) {
+        outbox.postpone(entry.id, until: SteadyClock.now().advanced(by: delay))
+        let now = Timestamp.now()
         // A closed store loses only a count of attempts.
         try? journal.append(
-            JournalBody.replyAttempt(of: entry.id, entry.attempts + 1, at: .now(), next: due), for: .nobody)
+            JournalBody.replyAttempt(
+                of: entry.id, entry.attempts + 1, at: now, next: now.advanced(by: delay)), for: .nobody)
     }
 
     /// Keeps a reply as if it had not been leased.
@@ -143,7 +145,7 @@ extension Store {
                 "queued reply is unreadable in the journal",
                 metadata: ["reply": "\(queued.id)", "error": "\(error)"])
             if case .unavailable = error {
-                outbox.postpone(queued.id, until: Timestamp.now().advanced(by: .seconds(30)))
+                outbox.postpone(queued.id, until: SteadyClock.now().advanced(by: .seconds(30)))
             } else {
                 outbox.markUnreadable()
             }
@@ -180,13 +182,16 @@ extension Store {
 
     /// Queues the unfinished replies of earlier processes.
     func enqueue(_ recovered: [RecoveredJournal.Recovered]) {
+        // The clock of an earlier process may have been ahead.
+        let latest = SteadyClock.now().advanced(by: .seconds(60))
         for message in recovered {
             let state = message.state
             for (index, reply) in state.replies.enumerated() where reply.status == .queued {
                 guard let place = state.place(ofReply: index) else { continue }
                 let entry = OutboxQueue.Entry(
                     id: ReplyID(record: state.record, index: index), conversation: message.conversation,
-                    decidedAt: reply.decidedAt, isTyping: false, attempts: reply.attempts, due: reply.next)
+                    decidedAt: reply.decidedAt, isTyping: false, attempts: reply.attempts,
+                    due: reply.next.map { min($0, latest) })
                 let item = Outbox.Item(
                     place: place, segment: state.location.segment, text: nil, isRecovered: true,
                     answersFailure: state.isReplyFailure)

@@ -72,7 +72,7 @@ struct OutboundTests {
         let entry = try #require(store.leaseReply())
         #expect(entry.inReplyTo == MessageID("1"))
         #expect(entry.capabilityList == "QUICK,LIST")
-        store.postpone(entry, until: .now())
+        store.postpone(entry, after: .zero)
         let again = try #require(store.leaseReply())
         #expect(again.attempts == 1)
         try await store.settle(again, result)

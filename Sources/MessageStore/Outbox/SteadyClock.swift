@@ -1,0 +1,14 @@
+package import BalloonPOSIX
+
+/// The time for pauses: it starts as the wall clock's time, and ignores later changes of that clock.
+package enum SteadyClock {
+    /// Rounded up, so that a pause that has just ended is never in the future.
+    private static let start = (
+        time: Timestamp.now().advanced(by: .milliseconds(1)), nanoseconds: SystemClock.nanoseconds()
+    )
+
+    /// The current time.
+    package static func now() -> Timestamp {
+        start.time.advanced(by: .nanoseconds(Int64(SystemClock.nanoseconds() - start.nanoseconds)))
+    }
+}
