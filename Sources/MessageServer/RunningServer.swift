@@ -77,7 +77,7 @@ package final class RunningServer: Sendable {
                     tls: tls)
             ]
                 + ControlRoutes.listeners(
-                    configuration.dataDirectory, store,
+                    configuration.dataDirectory, store, isServed: { registry.contains($0) },
                     others: health(.operators) + HandlerRoutes.make(registry)
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,

@@ -33,7 +33,7 @@ package enum StoreError: Error, Hashable, Sendable {
     case quotaReached(maximum: Int)
     /// The store is closed; the caller must stop.
     case closed
-    /// The delivery is not leased, or was leased again since; an error of the caller.
+    /// The delivery is not leased: it was ended without its handler, or leased again since.
     case notLeased(record: UInt64)
     /// The delivery's outcome was decided before and cannot change; an error of the caller.
     case alreadyDecided(record: UInt64)

@@ -124,6 +124,8 @@ struct DeliveryPipeline: Sendable {
         while true {
             let (business, responder) = try await worker.responder(for: subscription(of: delivery, event))
             defer { business.leave() }
+            // An operator may have ended it while it waited for a handler.
+            try store.checkLeased(delivery)
             guard let handler = route(delivery, event, business, responder, &stages) else {
                 try await finish(delivery, .unhandled, &stages)
                 return nil
@@ -337,6 +339,7 @@ struct DeliveryPipeline: Sendable {
                         return try await tryAgain(delivery, reason, asked: nil, &stages)
                     }
                     return stages.end(.postponed(milliseconds: pause.wholeMilliseconds, reason: reason))
+                case (.ended, _): return stages.end(.ended("ended without its handler"))
                 case (.restart(let reason), false):
                     return stages.end(.failed(reason: "\(reason); resuming after a restart"))
                 case (.stop, _), (_, true): break

@@ -11,6 +11,8 @@ extension StoreError {
         /// The error concerns this one only: count an attempt, so that it does not block its conversation
         /// forever.
         case countAttempt(reason: String)
+        /// The delivery was ended without its handler: nothing is left to do.
+        case ended
         /// An error in this program: log it, and leave the rest to a restart.
         case restart(reason: String)
         /// The store is closed.
@@ -27,7 +29,8 @@ extension StoreError {
         // The file of a handler's state, which cannot be rebuilt: the reason names it.
         case .damaged: .countAttempt(reason: "\(self)")
         case .quarantined, .quarantinedConversation: .countAttempt(reason: "the conversation is damaged")
-        case .inUse, .unknownVersion, .noData, .notLeased, .alreadyDecided, .unknownReply, .beingSent,
+        case .notLeased: .ended
+        case .inUse, .unknownVersion, .noData, .alreadyDecided, .unknownReply, .beingSent,
             .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .notPending, .changed:
             .restart(reason: "\(self)")
         case .closed: .stop

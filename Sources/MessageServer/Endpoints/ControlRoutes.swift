@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 import Logging
 package import MessageStore
 
@@ -24,18 +25,22 @@ package enum ControlRoutes {
     /// Empty when the path is too long for a socket; then only the directory of a stopped server can be
     /// changed.
     static func listeners(
-        _ directory: String, _ store: Store, others: [HTTPRoute], _ logger: Logger
+        _ directory: String, _ store: Store, isServed: @escaping @Sendable (BusinessID) -> Bool,
+        others: [HTTPRoute], _ logger: Logger
     ) -> [HTTPListener] {
         guard let address = SocketAddress("unix:" + directory + "/" + socketName) else {
             logger.warning(
                 "data directory path too long for a control socket; commands cannot reach this server")
             return []
         }
-        let routes = make(store: store, logger) + others
+        let routes = make(store: store, isServed: isServed, logger) + others
         return [HTTPListener(address, routes: routes.map(\.forLocalCallers))]
     }
 
-    static func make(store: Store, jobs: ControlJobs = ControlJobs(), _ logger: Logger) -> [HTTPRoute] {
+    static func make(
+        store: Store, jobs: ControlJobs = ControlJobs(),
+        isServed: @escaping @Sendable (BusinessID) -> Bool, _ logger: Logger
+    ) -> [HTTPRoute] {
         [
             route("/replay", jobs, read: ReplayRequest.init) { request in
                 try await ReplayAnswer(store.replay(request.messages)).json
@@ -44,7 +49,8 @@ package enum ControlRoutes {
                 try await DropRequest(records: store.dropDead(request.records).sorted()).json
             },
             route("/events/drop", jobs, read: DropRequest.init) { request in
-                let dropped = try await store.dropPending(request.records, reason: Store.droppedByOperator)
+                let dropped = try await store.dropPending(
+                    request.records, reason: Store.droppedByOperator, isServed: isServed)
                 return DropRequest(records: dropped.sorted()).json
             },
             route("/replies/drop", jobs, read: ReplyRequest.init) { request in

@@ -305,6 +305,10 @@ extension Store {
         _ = scheduler.finish(delivery.record, of: delivery.conversation)
     }
 
+    /// Throws ``StoreError/notLeased(record:)`` for a delivery that an operator ended while it waited for its
+    /// handler.
+    package func checkLeased(_ delivery: Delivery) throws { _ = try leased(delivery) }
+
     private func leased(_ delivery: Delivery) throws -> PendingDelivery {
         guard let pending = scheduler.leased(delivery.record, of: delivery.conversation) else {
             throw StoreError.notLeased(record: delivery.record)

@@ -8,10 +8,13 @@ extension Store {
 
     /// Ends unfinished messages as dropped, even when their records are unreadable; durable when it returns.
     ///
-    /// Returns those that were dropped before. Either all messages end or none, unless a handler leases one of them
-    /// meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message that a
-    /// handler is processing, and ``StoreError/notPending(record:)`` for one that has ended otherwise.
-    package func dropPending(_ records: [UInt64], reason: String) async throws -> Set<UInt64> {
+    /// Returns those that were dropped before. Either all messages end or none, unless a handler leases one of
+    /// them meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message
+    /// that a handler of a served business is processing, and ``StoreError/notPending(record:)`` for one that
+    /// has ended otherwise.
+    package func dropPending(
+        _ records: [UInt64], reason: String, isServed: (BusinessID) -> Bool = { _ in true }
+    ) async throws -> Set<UInt64> {
         var repeated: Set<UInt64> = []
         var found: [Lease] = []
         for record in Set(records).sorted() {
@@ -20,10 +23,13 @@ extension Store {
                 repeated.insert(record)
                 continue
             }
-            if isLeased { throw StoreError.notFinished(record: record) }
+            if isLeased, isServed(lease.conversation.business) {
+                throw StoreError.notFinished(record: record)
+            }
             found.append(lease)
         }
-        try await end(found, as: .dropped(reason: reason), evenLeased: false)
+        // A message of a removed business is leased for as long as it waits for a handler.
+        try await end(found, as: .dropped(reason: reason), evenLeased: { !isServed($0) })
         return repeated
     }
 
@@ -44,16 +50,19 @@ extension Store {
         for event in pending { latest[event.business] = max(latest[event.business] ?? event.at, event.at) }
         let old = pending.filter { latest[$0.business].map { $0 < limit } ?? false }
         let leases = old.compactMap { scheduler.find($0.record)?.lease }
-        try await end(leases, as: .failed(reason: reason), evenLeased: true)
+        try await end(leases, as: .failed(reason: reason), evenLeased: { _ in true })
         return leases.count
     }
 
-    private func end(_ leases: [Lease], as result: DeliveryResult, evenLeased: Bool) async throws {
+    private func end(
+        _ leases: [Lease], as result: DeliveryResult, evenLeased: (BusinessID) -> Bool
+    ) async throws {
         for lease in leases {
             let pending = lease.pending
             // Remove them from the queues first: a delivery leased meanwhile stays with its handler, and none
             // is ended twice.
-            guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: evenLeased) else {
+            let key = lease.conversation
+            guard scheduler.remove(pending.record, of: key, evenLeased: evenLeased(key.business)) else {
                 throw StoreError.notFinished(record: pending.record)
             }
             calls.end(pending.record)

@@ -87,7 +87,7 @@ extension Events {
             abstract: "End pending messages for good, without their handlers.",
             discussion: """
                 For messages that can never end: their business was removed, or their record is unreadable. A message that a \
-                handler is currently handling is not dropped.
+                handler is currently handling is not dropped, unless its business was removed.
                 """)
 
         @Argument(help: "The messages' records, from the list.")

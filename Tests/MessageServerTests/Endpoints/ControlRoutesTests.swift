@@ -36,7 +36,9 @@ struct ControlRoutesTests {
         let http = try HTTPServer(
             listeners: [
                 HTTPListener(
-                    .tcp(host: "127.0.0.1", port: 0), routes: ControlRoutes.make(store: store, log.logger))
+                    .tcp(host: "127.0.0.1", port: 0),
+                    routes: ControlRoutes.make(
+                        store: store, isServed: { $0 == ServerUnderTest.business }, log.logger))
             ], shards: 1, logger: log.logger)
         return Served(store: store, http: http, address: "http://\(try await http.start()[0])")
     }
@@ -54,9 +56,12 @@ struct ControlRoutesTests {
         return try JSONDocument(answer.body).root
     }
 
-    private func append(_ id: String, in store: Store, outbound: Kind? = nil) async {
+    private func append(
+        _ id: String, to business: BusinessID = ServerUnderTest.business, in store: Store,
+        outbound: Kind? = nil
+    ) async {
         let message = ReceivedMessage(
-            business: ServerUnderTest.business, customer: CustomerID("urn:mbid:c"), id: MessageID(id),
+            business: business, customer: CustomerID("urn:mbid:c"), id: MessageID(id),
             message: Array(#"{"id":"\#(id)","v":1,"type":"text","body":"hello"}"#.utf8),
             outboundKind: outbound)
         await withCheckedContinuation { stored in store.append(message) { _ in stored.resume() } }
@@ -78,6 +83,22 @@ struct ControlRoutesTests {
         #expect(unknown == (400, #"{"error":"no message has the record 77"}"#))
         #expect(try await post("/events/drop", #"{"job":"d","records":["2"]}"#, served).0 == 400)
         #expect(try await post("/events/drop", #"{"job":7,"records":[2]}"#, served).0 == 400)
+        await served.stop()
+    }
+
+    @Test func `events drop ends a leased message only when its business was removed`() async throws {
+        let served = try await serve()
+        let store = served.store
+        store.startRecording { try store.write($0, as: .text) }
+        await append("m1", in: store)
+        await append("m2", to: ServerUnderTest.otherBusiness, in: store)
+        let kept = try #require(await store.nextDelivery(for: ServerUnderTest.business))
+        let removed = try #require(await store.nextDelivery(for: ServerUnderTest.otherBusiness))
+        let refused = try await post("/events/drop", #"{"job":"a","records":[\#(kept.record)]}"#, served)
+        #expect(refused == (400, #"{"error":"message \#(kept.record) is not finished"}"#))
+        let dropped = try await post("/events/drop", #"{"job":"b","records":[\#(removed.record)]}"#, served)
+        #expect(dropped == (200, #"{"records":[]}"#))
+        #expect(store.statistics.pendingDeliveries == 1)
         await served.stop()
     }
 

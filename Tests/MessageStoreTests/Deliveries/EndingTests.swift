@@ -55,6 +55,22 @@ struct EndingTests {
         #expect(try directory.records("finished").count == 2)
     }
 
+    @Test func `a leased message of a removed business can be dropped, and its conversation continues`()
+        async throws
+    {
+        let store = try directory.open()
+        for id in ["m1", "m2"] { _ = await store.append(message(id)) }
+        let leased = try await store.lease()
+        #expect(
+            try await store.dropPending([leased.record], reason: "no reason", isServed: { $0 != business })
+                == [])
+        #expect(try status(leased.record) == .dropped)
+        #expect(throws: StoreError.notLeased(record: leased.record)) { try store.checkLeased(leased) }
+        let next = try await store.lease()
+        #expect(next.id == MessageID("m2"))
+        #expect(throws: Never.self) { try store.checkLeased(next) }
+    }
+
     @Test func `parked, postponed and unresolved messages can be dropped`() async throws {
         let store = try directory.open()
         for id in ["parked", "postponed", "referring"] {
