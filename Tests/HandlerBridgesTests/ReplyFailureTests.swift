@@ -1,11 +1,13 @@
 import BalloonHTTP
 import BalloonJSON
+import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import MessageStore
 import ServerTestSupport
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -74,6 +76,57 @@ struct ReplyFailureTests {
         #expect(await texts(server, customer, count: 1) == ["everything 1"])
         await server.stop()
         #expect(try failures(server).isEmpty)
+    }
+
+    @Test func `a service is told that its reply failed, and its answer reaches the customer`() async throws {
+        let told = Mutex<[[String]]>([])
+        let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
+            // A body that is no JSON is no event.
+            let call = (try? JSONDocument(Array(request.body)))?.root
+            guard let event = call?["event"], event["kind"]?.string == "replyFailed" else {
+                return HTTPResponse(.ok, json: Array(#"{"replies":["bread"]}"#.utf8))
+            }
+            let failure = event["message"]
+            let outcomes = call?["history"]?.elements.compactMap { $0["outcome"]?.string } ?? []
+            told.withLock { told in
+                told.append(
+                    ["kind", "status", "inReplyTo"].compactMap { failure?[$0]?.string }
+                        + ["httpStatus", "attempts"].compactMap { failure?[$0]?.int.map(String.init) }
+                        + outcomes)
+            }
+            return HTTPResponse(.ok, json: Array(#"{"replies":["sorry"]}"#.utf8))
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let url = "http://\(try await service.start()[0])/hook"
+        let server = try await ServerUnderTest(bindings: [
+            #"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}, "events": ["text", "replyFailed"]}}"#
+        ])
+        let customer = server.customer()
+        server.gateway.misbehave(at: .message, .answer(.badRequest))
+        let message = customer.message(.text, id: MessageID("asked"))
+        #expect(try await customer.post(message).status == 200)
+        #expect(await texts(server, customer, count: 1) == ["sorry"])
+        await server.stop()
+        await service.stop(within: .zero)
+        #expect(told.withLock { $0 } == [["text", "refused", "asked", "400", "1", "refused"]])
+        #expect(try failures(server) == [.handled])
+    }
+
+    @Test func `a reply that waits for the gateway is in the next event's history as queued`() async throws {
+        let server = try await ServerUnderTest(bindings: [#"{"exec": ["\#(Self.program)", "history"]}"#])
+        let customer = server.customer()
+        server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 1000)
+        for number in 1...2 {
+            #expect(try await customer.post(customer.message(.text)).status == 200)
+            // The first reply waits for the gateway meanwhile.
+            await server.stages.count(number) { $0.stage == .finish }
+        }
+        server.gateway.behave()
+        #expect(await texts(server, customer, count: 2) == ["text", "text text text:queued"])
+        await server.stop()
+        #expect(try server.conversation(of: customer).compactMap(\.outcome) == ["accepted", "accepted"])
     }
 
     @Test func `a service is told of failures when its events name them`() async throws {

@@ -26,6 +26,28 @@ import Testing
         await test.stop(running)
     }
 
+    @Test func `every message is recorded while the handler blocks, also beyond those in flight`()
+        async throws
+    {
+        let handler = BlockingHandler()
+        var test = try await PipelineUnderTest(handler)
+        test.pipeline.maximumInFlight = 1
+        let running = test.run()
+        for text in ["block", "second", "third"] { await test.append(text, from: "a") }
+        await handler.waitForBlocked(1)
+        await test.append("first", from: "b")
+        let files = ConversationFiles(dataDirectory: test.directory.file("data"))
+        let areRecorded = try await eventually {
+            try zip(["a", "b"], [3, 1]).allSatisfy { customer, count in
+                try files.lines(of: ServerUnderTest.business, CustomerID(customer)).count == count
+            }
+        }
+        #expect(areRecorded)
+        #expect(test.stages.events.allSatisfy { $0.stage != .finish })
+        handler.release()
+        await test.stop(running)
+    }
+
     @Test func `a handler gets the next message while the previous reply waits`() async throws {
         let test = try await PipelineUnderTest(RecordingHandler())
         // The reply to the first message waits for the gateway.

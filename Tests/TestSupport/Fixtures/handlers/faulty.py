@@ -72,6 +72,10 @@ def event(call):
     if fault == "failures" and params["state"]:
         write(result(call, {"replies": ["failed before: " + params["state"]["failed"]]}))
         return
+    if fault == "history":
+        words = [":".join(filter(None, [entry["kind"], entry.get("outcome")])) for entry in params["history"]]
+        write(result(call, {"replies": [" ".join(words)]}))
+        return
     if fault == "later":
         # The first call must be answered before the program continues.
         while events > 1 and len(told) < 3:
