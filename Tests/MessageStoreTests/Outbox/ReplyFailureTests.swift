@@ -104,6 +104,8 @@ struct ReplyFailureTests {
         let failure = try await store.lease()
         try await store.decide(failure, DecidedOutcome(.handled, replies: [reply("r2")]))
         try await store.finish(failure, result: .handled)
+        // The end of a delivery is written with the next batch; the copy must have it.
+        await store.journal.flush()
         let copy = try directory.copy()
         let restarted = try copy.open()
         for store in [store, restarted] {
