@@ -77,12 +77,21 @@ extension Store {
             throw error
         }
         do { return try record(UnrecordedMessage(texts, lease)) } catch {
-            if lease.pending.releases == 0, error as? StoreError != .closed {
+            if lease.pending.releases == 0, !Self.isReportedOnce(error) {
                 logger.error(
                     "a message could not be recorded; it is retried",
                     metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])
             }
             throw error
+        }
+    }
+
+    /// Whether the error concerns all messages: the circuit breaker logs a full disk, and a stop needs no line.
+    private static func isReportedOnce(_ error: any Error) -> Bool {
+        switch error as? StoreError {
+        case .closed: true
+        case .unavailable(_, let reason): reason.isDiskWide
+        default: false
         }
     }
 

@@ -28,6 +28,8 @@ import Testing
         disk.full.withLock { $0 = part }
         let running = test.run()
         await test.log.first { $0.contains("disk write failed") }
+        // Every conversation is tried, and none of them has a line of its own in the log.
+        if part != .journal { #expect(await eventually { disk.refusals.withLock { $0 } >= customers }) }
         disk.full.withLock { $0 = nil }
         let messages = await test.gateway.waitForMessages(count: customers + 1, within: .seconds(300))
         #expect(messages.count == customers + 1)
@@ -319,6 +321,8 @@ final class FullDisk: StoreDisk {
     enum Part: Sendable { case all, journal, conversations }
 
     let full = Mutex<Part?>(nil)
+    /// The number of refused writes.
+    let refusals = Mutex(0)
     private let code: Int32
     private let disk = SystemDisk()
 
@@ -326,6 +330,7 @@ final class FullDisk: StoreDisk {
 
     private func check(_ part: Part) throws(SystemError) {
         if let full = full.withLock({ $0 }), full == part || full == .all {
+            refusals.withLock { $0 += 1 }
             throw SystemError("write", code: code)
         }
     }
