@@ -9,8 +9,9 @@ enum CommandFile {
     /// The file's bytes; `-` is standard input.
     static func bytes(_ path: String) throws(CommandFailure) -> [UInt8] {
         do {
-            return try Descriptor.open(reading: path == "-" ? "/dev/stdin" : path)
-                .readToEnd(maximumBytes: maximumBytes)
+            // Standard input may be a socket, as under Node; a socket cannot be opened by a path.
+            let file = if path == "-" { Descriptor(owning: 0) } else { try Descriptor.open(reading: path) }
+            return try file.readToEnd(maximumBytes: maximumBytes)
         } catch {
             throw .unreadable(path: path, error)
         }

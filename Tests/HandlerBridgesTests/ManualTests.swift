@@ -11,14 +11,20 @@ import Testing
 /// Runs the programs printed in the manuals for other languages.
 struct ManualTests {
     private static let pages = [
-        ("InPython", "python", "cake.py"), ("InNode", "js", "cake.mjs"), ("InShell", "bash", "cake.sh"),
+        ("InPython", "python", "cake.py", ["python/balloon.py"]),
+        ("InNode", "js", "cake.mjs", ["node/balloon.mjs"]), ("InShell", "bash", "cake.sh", []),
     ]
 
     @Test(arguments: pages)
-    func `the program of the manual takes an order`(_ page: String, _ language: String, _ name: String)
-        async throws
-    {
+    func `the program of the manual takes an order`(
+        _ page: String, _ language: String, _ name: String, _ libraries: [String]
+    ) async throws {
         let directory = TemporaryDirectory()
+        for library in libraries {
+            let bytes = try File(Fixture.sampleHandlers + "/" + library, for: .reading).readAll()
+            let name = library.split(separator: "/").last.map(String.init) ?? library
+            try AtomicFile.write(Array(bytes), to: directory.file(name))
+        }
         let folder = Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count)
         let text = String(
             decoding: try File(

@@ -12,7 +12,7 @@ struct SampleHandlerTests {
         (.text, "quick-reply"), (.quickReply, "listPicker"), (.listPicker, "event"), (.timePicker, "dynamic"),
     ]
 
-    @Test(arguments: ["shop.py", "shop.mjs", "shop.sh", "swift"])
+    @Test(arguments: ["python/shop.py", "node/shop.mjs", "shell/shop.sh", "swift"])
     func `a sample answers every step of the conversation`(_ name: String) async throws {
         let program =
             name == "swift" ? buildDirectory + "/ShopExample" : Fixture.sampleHandlers + "/" + name
@@ -30,8 +30,8 @@ struct SampleHandlerTests {
         }
         #expect(try await customer.post(customer.message(.form)).status == 200)
         let replies = await server.gateway.waitForMessages(count: 5, customer: customer.id)
-        // The Swift sample keeps the chosen bread in its state.
-        let bread = name == "swift" ? "Apples" : "bread"
+        // All samples but the one in shell keep the choice in their state, by its title or by its identifiers.
+        let bread = ["swift": "Apples", "shell/shop.sh": "bread"][name] ?? "apple-1 and pear-1"
         #expect(replies.last?.message.root["body"]?.string == "Thank you! Your \(bread) will be ready.")
         await server.stop()
         #expect(

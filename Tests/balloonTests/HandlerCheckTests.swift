@@ -57,7 +57,7 @@ struct HandlerCheckTests {
         return (isSound, failures, passed, found.withLock { $0.flatMap(\.log) })
     }
 
-    @Test(arguments: ["shop.py", "shop.mjs", "shop.sh", "swift"])
+    @Test(arguments: ["python/shop.py", "node/shop.mjs", "shell/shop.sh", "swift"])
     func `the samples pass every check`(_ name: String) async throws {
         let program = name == "swift" ? buildDirectory + "/ShopExample" : Fixture.sampleHandlers + "/" + name
         let found = try await findings([program])

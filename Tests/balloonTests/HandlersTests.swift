@@ -20,13 +20,32 @@ import Testing
         String(decoding: try File(path, for: .reading).readAll(), as: UTF8.self)
     }
 
-    @Test func `init writes the tested samples without overwriting files, and they are valid`() async throws {
-        let directory = try await configuration()
+    @Test(arguments: [
+        ("python", ["shop.py", "balloon.py"]), ("node", ["shop.mjs", "balloon.mjs"]), ("shell", ["shop.sh"]),
+    ])
+    func `init writes the tested samples, and they pass the check`(_ language: String, _ files: [String])
+        async throws
+    {
+        let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
-        #expect(try text(directory.file("shop.py")) == text(Fixture.sampleHandlers + "/shop.py"))
-        let checked = try await shell.run("balloon handlers check ./shop.py")
+        let written = try await shell.run("balloon init --handler \(language)")
+        #expect(written.status == 0, "\(written.errors)")
+        for file in files {
+            #expect(
+                try text(directory.file(file)) == text(Fixture.sampleHandlers + "/\(language)/\(file)"),
+                "\(file)")
+        }
+        let program = "./" + files[0]
+        #expect(try text(directory.file("businesses/shop.json")).contains("../\(files[0])"))
+        #expect(written.output.contains("balloon dev --handler \(program)"))
+        let checked = try await shell.run("balloon handlers check \(program)")
         #expect(checked.status == 0, "\(checked.output)")
         #expect(checked.output.contains("ok    event form: handled, 1 reply"))
+    }
+
+    @Test func `init overwrites no files, and its configuration is valid`() async throws {
+        let directory = try await configuration()
+        let shell = Shell(directory: directory.path)
         let again = try await shell.run("balloon init --handler python")
         #expect(again.status == 64)
         #expect(again.errors.contains("server.json exists already"))
@@ -182,7 +201,7 @@ import Testing
     @Test func `a server that is killed leaves no handler behind`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
-        let programs = ["node": "shop.mjs", "shell": "shop.sh"].mapValues {
+        let programs = ["node": "node/shop.mjs", "shell": "shell/shop.sh"].mapValues {
             Fixture.sampleHandlers + "/" + $0
         }
         .merging(["swift": try Shell.programs() + "/ShopExample"]) { $1 }

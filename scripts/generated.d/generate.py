@@ -2,6 +2,7 @@
 
 - The tables in config/handlers/python/balloon.py and config/handlers/node/balloon.mjs, from config/schemas. They stand
   between two lines that begin with "generated:" in a comment.
+- Sources/balloon/HandlerTemplates: the files that `balloon init` writes, from config/handlers.
 """
 import json
 import sys
@@ -9,6 +10,14 @@ import sys
 SCHEMAS = "config/schemas/"
 PYTHON = "config/handlers/python/balloon.py"
 NODE = "config/handlers/node/balloon.mjs"
+
+TEMPLATES = {
+    "Python": {"pythonShop": "python/shop.py", "pythonLibrary": "python/balloon.py"},
+    "Node": {"nodeShop": "node/shop.mjs", "nodeLibrary": "node/balloon.mjs"},
+    "Shell": {"shellShop": "shell/shop.sh"},
+    "Swift": {"swiftPackage": "swift/Package.swift", "swiftMain": "swift/Sources/shop/main.swift",
+              "swiftShop": "swift/Sources/shop/Shop.swift"},
+}
 
 
 def compact(schema):
@@ -83,6 +92,21 @@ def with_tables(path, begin, end, lines):
     return head + begin + "\n" + "\n".join(lines) + "\n" + end + tail
 
 
+def template(files, texts):
+    """A Swift file with the files as constants."""
+    lines = ["// Written by scripts/generated from config/handlers; edit the files there.", "", "extension HandlerTemplates {"]
+    for name, path in files.items():
+        text = texts.get("config/handlers/" + path)
+        if text is None:
+            with open("config/handlers/" + path, encoding="utf-8") as file:
+                text = file.read()
+        lines += ["    /// `config/handlers/" + path + "`.", "    static let " + name + " = lines(", '        ##"""']
+        lines += ["        |" + line for line in text.removesuffix("\n").split("\n")]
+        lines += ['        """##)', ""]
+    lines[-1] = "}"
+    return "\n".join(lines) + "\n"
+
+
 def parts():
     """The whole new text of each file with a generated part."""
     values = tables()
@@ -92,8 +116,13 @@ def parts():
         for name, value in values.items()
     ]
     node = ["const " + name + " = " + value + ";" for name, value in values.items()]
-    yield PYTHON, with_tables(PYTHON, "# " + marks[0], "# " + marks[1], python)
-    yield NODE, with_tables(NODE, "// " + marks[0], "// " + marks[1], node)
+    libraries = {
+        PYTHON: with_tables(PYTHON, "# " + marks[0], "# " + marks[1], python),
+        NODE: with_tables(NODE, "// " + marks[0], "// " + marks[1], node),
+    }
+    yield from libraries.items()
+    for language, files in TEMPLATES.items():
+        yield f"Sources/balloon/HandlerTemplates/HandlerTemplates+{language}.swift", template(files, libraries)
 
 
 def main():

@@ -11,7 +11,17 @@ struct Initialize: ParsableCommand {
 
     /// The languages of the sample handlers.
     enum Language: String, ExpressibleByArgument, CaseIterable {
-        case python, swift
+        case python, node, shell, swift
+
+        /// The path of the program, relative to the directory.
+        var program: String {
+            switch self {
+            case .python: "shop.py"
+            case .node: "shop.mjs"
+            case .shell: "shop.sh"
+            case .swift: ".build/debug/shop"
+            }
+        }
     }
 
     @Argument(help: ArgumentHelp("The directory to write to.", valueName: "dir"))
@@ -73,15 +83,10 @@ struct Initialize: ParsableCommand {
     }
 
     private var files: [File] {
-        configuration + (handler == .python ? pythonFiles : swiftFiles)
+        configuration + handlerFiles
     }
 
     private var configuration: [File] {
-        let binding =
-            switch handler {
-            case .python: #"{ "exec": ["../shop.py"] }"#
-            case .swift: #"{ "exec": ["../.build/debug/shop"] }"#
-            }
         let server = """
             {
                 "mspID": "\(MessageID.random())",
@@ -95,7 +100,7 @@ struct Initialize: ParsableCommand {
             {
                 "businessID": "\(MessageID.random())",
                 "name": "Shop",
-                "handler": \(binding),
+                "handler": { "exec": ["../\(handler.program)"] },
                 "fallback": { "text": "An agent will reply soon." }
             }
 
@@ -103,8 +108,21 @@ struct Initialize: ParsableCommand {
         return [File(name: "server.json", text: server), File(name: "businesses/shop.json", text: business)]
     }
 
-    private var pythonFiles: [File] {
-        [File(name: "shop.py", text: HandlerTemplates.python, isProgram: true)]
+    private var handlerFiles: [File] {
+        switch handler {
+        case .python:
+            [
+                File(name: handler.program, text: HandlerTemplates.pythonShop, isProgram: true),
+                File(name: "balloon.py", text: HandlerTemplates.pythonLibrary),
+            ]
+        case .node:
+            [
+                File(name: handler.program, text: HandlerTemplates.nodeShop, isProgram: true),
+                File(name: "balloon.mjs", text: HandlerTemplates.nodeLibrary),
+            ]
+        case .shell: [File(name: handler.program, text: HandlerTemplates.shellShop, isProgram: true)]
+        case .swift: swiftFiles
+        }
     }
 
     private var swiftFiles: [File] {
@@ -121,7 +139,7 @@ struct Initialize: ParsableCommand {
 
     /// The next steps, each line as a command.
     private var next: String {
-        let program = handler == .python ? "./shop.py" : ".build/debug/shop"
+        let program = handler == .swift ? handler.program : "./" + handler.program
         let build = handler == .swift ? "  swift build\n" : ""
         let place = package.hasPrefix("/") ? package : path(package)
         let isLost = handler == .swift && !Directory.exists(place + "/Package.swift")
