@@ -475,7 +475,7 @@ extension HandlerTemplates {
         |def problems(message):
         |    """Every broken rule of a message as (rule, pointer, found, allowed), as `balloon validate` names them.
         |
-        |    These are the rules of Apple's JSON that the schema has, and unique identifiers, images, starts and pages; the
+        |    These are the rules of Apple's JSON that the schema has, and unique identifiers, starts and pages; the
         |    server checks the rest. Formats inside texts, such as dates and amounts, are the server's.
         |    """
         |    found = []
@@ -595,8 +595,7 @@ extension HandlerTemplates {
         |
         |def _check_parts(message, found):
         |    """Rules that compare parts of a message with each other, and the form of starts."""
-        |    content, at = _at(message, "interactiveData"), "/interactiveData/data"
-        |    data = _at(content, "data")
+        |    data, at = _at(message, "interactiveData", "data"), "/interactiveData/data"
         |
         |    def unique(objects, name, rule):
         |        seen = set()
@@ -620,21 +619,8 @@ extension HandlerTemplates {
         |        if isinstance(start, str) and not _is_start(start):
         |            found.append(("startTime", place + "/startTime", _shown(start), "2026-07-10T17:00+0000, always in GMT"))
         |    pages = below(_at(data, "dynamic", "data", "pages"), at + "/dynamic/data/pages")
-        |    page_items = [choice for place, page in pages for choice in below(page.get("items"), place + "/items")]
         |    _check_pages(_at(data, "dynamic", "data"), pages, unique, below, found)
-        |    images = below(_at(data, "images"), at + "/images")
-        |    unique(images, "identifier", "imageIdentifiers")
-        |    if not isinstance(content, dict) or "data" not in content or content.get("bid", APPLE) != APPLE:
-        |        return
-        |    known = {_identifier(each.get("identifier")) for _, each in images}
-        |    owners = choices + page_items + [
-        |        ("/interactiveData/receivedMessage", _at(content, "receivedMessage")),
-        |        ("/interactiveData/replyMessage", _at(content, "replyMessage")), (at + "/event", _at(data, "event")),
-        |        (at + "/dynamic/data/splash", _at(data, "dynamic", "data", "splash"))]
-        |    for place, owner in owners:
-        |        name = _identifier(_at(owner, "imageIdentifier"))
-        |        if name is not None and name not in known:
-        |            found.append(("imageReference", place + "/imageIdentifier", _shown(name), "an image in data.images"))
+        |    unique(below(_at(data, "images"), at + "/images"), "identifier", "imageIdentifiers")
         |
         |
         |def _check_pages(data, pages, unique, below, found):
@@ -973,53 +959,65 @@ extension HandlerTemplates {
         |"interactive","richLink","typing_start","typing_end"]},"id":{"rule":"messageIdentifier","type":"string",
         |"pattern":"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"},
         |"v":{"rule":"protocolVersion","const":1},"sourceId":{"type":"string","minLength":1},
-        |"destinationId":{"type":"string","minLength":1},"locale":{"type":"string"},"intent":{"type":"string"},
-        |"group":{"type":"string"},"body":{"type":"string"},"subject":{"type":"string"},"attachments":{"type":"array",
-        |"items":{"$ref":"attachment"}},"richLinkData":{"$ref":"richLink"},"richLinkDataRef":{"$ref":"uploadedLink"},
+        |"destinationId":{"type":"string","minLength":1},"locale":{"rule":"locale","type":["string","null"],
+        |"pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},"intent":{"type":"string"},"group":{"type":"string"},
+        |"body":{"type":"string"},"subject":{"type":"string"},"attachments":{"type":"array","items":{"$ref":"attachment"}},
+        |"richLinkData":{"$ref":"richLink"},"richLinkDataRef":{"$ref":"uploadedLink"},
         |"interactiveData":{"$ref":"interactiveData"},"interactiveDataRef":{"$ref":"uploadedInteraction"}},
         |"allOf":[{"if":{"required":["type"],"properties":{"type":{"const":"text"}}},"then":{"required":["body"],
-        |"properties":{"body":{"minLength":1}}}},{"if":{"required":["type"],"properties":{"type":{"const":"richLink"}}},
-        |"then":{"rule":"linkContent","oneOf":[{"required":["richLinkData"]},{"required":["richLinkDataRef"]}]}},
+        |"properties":{"body":{"minLength":1},"richLinkData":{"rule":"typeContent","not":{}},
+        |"richLinkDataRef":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
+        |"interactiveDataRef":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
+        |"properties":{"type":{"const":"richLink"}}},"then":{"rule":"linkContent","oneOf":[{"required":["richLinkData"]},
+        |{"required":["richLinkDataRef"]}],"properties":{"attachments":{"rule":"typeContent","not":{}},
+        |"interactiveData":{"rule":"typeContent","not":{}},"interactiveDataRef":{"rule":"typeContent","not":{}}}}},
         |{"if":{"required":["type"],"properties":{"type":{"const":"interactive"}}},"then":{"rule":"interactiveContent",
-        |"oneOf":[{"required":["interactiveData"]},{"required":["interactiveDataRef"]}]}}]},"bid":{"rule":"bid",
-        |"type":"string","pattern":"^com\\.apple\\.messages\\.MSMessageExtensionBalloonPlugin:[^:]+:[^:]+$"},
-        |"key":{"rule":"attachmentKey","type":"string","pattern":"^00[0-9A-Fa-f]{64}$"},"imageIdentifier":{"type":["string",
-        |"integer"],"minLength":1},"attachment":{"type":"object","required":["name","mimeType","size","signature-base64",
-        |"url","owner","key"],"properties":{"name":{"type":"string","minLength":1},"mimeType":{"type":"string",
-        |"minLength":1},"size":{"type":["string","number"]},"signature-base64":{"type":"string","minLength":1},
-        |"url":{"type":"string"},"owner":{"type":"string","minLength":1},"key":{"$ref":"key"},
-        |"signature":{"type":"string"}}},"richLink":{"type":"object","required":["url","title"],
-        |"properties":{"url":{"type":"string"},"title":{"type":"string","minLength":1},"assets":{"type":"object",
-        |"properties":{"image":{"type":"object","required":["data","mimeType"],"properties":{"data":{"type":"string",
-        |"minLength":1},"mimeType":{"type":"string","minLength":1}}},"video":{"type":"object","required":["url","mimeType"],
-        |"properties":{"url":{"type":"string"},"mimeType":{"type":"string","minLength":1}}}}}}},
-        |"uploadedLink":{"type":"object","required":["url","owner","size","signature-base64"],
-        |"properties":{"url":{"type":"string"},"owner":{"type":"string","minLength":1},"size":{"type":["integer","string"],
-        |"pattern":"^[+-]?[0-9]+$"},"signature-base64":{"type":"string","minLength":1},"signature":{"type":"string"},
-        |"key":{"$ref":"key"},"title":{"type":"string"},"dataRefSig":{"type":"string"},"bid":{"$ref":"bid"}}},
-        |"uploadedInteraction":{"type":"object","required":["url","owner","size","signature-base64","bid"],
-        |"properties":{"url":{"type":"string"},"owner":{"type":"string","minLength":1},"size":{"type":["integer","string"],
-        |"pattern":"^[+-]?[0-9]+$"},"signature-base64":{"type":"string","minLength":1},"signature":{"type":"string"},
-        |"key":{"$ref":"key"},"title":{"type":"string"},"dataRefSig":{"type":"string"},"bid":{"$ref":"bid"}}},
-        |"bubble":{"type":"object","required":["title"],"properties":{"title":{"rule":"bubbleText","type":"string",
-        |"minLength":1,"maxLength":512},"subtitle":{"rule":"bubbleText","type":"string","maxLength":512},
+        |"oneOf":[{"required":["interactiveData"]},{"required":["interactiveDataRef"]}],
+        |"properties":{"body":{"rule":"typeContent","not":{}},"subject":{"rule":"typeContent","not":{}},
+        |"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}}}}},
+        |{"if":{"required":["type"],"properties":{"type":{"enum":["typing_start","typing_end"]}}},
+        |"then":{"properties":{"body":{"rule":"typeContent","not":{}},"subject":{"rule":"typeContent","not":{}},
+        |"attachments":{"rule":"typeContent","not":{}},"richLinkData":{"rule":"typeContent","not":{}},
+        |"richLinkDataRef":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
+        |"interactiveDataRef":{"rule":"typeContent","not":{}}}}}]},"bid":{"rule":"bid","type":"string",
+        |"pattern":"^com\\.apple\\.messages\\.MSMessageExtensionBalloonPlugin:[^:]+:[^:]+$"},"key":{"rule":"attachmentKey",
+        |"type":"string","pattern":"^00[0-9A-Fa-f]{64}$"},"imageIdentifier":{"type":["string","integer"]},
+        |"attachment":{"type":"object","required":["name","mimeType","size","signature-base64","url","owner","key"],
+        |"properties":{"name":{"type":"string","minLength":1},"mimeType":{"type":"string","minLength":1},
+        |"size":{"type":"string"},"signature-base64":{"type":"string","minLength":1},"url":{"type":"string"},
+        |"owner":{"type":"string","minLength":1},"key":{"$ref":"key"},"signature":{"type":"string"}}},
+        |"richLink":{"type":"object","required":["url","title"],"properties":{"url":{"type":"string"},
+        |"title":{"type":"string","minLength":1},"assets":{"type":"object","properties":{"image":{"type":"object",
+        |"required":["data","mimeType"],"properties":{"data":{"type":"string","minLength":1},"mimeType":{"type":"string",
+        |"minLength":1}}},"video":{"type":"object","required":["url","mimeType"],"properties":{"url":{"type":"string"},
+        |"mimeType":{"type":"string","minLength":1}}}}}}},"uploadedLink":{"type":"object","required":["url","owner","size",
+        |"signature-base64"],"properties":{"url":{"type":"string"},"owner":{"type":"string","minLength":1},
+        |"size":{"type":["integer","string"],"pattern":"^[+-]?[0-9]+$"},"signature-base64":{"type":"string","minLength":1},
+        |"signature":{"type":"string"},"key":{"$ref":"key"},"title":{"type":"string"},"dataRefSig":{"type":"string"},
+        |"bid":{"$ref":"bid"}}},"uploadedInteraction":{"type":"object","required":["url","owner","size","signature-base64",
+        |"bid"],"properties":{"url":{"type":"string"},"owner":{"type":"string","minLength":1},"size":{"type":["integer",
+        |"string"],"pattern":"^[+-]?[0-9]+$"},"signature-base64":{"type":"string","minLength":1},
+        |"signature":{"type":"string"},"key":{"$ref":"key"},"title":{"type":"string"},"dataRefSig":{"type":"string"},
+        |"bid":{"$ref":"bid"}}},"bubble":{"type":"object","required":["title"],"properties":{"title":{"rule":"bubbleText",
+        |"type":"string","minLength":1,"maxLength":512},"subtitle":{"rule":"bubbleText","type":"string","maxLength":512},
         |"imageTitle":{"rule":"bubbleText","type":"string","maxLength":512},"imageSubtitle":{"rule":"bubbleText",
         |"type":"string","maxLength":512},"secondarySubtitle":{"rule":"bubbleText","type":"string","maxLength":512},
         |"tertiarySubtitle":{"rule":"bubbleText","type":"string","maxLength":512},
-        |"imageIdentifier":{"$ref":"imageIdentifier"},"style":{"rule":"bubbleStyle","enum":["icon","small","large"]}}},
-        |"image":{"type":"object","required":["identifier","data"],"properties":{"identifier":{"type":["string","integer"],
-        |"minLength":1},"data":{"type":"string","minLength":1},"description":{"type":["string","null"]}}},
-        |"interactiveData":{"if":{"required":["bid"],"properties":{"bid":{"type":"string",
+        |"imageIdentifier":{"$ref":"imageIdentifier"},"style":{"rule":"bubbleStyle","enum":["icon","small","large"]},
+        |"alternateTitle":{"type":"string"}}},"image":{"type":"object","required":["identifier","data"],
+        |"properties":{"identifier":{"type":["string","integer"],"minLength":1},"data":{"type":"string","minLength":1},
+        |"description":{"type":["string","null"]}}},"interactiveData":{"if":{"required":["bid"],
+        |"properties":{"bid":{"type":"string",
         |"not":{"const":"com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"}}}},
-        |"then":{"$ref":"app"},"else":{"$ref":"builtin"}},"app":{"type":"object","required":["bid","URL","receivedMessage"],
-        |"properties":{"bid":{"$ref":"bid"},"appId":{"type":["integer","string"],"minLength":1},"appName":{"type":"string"},
-        |"appIcon":{"type":"string","minLength":1},"URL":{"type":"string","minLength":1},
+        |"then":{"$ref":"app"},"else":{"$ref":"builtin"}},"app":{"type":"object","required":["bid","appId","URL",
+        |"receivedMessage"],"properties":{"bid":{"$ref":"bid"},"appId":{"type":["integer","string"],"minLength":1},
+        |"appName":{"type":"string"},"appIcon":{"type":"string","minLength":1},"URL":{"type":"string","minLength":1},
         |"sessionIdentifier":{"type":"string"},"useLiveLayout":{"type":"boolean"},"receivedMessage":{"$ref":"bubble"},
         |"replyMessage":{"$ref":"bubble"},"data":{"rule":"appData","not":{}}}},"builtin":{"type":"object","required":["bid",
         |"data"],"properties":{"bid":{"$ref":"bid"},"sessionIdentifier":{"type":"string"},"data":{"$ref":"data"},
-        |"receivedMessage":{"$ref":"bubble"},"replyMessage":{"$ref":"bubble"}},"if":{"required":["data"],
-        |"properties":{"data":{"type":"object","anyOf":[{"required":["listPicker"]},{"required":["event"]},
-        |{"required":["dynamic"]},{"required":["payment"]},{"required":["authenticate"]}]}}},
+        |"receivedMessage":{"$ref":"bubble"},"replyMessage":{"$ref":"bubble"},"useLiveLayout":{"type":"boolean"}},
+        |"if":{"required":["data"],"properties":{"data":{"type":"object","anyOf":[{"required":["listPicker"]},
+        |{"required":["event"]},{"required":["dynamic"]},{"required":["payment"]},{"required":["authenticate"]}]}}},
         |"then":{"required":["receivedMessage"]}},"data":{"rule":"interactiveKind","type":"object",
         |"required":["requestIdentifier"],"properties":{"version":{"type":"string","minLength":1},
         |"mspVersion":{"type":"string","minLength":1},"requestIdentifier":{"type":"string","minLength":1},
@@ -1031,22 +1029,22 @@ extension HandlerTemplates {
         |{"required":["notification"]}]},"quickReply":{"type":"object","required":["summaryText","items"],
         |"properties":{"summaryText":{"type":"string","minLength":1},"items":{"rule":"quickReplyCount","type":"array",
         |"items":{"type":"object","required":["identifier","title"],"properties":{"identifier":{"type":"string",
-        |"minLength":1},"title":{"type":"string","minLength":1}}},"minItems":2,"maxItems":5}}},"listPicker":{"type":"object",
-        |"required":["sections"],"properties":{"multipleSelection":{"type":"boolean"},"sections":{"type":"array",
-        |"items":{"type":"object","required":["title","items"],"properties":{"title":{"type":"string"},
-        |"order":{"type":"integer"},"multipleSelection":{"type":"boolean"},"items":{"type":"array","items":{"type":"object",
-        |"required":["identifier","title"],"properties":{"identifier":{"type":"string","minLength":1},
-        |"title":{"type":"string","minLength":1},"subtitle":{"type":"string"},"order":{"type":"integer"},
-        |"style":{"type":"string"},"imageIdentifier":{"$ref":"imageIdentifier"}}},"minItems":1}}},"minItems":1}}},
-        |"event":{"type":"object","required":["identifier","timeslots"],"properties":{"identifier":{"type":"string",
-        |"minLength":1},"title":{"type":"string"},"imageIdentifier":{"$ref":"imageIdentifier"},
-        |"timezoneOffset":{"type":"integer"},"location":{"type":"object","properties":{"title":{"type":"string"},
-        |"latitude":{"type":"number"},"longitude":{"type":"number"},"radius":{"type":"number"}}},"timeslots":{"type":"array",
-        |"items":{"type":"object","required":["identifier","duration","startTime"],
-        |"properties":{"identifier":{"type":"string","minLength":1},"startTime":{"type":"string"},
-        |"duration":{"rule":"slotDuration","type":"integer","minimum":1}}},"minItems":1}}},"form":{"type":"object",
-        |"required":["version","template","data"],"properties":{"version":{"type":"string","minLength":1},
-        |"template":{"rule":"formTemplate","enum":["messageForms"]},"data":{"type":"object",
+        |"minLength":1},"title":{"rule":"empty","type":"string","pattern":"\\S"}}},"minItems":2,"maxItems":5}}},
+        |"listPicker":{"type":"object","required":["sections"],"properties":{"multipleSelection":{"type":"boolean"},
+        |"sections":{"type":"array","items":{"type":"object","required":["title","items"],
+        |"properties":{"title":{"type":"string"},"order":{"type":"integer"},"multipleSelection":{"type":"boolean"},
+        |"items":{"type":"array","items":{"type":"object","required":["identifier","title"],
+        |"properties":{"identifier":{"type":"string","minLength":1},"title":{"type":"string","minLength":1},
+        |"subtitle":{"type":"string"},"order":{"type":"integer"},"style":{"type":"string"},
+        |"imageIdentifier":{"$ref":"imageIdentifier"}}},"minItems":1}}},"minItems":1}}},"event":{"type":"object",
+        |"required":["identifier","timeslots"],"properties":{"identifier":{"type":"string","minLength":1},
+        |"title":{"type":"string"},"imageIdentifier":{"$ref":"imageIdentifier"},"timezoneOffset":{"type":"integer"},
+        |"location":{"type":"object","properties":{"title":{"type":"string"},"latitude":{"type":"number"},
+        |"longitude":{"type":"number"},"radius":{"type":"number"}}},"timeslots":{"type":"array","items":{"type":"object",
+        |"required":["identifier","duration","startTime"],"properties":{"identifier":{"type":"string","minLength":1},
+        |"startTime":{"type":"string"},"duration":{"rule":"slotDuration","type":"integer","minimum":1}}},"minItems":1}}},
+        |"form":{"type":"object","required":["version","template","data"],"properties":{"version":{"type":"string",
+        |"minLength":1},"template":{"rule":"formTemplate","enum":["messageForms"]},"data":{"type":"object",
         |"required":["startPageIdentifier","pages"],"properties":{"startPageIdentifier":{"type":"string","minLength":1},
         |"private":{"type":"boolean"},"showSummary":{"type":"boolean"},"splash":{"type":"object",
         |"properties":{"header":{"type":"string"},"splashtext":{"type":"string"},"buttonTitle":{"type":"string"},
@@ -1065,16 +1063,16 @@ extension HandlerTemplates {
         |"title","value"],"properties":{"identifier":{"type":"string","minLength":1},"title":{"type":"string","minLength":1},
         |"value":{"type":"string"}}},"minItems":1}},"required":["items"]}},{"if":{"required":["type"],
         |"properties":{"type":{"const":"datePicker"}}},"then":{"properties":{"hintText":{"type":"string"},
-        |"options":{"type":"object","properties":{"dateFormat":{"type":"string"},"startDate":{"type":"string"},
+        |"options":{"type":["object","null"],"properties":{"dateFormat":{"type":"string"},"startDate":{"type":"string"},
         |"minimumDate":{"type":"string"},"maximumDate":{"type":"string"},"labelText":{"type":"string"}}}}}},
         |{"if":{"required":["type"],"properties":{"type":{"const":"input"}}},
-        |"then":{"properties":{"hintText":{"type":"string"},"options":{"type":"object",
+        |"then":{"properties":{"hintText":{"type":"string"},"options":{"type":["object","null"],
         |"properties":{"regex":{"type":"string"},"placeholder":{"type":"string"},"required":{"type":"boolean"},
         |"inputType":{"rule":"inputType","enum":["singleline","multiline"]},"labelText":{"type":"string"},
         |"prefixText":{"type":"string"},"maximumCharacterCount":{"rule":"characterCount","type":"integer","minimum":1},
         |"keyboardType":{"rule":"keyboardType","enum":["default","asciiCapable","numbersAndPunctuation","URL","numberPad",
         |"phonePad","namePhonePad","emailAddress","decimalPad","UIKeyboardTypeTwitter","webSearch","UIKeyboardTypeDefault",
-        |"UIKeyboardTypeAsciiCapable","UIKeyboardTypeNumbersAndPunctuation","UIKeyboardTypeURL","UIKeyboardTypeNumberPad",
+        |"UIKeyboardTypeASCIICapable","UIKeyboardTypeNumbersAndPunctuation","UIKeyboardTypeURL","UIKeyboardTypeNumberPad",
         |"UIKeyboardTypePhonePad","UIKeyboardTypeNamePhonePad","UIKeyboardTypeEmailAddress","UIKeyboardTypeDecimalPad",
         |"UIKeyboardTypeWebSearch"]},"textContentType":{"rule":"textContentType","enum":["name","namePrefix","givenName",
         |"middleName","familyName","nameSuffix","nickname","jobTitle","organizationName","location","fullStreetAddress",
@@ -1107,16 +1105,18 @@ extension HandlerTemplates {
         |"required":["amount","detail","identifier","label"],"properties":{"amount":{"$ref":"money"},
         |"detail":{"type":"string","minLength":1},"identifier":{"type":"string","minLength":1},"label":{"type":"string",
         |"minLength":1},"type":{"type":"string"}}}},"supportedCountries":{"type":"array","items":{"type":"string"}},
-        |"total":{"$ref":"lineItem"}}}}},"authenticate":{"type":"object","required":["oauth2"],
-        |"properties":{"oauth2":{"rule":"authenticationProcedure","type":"object","required":["responseType","scope",
-        |"state"],"properties":{"responseType":{"rule":"responseType","enum":["code"]},"scope":{"type":"array",
-        |"items":{"type":"string"}},"state":{"type":"string","minLength":1},"responseEncryptionKey":{"type":"string",
-        |"minLength":1},"clientSecret":{"type":"string","minLength":1},"redirectURI":{"type":"string","minLength":1},
-        |"additionalParameters":{"type":"string"},"clientId":{"type":"string"}},
-        |"oneOf":[{"required":["responseEncryptionKey","clientSecret"]},{"required":["redirectURI"]}]}}},
-        |"notification":{"type":"object","required":["templateId","referenceId","locale","parameters"],
-        |"properties":{"templateId":{"type":"string","minLength":1},"referenceId":{"type":"string","minLength":1},
-        |"locale":{"type":"string","minLength":1},"parameters":{"type":"object","required":["brandName"],
+        |"total":{"$ref":"lineItem"},"merchantName":{"type":"string"}}}}},"authenticate":{"type":"object",
+        |"required":["oauth2"],"properties":{"oauth2":{"rule":"authenticationProcedure","type":"object",
+        |"required":["responseType","scope","state"],"properties":{"responseType":{"rule":"responseType","enum":["code"]},
+        |"scope":{"type":"array","items":{"type":"string"},"minItems":1},"state":{"type":"string","minLength":1},
+        |"responseEncryptionKey":{"type":"string","minLength":1},"clientSecret":{"type":"string","minLength":1},
+        |"redirectURI":{"type":"string","minLength":1},"additionalParameters":{"type":"string"},
+        |"clientId":{"type":"string"}},"oneOf":[{"required":["responseEncryptionKey","clientSecret"]},
+        |{"required":["redirectURI"]}]}}},"notification":{"type":"object","required":["templateId","referenceId",
+        |"parameters"],"properties":{"templateId":{"rule":"invitationTemplate","type":"string","minLength":1,
+        |"pattern":"^binaryChoice\\.[^.]+\\.(withImage|noImage)$"},"referenceId":{"rule":"invitationReference",
+        |"type":"string","minLength":1,"maxLength":1000,"pattern":"^[^']*$"},"locale":{"rule":"locale","type":"string",
+        |"pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},"parameters":{"type":"object","required":["brandName"],
         |"properties":{"brandName":{"type":"string","minLength":1},"brandLogo":{"type":"string"}}}}}}""")
         |# generated: end
         """##)
