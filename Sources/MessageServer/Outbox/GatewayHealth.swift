@@ -121,7 +121,9 @@ struct GatewayHealth: Sendable {
                 return []
             }
             return pause(after: question, at: now)
-        case (.pause, .paused): return []
+        case (.pause, .paused(var pause)):
+            pause.backOff(at: now)
+            phase = .paused(pause)
         case (.business(let business), _): pausedBusinesses[business]?.backOff(at: now)
         case (.question, _), (.pause, _): break
         }

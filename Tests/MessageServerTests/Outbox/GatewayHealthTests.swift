@@ -236,6 +236,23 @@ import Testing
         }
     }
 
+    @Test func `a paused gateway with an empty outbox is not probed endlessly`() {
+        _ = answer(1, "a", "x", refused)
+        _ = foundNothing()
+        _ = foundNothing()
+        pass(1)
+        #expect(foundNothing() == [])
+        guard case .wait = next() else {
+            Issue.record("probed again at once")
+            return
+        }
+        pass(60)
+        guard case .lease(_, probe: .pause) = next() else {
+            Issue.record("not probed any more")
+            return
+        }
+    }
+
     @Test func `a paused business with an empty outbox is not probed endlessly`() {
         _ = answer(1, "a", "x", refused)
         _ = foundNothing()
