@@ -78,7 +78,7 @@ struct PendingDelivery: Sendable {
         record = state.record
         location = state.location
         related = state.related
-        attempt = state.attempt
+        attempt = state.attempts
         awaitsReference = state.awaitsReference
         isReplay = state.replayOf != nil
         isReplyFailure = state.isReplyFailure

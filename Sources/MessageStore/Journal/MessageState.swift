@@ -23,6 +23,8 @@ struct MessageState: Sendable {
     private(set) var awaitsReference: Bool
     /// Its further records (resolved, files, outcome), in order.
     private(set) var related: [RecordLocation] = []
+    /// Whether the results of its attachments are known.
+    private var hasFiles = false
     /// The place of the message with its resolved payload.
     private(set) var resolved: RecordLocation?
     /// The record of the decided outcome; for a proactive message, its own record.
@@ -34,10 +36,8 @@ struct MessageState: Sendable {
     private(set) var original: MessageID?
     private(set) var status = JournalEvent.Status.pending
     private(set) var reason: String?
-    /// The number of attempts without an outcome.
+    /// The number of attempts without an outcome, which are numbered from 1.
     private(set) var attempts: Int32 = 0
-    /// The number of the latest attempt.
-    private(set) var attempt: Int32 = 0
     /// How often the process ended during its handler call.
     private(set) var crashes: UInt8 = 0
     /// The time of the next attempt.
@@ -111,14 +111,16 @@ struct MessageState: Sendable {
     /// The last record that ended its delivery or a reply; 0 when nothing ended.
     var lastEnd: UInt64 { replies.reduce(end ?? 0) { max($0, $1.end?.record ?? 0) } }
 
-    /// Applies a later record.
+    /// Applies a later record; a record that is written twice changes nothing the second time.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         switch record {
-        case .resolved:
+        case .resolved where resolved == nil:
             awaitsReference = false
             resolved = location
             related.append(location)
-        case .files: related.append(location)
+        case .files where !hasFiles:
+            hasFiles = true
+            related.append(location)
         case .outcome(let outcome): decide(outcome, number: number, at: location)
         case .replyAttempt(let attempt): change(attempt.index) { $0.apply(attempt) }
         case .reply(let reply): change(reply.index) { $0.end(reply, by: number) }
@@ -128,7 +130,7 @@ struct MessageState: Sendable {
         // A carried record without another status is a dead letter.
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
         case .carried(_, let index?): addCarried(index, at: location)
-        case .message, .dropped, .carried, .checkpoint, .unsynced, .segment, .other: break
+        case .message, .resolved, .files, .dropped, .carried, .checkpoint, .unsynced, .segment, .other: break
         }
     }
 
@@ -144,23 +146,24 @@ struct MessageState: Sendable {
     private mutating func decide(
         _ outcome: JournalRecord.Outcome, number: UInt64, at location: RecordLocation
     ) {
+        guard decision == nil else { return }
         related.append(location)
         kind = outcome.kind ?? kind
-        guard decision == nil else { return }
         decision = (number, location)
         let reply = ReplyState(decidedAt: outcome.at ?? Timestamp(milliseconds: 0))
         replies = Array(repeating: reply, count: outcome.replies)
     }
 
     private mutating func apply(_ attempt: JournalRecord.Attempt) {
-        attempts += 1
-        self.attempt = Int32(clamping: attempt.number)
+        guard attempt.number > attempts else { return }
+        attempts = Int32(clamping: attempt.number)
         if attempt.isCrash { crashes = UInt8(clamping: Int(crashes) + 1) }
         if !attempt.isCrash { status = attempt.isParked ? .parked : .pending }
         next = attempt.next
     }
 
     private mutating func finish(_ finished: JournalRecord.Finished, by number: UInt64) {
+        guard end == nil else { return }
         status = finished.result
         reason = finished.reason
         kind = finished.kind ?? kind

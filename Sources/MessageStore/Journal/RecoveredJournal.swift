@@ -122,7 +122,7 @@ struct RecoveredJournal: Sendable {
         deliveries.sorted().compactMap { record in
             guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
             let attempt = JournalRecord.Attempt(
-                of: record, number: Int(found.attempt) + 1, isCrash: true, isParked: false, next: nil)
+                of: record, number: Int(found.attempts) + 1, isCrash: true, isParked: false, next: nil)
             open[record]?.state.apply(.attempt(attempt), number: 0, at: found.location)
             return JournalEntry(
                 body: JournalBody.crashedAttempt(of: record, attempt.number, at: .now()), waiter: .nobody)

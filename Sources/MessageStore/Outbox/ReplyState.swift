@@ -62,7 +62,8 @@ package struct ReplyState: Sendable {
     }
 
     mutating func apply(_ attempt: JournalRecord.ReplyAttempt) {
-        attempts = max(attempts, attempt.number)
+        guard attempt.number > attempts else { return }
+        attempts = attempt.number
         next = attempt.next
     }
 

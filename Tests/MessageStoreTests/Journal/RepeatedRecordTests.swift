@@ -1,0 +1,64 @@
+import BalloonPOSIX
+import BusinessMessages
+import Testing
+
+@testable import MessageStore
+
+/// Records that were written twice, because the answer to the first writing was lost.
+struct RepeatedRecordTests {
+    private static let later = Timestamp(milliseconds: 2_000_000)
+    /// A life of a message with every kind of record about it.
+    private static let records: [JournalRecord] = [
+        .resolved(of: 2), .files(of: 2),
+        .attempt(.init(of: 2, number: 1, isCrash: false, isParked: false, next: later)),
+        .attempt(.init(of: 2, number: 2, isCrash: true, isParked: false, next: nil)),
+        .attempt(.init(of: 2, number: 3, isCrash: false, isParked: true, next: later)),
+        .outcome(.init(of: 2, at: later, kind: .text, replies: 2)),
+        .finished(.init(of: 2, kind: .text, result: .handled, reason: nil, original: nil)),
+        .replyAttempt(.init(of: 2, index: 0, number: 1, next: later)),
+        .reply(
+            .init(
+                of: 2, index: 0, status: .refused, httpStatus: 400, reason: "no", attempts: 2, at: later,
+                reportedIn: nil)),
+        .dropped(of: 2, reply: 0),
+    ]
+
+    private func location(_ number: UInt64) -> RecordLocation {
+        RecordLocation(segment: 1, offset: UInt32(number), lengthBytes: 10)
+    }
+
+    private func message() -> MessageState {
+        let conversation = ConversationKey(business: business, customer: customer)
+        return MessageState(
+            JournalRecord.Message(
+                conversation: conversation, key: MessageKey(business: business, id: MessageID("m")),
+                at: Timestamp(milliseconds: 1_000_000), hasReference: true, replayOf: nil, retriedReply: nil,
+                outboundKind: nil, act: .writes), record: 2, at: location(2))
+    }
+
+    @Test func `a record that is written twice in a row changes nothing the second time`() {
+        var state = message()
+        for (index, record) in Self.records.enumerated() {
+            let number = UInt64(3 + 2 * index)
+            state.apply(record, number: number, at: location(number))
+            let once = "\(state)"
+            state.apply(record, number: number + 1, at: location(number + 1))
+            #expect("\(state)" == once, "\(record)")
+        }
+        #expect(state.attempts == 3)
+        #expect(state.crashes == 1)
+        #expect(state.related.map(\.offset) == [3, 5, 13])
+    }
+
+    @Test func `all records of a message written twice change nothing the second time`() {
+        var state = message()
+        for (index, record) in Self.records.enumerated() {
+            state.apply(record, number: UInt64(3 + index), at: location(UInt64(3 + index)))
+        }
+        let once = "\(state)"
+        for (index, record) in Self.records.enumerated() {
+            state.apply(record, number: UInt64(33 + index), at: location(UInt64(33 + index)))
+        }
+        #expect("\(state)" == once)
+    }
+}
