@@ -44,12 +44,18 @@ struct ControlSocket {
     /// Starts a job and waits for its end without a limit; nil when no server listens, so that the caller
     /// acts itself.
     ///
-    /// For a long job, first prints the command that resumes waiting for it.
+    /// For a long job, first prints the command that resumes waiting for it, even if the job turns out to be short.
     static func run(
         _ job: String, _ target: String, _ body: [UInt8], data: String, resumedBy command: String?
     ) async throws -> [UInt8]? {
         let path = data + "/" + ControlRoutes.socketName
         guard Directory.exists(path) else { return nil }
+        if let command {
+            // Before the request: a command that is interrupted leaves the job's name behind.
+            StandardStream.error.write(
+                "job \(job): if this command is interrupted, wait for the job with: \(command) --resume \(job)\n"
+            )
+        }
         let answer: TransportResponse
         do throws(TransportError) {
             guard let first = try await ask(path, "POST", target, body) else { return nil }
@@ -58,10 +64,6 @@ struct ControlSocket {
             throw CommandFailure.jobUnanswered(job)
         }
         guard answer.status == 202 else { return try content(answer) }
-        if let command {
-            StandardStream.error.write(
-                "job \(job) is running; to wait for it again, run: \(command) --resume \(job)\n")
-        }
         return try await ControlSocket(data: data).wait(for: job)
     }
 

@@ -26,7 +26,7 @@ final class ControlJobs: Sendable {
     private struct State {
         var jobs: [String: Job] = [:]
         /// The ended jobs, oldest first.
-        var ended: [String] = []
+        var ended = Deque<String>()
         var lastWaiter = 0
     }
 
@@ -93,7 +93,9 @@ final class ControlJobs: Sendable {
             let waiters = state.jobs[id]?.waiters ?? []
             state.jobs[id] = Job(answer: answer)
             state.ended.append(id)
-            if state.ended.count > Self.keptAnswers { state.jobs[state.ended.removeFirst()] = nil }
+            if state.ended.count > Self.keptAnswers, let oldest = state.ended.popFirst() {
+                state.jobs[oldest] = nil
+            }
             return waiters
         }
         for waiter in waiters { waiter.responder.respond(answer) }

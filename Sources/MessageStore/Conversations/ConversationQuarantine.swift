@@ -15,7 +15,7 @@ struct ConversationQuarantine: Sendable {
     private let directory: String
     private let logger: Logger
     /// Lines that wait since this process started; older ones are in the journal.
-    private var waiting: [String: [ConversationEntry]] = [:]
+    private var waiting: [String: Deque<ConversationEntry>] = [:]
     /// The limit for one conversation; further lines are in the journal only.
     private static let maximumWaitingLines = 1000
 
@@ -61,8 +61,8 @@ struct ConversationQuarantine: Sendable {
     mutating func keep(_ entry: ConversationEntry) {
         let path = ConversationPath.file(entry.conversation)
         // The oldest ones are certainly in the journal.
-        if waiting[path]?.count ?? 0 >= Self.maximumWaitingLines { waiting[path]?.removeFirst() }
-        waiting[path, default: []].append(entry)
+        if waiting[path]?.count ?? 0 >= Self.maximumWaitingLines { _ = waiting[path]?.popFirst() }
+        waiting[path, default: Deque()].append(entry)
     }
 
     /// Quarantines a damaged or unwritable conversation, and logs it.
@@ -110,7 +110,7 @@ struct ConversationQuarantine: Sendable {
     }
 
     /// The lines of a conversation that wait since this process started.
-    func waitingEntries(of path: String) -> [ConversationEntry] { waiting[path] ?? [] }
+    func waitingEntries(of path: String) -> [ConversationEntry] { waiting[path].map(Array.init) ?? [] }
 
     /// Rewrites a conversation and syncs it, from the file that replaced it or from the damaged one; it stays
     /// quarantined.

@@ -64,12 +64,35 @@ struct JournalDamage: Sendable {
 
 /// The result, or the preview, of a journal repair.
 package struct JournalRepair: Hashable, Sendable {
+    /// A conversation whose deliveries and replies wait for the repair.
+    package struct Held: Hashable, Sendable {
+        /// The business of the conversation.
+        package let business: String
+        /// The customer of the conversation.
+        package let customer: String
+        /// The names of its first queued replies, such as `57.1`; at most ``maximumReplies``.
+        package let replies: [String]
+
+        static let maximumReplies = 20
+
+        package init(business: String, customer: String, replies: [String]) {
+            self.business = business
+            self.customer = customer
+            self.replies = replies
+        }
+    }
+
+    /// The maximum number of listed conversations.
+    static let maximumHeld = 100
+
     /// The lost records.
     package let lostRecords: [ClosedRange<UInt64>]
     /// The names of damaged segments.
     package let segments: [String]
     /// The number of conversations held back until the repair.
     package let heldConversations: Int
+    /// The first of these conversations; at most ``maximumHeld``.
+    package let held: [Held]
     /// Whether the losses may include unfinished messages.
     package let isHarmful: Bool
 
@@ -77,8 +100,10 @@ package struct JournalRepair: Hashable, Sendable {
     package var isEmpty: Bool { lostRecords.isEmpty && segments.isEmpty }
 
     package init(
-        lostRecords: [ClosedRange<UInt64>], segments: [String], heldConversations: Int, isHarmful: Bool
+        lostRecords: [ClosedRange<UInt64>], segments: [String], heldConversations: Int, held: [Held] = [],
+        isHarmful: Bool
     ) {
+        self.held = held
         self.lostRecords = lostRecords
         self.segments = segments
         self.heldConversations = heldConversations

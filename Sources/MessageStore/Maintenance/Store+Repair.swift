@@ -1,16 +1,26 @@
 import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 import Logging
 
 extension Store {
     /// The preview of a journal repair; empty for an intact journal.
     package var journalDamage: JournalRepair {
         let damage = held.damage
+        let conversations = damage.held.sorted {
+            ($0.business.rawValue, $0.customer.rawValue) < ($1.business.rawValue, $1.customer.rawValue)
+        }
         return JournalRepair(
             lostRecords: damage.losses.map(\.records),
             segments: Set(damage.losses.map(\.segment) + damage.blemishes).sorted()
                 .map(SegmentName.text),
-            heldConversations: damage.held.count, isHarmful: damage.isHarmful)
+            heldConversations: damage.held.count,
+            held: conversations.prefix(JournalRepair.maximumHeld).map { conversation in
+                JournalRepair.Held(
+                    business: conversation.business.rawValue, customer: conversation.customer.rawValue,
+                    replies: outbox.queued(of: conversation, maximum: JournalRepair.Held.maximumReplies)
+                        .map { "\($0.0.id)" })
+            }, isHarmful: damage.isHarmful)
     }
 
     /// Removes the lost records, so that the journal is intact again, and resumes held deliveries.
@@ -55,7 +65,8 @@ extension Store {
 }
 
 extension JournalRepair {
-    /// `{"lostRecords":[{"from":7,"to":9}],"segments":["000000000001.jsonl"],"heldConversations":1,"isHarmful":true}`.
+    /// `{"lostRecords":[{"from":7,"to":9}],"segments":["000000000001.jsonl"],"heldConversations":1,"isHarmful":true,`
+    /// `"held":[{"business":"…","customer":"…","replies":["57.1"]}]}`; without `held` when no conversation is held back.
     package var json: [UInt8] {
         JSONWriter.object { writer in
             writer.key("lostRecords")
@@ -71,6 +82,18 @@ extension JournalRepair {
             writer.array { writer in for segment in segments { writer.string(segment) } }
             writer.field("heldConversations", heldConversations)
             writer.field("isHarmful", isHarmful)
+            if held.isEmpty { return }
+            writer.key("held")
+            writer.array { writer in
+                for conversation in held {
+                    writer.object { writer in
+                        writer.field("business", conversation.business)
+                        writer.field("customer", conversation.customer)
+                        writer.key("replies")
+                        writer.array { writer in for reply in conversation.replies { writer.string(reply) } }
+                    }
+                }
+            }
         }
     }
 
@@ -88,6 +111,13 @@ extension JournalRepair {
                 }
                 return from...to
             },
-            segments: segments.compactMap(\.string), heldConversations: held, isHarmful: isHarmful)
+            segments: segments.compactMap(\.string), heldConversations: held,
+            held: root["held"]?.elements.compactMap { held in
+                guard let business = held["business"]?.string, let customer = held["customer"]?.string
+                else { return nil }
+                return Held(
+                    business: business, customer: customer,
+                    replies: held["replies"]?.elements.compactMap(\.string) ?? [])
+            } ?? [], isHarmful: isHarmful)
     }
 }

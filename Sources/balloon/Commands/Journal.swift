@@ -62,7 +62,18 @@ struct JournalCommands: AsyncParsableCommand {
             let held = repair.heldConversations
             return
                 "would remove \(records) in \(segments); \(held) \(held == 1 ? "conversation is" : "conversations are") "
-                + "held back until then; add --yes to do it\n"
+                + "held back until then; add --yes to do it\n" + list(repair)
+        }
+
+        /// One line for each listed conversation that is held back, with its queued replies.
+        private func list(_ repair: JournalRepair) -> String {
+            let lines = repair.held.map { held in
+                let replies = held.replies.isEmpty ? "" : ", replies \(held.replies.joined(separator: ", "))"
+                return "  held back: business \(terminalText(held.business)), customer "
+                    + "\(terminalText(held.customer))\(terminalText(replies))\n"
+            }
+            let others = repair.heldConversations - repair.held.count
+            return lines.joined() + (others > 0 && !lines.isEmpty ? "  and \(others) others\n" : "")
         }
     }
 }
