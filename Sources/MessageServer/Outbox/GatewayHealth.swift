@@ -72,7 +72,7 @@ struct GatewayHealth: Sendable {
         case .paused(let pause):
             guard !pause.isProbing else { return .wait(until: nextReport) }
             guard pause.probeAt <= now else { return .wait(until: earliest(pause.probeAt, nextReport)) }
-            return .lease(.anotherBusiness(than: Set(pausedBusinesses.keys)), probe: .pause)
+            return .lease(.probe(excludingBusinesses: Set(pausedBusinesses.keys)), probe: .pause)
         case .sending:
             guard !pausedBusinesses.isEmpty else { return .lease(.any(), probe: nil) }
             let due = pausedBusinesses.first { !$0.value.isProbing && $0.value.probeAt <= now }

@@ -177,7 +177,7 @@ final class ReplySender: Sendable {
         let delay = backoff.delay(
             after: entry.attempts + 1, atLeast: atLeast, limit: maximumRetryAfter)
         stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
-        store.postpone(entry, after: delay)
+        store.postpone(entry, after: delay, atLeast: atLeast)
     }
 
     private func expire(_ entry: OutboxEntry) async {

@@ -158,9 +158,9 @@ final class Outbox: Sendable {
         wake.yield()
     }
 
-    /// Ends a lease after a failed attempt, until `due`.
-    func postpone(_ id: ReplyID, until due: Timestamp) {
-        state.withLock { $0.queue.postpone(id, until: due) }
+    /// Ends a lease after a failed attempt, until `due`; a probe may be earlier, from `notBefore` on.
+    func postpone(_ id: ReplyID, until due: Timestamp, notBefore: Timestamp? = nil) {
+        state.withLock { $0.queue.postpone(id, until: due, notBefore: notBefore) }
         // Its place among those in flight is free.
         wake.yield()
         wakeSender(at: due)

@@ -24,6 +24,8 @@ struct OutboxQueue: Sendable {
         var attempts = 0
         /// The earliest time of the next attempt, of ``SteadyClock``; nil means now.
         var due: Timestamp?
+        /// The earliest time of a probe with this entry; nil means at `due`.
+        var notBefore: Timestamp?
     }
 
     private struct Node: Sendable {
@@ -151,6 +153,8 @@ struct OutboxQueue: Sendable {
             case .anotherBusiness(let excluded): nextInTurn { !excluded.contains($0) }
             case .anotherConversation(let business, let customer):
                 nextReady(of: business, otherThan: customer)
+            case .probe(let excluded):
+                nextInTurn { !excluded.contains($0) } ?? nextPostponed(at: now) { !excluded.contains($0) }
             }
         guard let key, let id = lines[key]?.first else { return nil }
         lines[key]?.phase = .leased
@@ -184,10 +188,13 @@ struct OutboxQueue: Sendable {
 
     /// Ends a lease after a failed attempt: the entry stays first in its conversation and is due at `due`;
     /// nil means now.
-    mutating func postpone(_ id: ReplyID, until due: Timestamp?) {
+    ///
+    /// Only a probe may lease it earlier, from `notBefore` on.
+    mutating func postpone(_ id: ReplyID, until due: Timestamp?, notBefore: Timestamp? = nil) {
         guard nodes[id]?.isLeased == true else { return }
         nodes[id]?.entry.attempts += 1
         nodes[id]?.entry.due = due
+        nodes[id]?.entry.notBefore = notBefore
         release(id)
     }
 
@@ -318,6 +325,27 @@ struct OutboxQueue: Sendable {
         }
         return nil
     }
+
+    /// The conversation whose postponed reply is due first, among those that may be a probe now.
+    private mutating func nextPostponed(
+        at now: Timestamp, _ isWanted: (BusinessID) -> Bool
+    ) -> ConversationKey? {
+        var skipped: [Alarm] = []
+        defer { for alarm in skipped { dues.insert(alarm) } }
+        while skipped.count < Self.maximumSkipped, let alarm = dues.popFirst() {
+            guard isWaiting(alarm), let entry = nodes[alarm.id]?.entry else { continue }
+            guard isWanted(entry.conversation.business), entry.notBefore ?? alarm.at <= now else {
+                skipped.append(alarm)
+                continue
+            }
+            nodes[alarm.id]?.entry.due = nil
+            return entry.conversation
+        }
+        return nil
+    }
+
+    /// How many postponed replies a probe skips at most.
+    private static let maximumSkipped = 256
 
     /// The lease that is about to be made counts already.
     private mutating func reenterTurn(_ id: BusinessID, leasing: Bool) {

@@ -12,4 +12,7 @@ package enum OutboxSelection: Hashable, Sendable {
     ///
     /// It probes the gateway, so the limit of all replies in flight does not apply.
     case anotherBusiness(than: Set<BusinessID>)
+    /// The next reply of a business that is not in the set, or else the postponed one that is due first and whose `Retry-After`
+    /// has passed. A probe: the limit of all replies in flight does not apply.
+    case probe(excludingBusinesses: Set<BusinessID>)
 }

@@ -93,12 +93,15 @@ extension Store {
         scheduler.add([Lease(conversation: entry.conversation, pending: PendingDelivery(failureIn: report))])
     }
 
-    /// Keeps a reply for another attempt after the delay.
+    /// Keeps a reply for another attempt after the delay; a probe of the gateway may lease it earlier, after `minimum`.
     ///
     /// Only later replies of the same conversation wait for it. The attempt's number is written with the next
     /// batch; a crash before that loses it.
-    package func postpone(_ entry: OutboxEntry, after delay: Duration) {
-        outbox.postpone(entry.id, until: SteadyClock.now().advanced(by: delay))
+    package func postpone(_ entry: OutboxEntry, after delay: Duration, atLeast minimum: Duration? = nil) {
+        let steady = SteadyClock.now()
+        outbox.postpone(
+            entry.id, until: steady.advanced(by: delay),
+            notBefore: steady.advanced(by: min(minimum ?? .zero, delay)))
         let now = Timestamp.now()
         // A closed store loses only a count of attempts.
         try? journal.append(

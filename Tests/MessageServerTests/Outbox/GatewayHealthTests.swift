@@ -178,7 +178,7 @@ import Testing
         _ = answer(20, "a", "x", outage)
         #expect(health.pauses.map(\.cause) == [.outage(reason: "503")])
         pass(1)
-        #expect(next() == .lease(.anotherBusiness(than: []), probe: .pause))
+        #expect(next() == .lease(.probe(excludingBusinesses: []), probe: .pause))
         #expect(answer(21, "a", "y", .messageRefused) == [.resumed(nil)])
     }
 

@@ -45,6 +45,33 @@ import Testing
         #expect(queue.countsByBusiness.isEmpty)
     }
 
+    @Test func `a probe takes the postponed reply that is due first and whose Retry-After has passed`() {
+        for (record, customer) in [(1, "x"), (2, "y"), (3, "z")] { add(UInt64(record), "a", customer) }
+        for _ in 1...3 { _ = lease(.anotherConversation(of: BusinessID("a"), than: nil)) }
+        queue.postpone(id(1), until: later(600), notBefore: now)
+        queue.postpone(id(2), until: later(300), notBefore: later(300))
+        queue.postpone(id(3), until: later(500), notBefore: now)
+        #expect(lease() == nil)
+        #expect(lease(.probe(excludingBusinesses: [BusinessID("a")])) == nil)
+        #expect(lease(.probe(excludingBusinesses: [])) == 3)
+        #expect(lease(.probe(excludingBusinesses: [])) == 1)
+        #expect(lease(.probe(excludingBusinesses: [])) == nil)
+        // A probe that was not sent leaves its reply ready.
+        queue.release(id(3))
+        #expect(lease() == 3)
+        #expect(nextDue(at: now) == later(300))
+        // A business has at most two replies in flight.
+        #expect(settle(1) == id(1))
+        #expect(lease(at: later(300)) == 2)
+    }
+
+    @Test func `a probe prefers a reply that is due`() {
+        for (record, customer) in [(1, "x"), (2, "y")] { add(UInt64(record), "a", customer) }
+        #expect(lease() == 1)
+        queue.postpone(id(1), until: later(600), notBefore: now)
+        #expect(lease(.probe(excludingBusinesses: [])) == 2)
+    }
+
     @Test func `replies that are held back neither leave nor expire until they are released`() {
         queue.hold([key("a", "x")])
         add(1, "a", "x")
