@@ -98,7 +98,8 @@ package final class RunningServer: Sendable {
         }
         let (pipelines, registry) = (pipelines, registry)
         let removed = RemovedBusinesses(
-            store: store, registry: registry, age: configuration.removedBusinessAge, logger: logger)
+            store: store, dataDirectory: configuration.dataDirectory, age: configuration.removedBusinessAge,
+            logger: logger, isServed: { registry.contains($0) })
         let recording = pipelines.recording
         store.startRecording { try recording.record($0) }
         sweep.removeUnfinished()
@@ -214,7 +215,7 @@ package final class RunningServer: Sendable {
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         await http.stop(within: times.grace)
-        // Lanes end when the store leases no more; leased deliveries may still finish.
+        // Workers end when the store leases no more; leased deliveries may still finish.
         store.stopLeasing()
         registry.stopWaiting()
         sweeping.withLock { $0?.cancel() }

@@ -1,29 +1,88 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
 import Logging
 import MessageStore
 
-/// Ends the messages of businesses that were removed from the configuration: at the start, and once an hour.
+/// Ends the messages of businesses that were removed from the configuration: looks at the start, and once an hour.
 ///
-/// Each unfinished message would otherwise keep its journal segment and all later ones.
+/// Each unfinished message would otherwise keep its journal segment and all later ones. A business counts as removed from
+/// the first look that misses it, which a file keeps for later processes: a mistaken reload ends no message at once, however
+/// old its messages are.
 struct RemovedBusinesses: Sendable {
     let store: Store
-    let registry: HandlerRegistry
-    /// The minimum age of such a business's latest message.
+    /// The minimum age of such a business's latest message, and of its removal.
     let age: Duration
+    /// Whether a business is in the configuration.
+    let isServed: @Sendable (BusinessID) -> Bool
     let logger: Logger
+    private let file: String
+    /// The first look that missed each business.
+    private var missedSince: [BusinessID: Timestamp]
 
-    /// Runs until the store leases no more.
+    init(
+        store: Store, dataDirectory: String, age: Duration, logger: Logger,
+        isServed: @escaping @Sendable (BusinessID) -> Bool
+    ) {
+        self.store = store
+        self.age = age
+        self.logger = logger
+        self.isServed = isServed
+        file = dataDirectory + "/removed.json"
+        missedSince = Self.read(file)
+    }
+
+    /// Looks until the store leases no more.
     func run() async {
-        repeat {
-            do {
-                let count = try await store.endPending(
-                    ofAllBut: { registry.contains($0) }, olderThan: age, reason: "the business was removed")
-                guard count > 0 else { continue }
-                logger.warning(
-                    "messages of removed businesses became dead letters", metadata: ["count": "\(count)"])
-            } catch {
-                logger.warning(
-                    "ending messages of removed businesses failed", metadata: ["error": "\(error)"])
+        var looks = self
+        repeat { await looks.look(at: SteadyClock.now()) } while await store.pause(for: .seconds(3600))
+    }
+
+    /// Ends the messages of the businesses whose removal and whose latest message are old enough.
+    mutating func look(at now: Timestamp) async {
+        var missing: [BusinessID: Timestamp] = [:]
+        for business in store.pendingBusinesses where !isServed(business) {
+            // The clock of an earlier process may have been ahead.
+            missing[business] = min(missedSince[business] ?? now, now)
+        }
+        keep(missing)
+        let removed = Set(missing.filter { $0.value.advanced(by: age) <= now }.keys)
+        do {
+            let count = try await store.endPending(
+                of: removed, olderThan: age, reason: "the business was removed")
+            if count == 0 { return }
+            logger.warning(
+                "messages of removed businesses became dead letters", metadata: ["count": "\(count)"])
+        } catch {
+            logger.warning(
+                "ending messages of removed businesses failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private mutating func keep(_ missing: [BusinessID: Timestamp]) {
+        guard missing != missedSince else { return }
+        missedSince = missing
+        let json = JSONWriter.object { writer in
+            for (business, since) in missing.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                writer.field(business.rawValue, Int(clamping: since.milliseconds))
             }
-        } while await store.pause(for: .seconds(3600))
+        }
+        do throws(SystemError) { try AtomicFile.write(json, to: file) } catch {
+            logger.warning(
+                "writing the times of removed businesses failed; the next start counts anew",
+                metadata: ["error": "\(error)"])
+        }
+    }
+
+    private static func read(_ path: String) -> [BusinessID: Timestamp] {
+        // Without the file, or with an unreadable one, the time counts from this process's first look.
+        guard let bytes = try? File(path, for: .reading).readAll(), let document = try? JSONDocument(bytes)
+        else { return [:] }
+        var missed: [BusinessID: Timestamp] = [:]
+        for (business, since) in document.root.members {
+            guard let milliseconds = since.int else { continue }
+            missed[BusinessID(business)] = Timestamp(milliseconds: Int64(milliseconds))
+        }
+        return missed
     }
 }

@@ -33,15 +33,14 @@ extension Store {
         return repeated
     }
 
-    /// Ends the unfinished messages of unserved businesses as dead letters, when the latest of them is older
+    /// The businesses with unfinished messages.
+    package var pendingBusinesses: [BusinessID] { scheduler.quotas.businesses }
+
+    /// Ends the unfinished messages of these businesses as dead letters, when the latest of them is older
     /// than `age`; returns their number.
-    ///
-    /// An unserved business gets no new messages, so the age of its latest message limits the time since its
-    /// removal.
     package func endPending(
-        ofAllBut served: (BusinessID) -> Bool, olderThan age: Duration, reason: String
+        of removed: Set<BusinessID>, olderThan age: Duration, reason: String
     ) async throws -> Int {
-        let removed = Set(scheduler.quotas.businesses.filter { !served($0) })
         if removed.isEmpty { return 0 }
         let limit = accounts.now.advanced(by: .zero - age)
         await journal.flush()

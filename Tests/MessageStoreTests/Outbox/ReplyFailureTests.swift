@@ -184,7 +184,7 @@ struct ReplyFailureTests {
         let store = try await storeWithFailure()
         // Negative, because the record may have the very millisecond of the call.
         let ended = try await store.endPending(
-            ofAllBut: { _ in false }, olderThan: .seconds(-1), reason: "removed")
+            of: [business], olderThan: .seconds(-1), reason: "removed")
         #expect(ended == 1)
         let event = try #require(
             try JournalFiles(dataDirectory: directory.path).events { $0.isReplyFailure }.first)
