@@ -45,7 +45,9 @@ package final class Store: Sendable {
         var recovered = result.state
         held = HeldConversations(result.damage)
         let conversations = try ConversationPartitions(directory, configuration, logger: logger)
-        let scheduler = DeliveryScheduler(conversations, releaseBackoff: configuration.releaseBackoff)
+        let scheduler = DeliveryScheduler(
+            conversations, releaseBackoff: configuration.releaseBackoff,
+            suspectPatience: configuration.suspectPatience)
         let outbox = Outbox()
         let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
         let deduplicator = Deduplicator(
@@ -89,12 +91,7 @@ package final class Store: Sendable {
         self.directory = configuration.directory
         self.lock = Mutex(lock)
         writeMissingLines(recovered)
-        var leases: [Lease] = []
-        for message in recovered.undelivered {
-            var pending = PendingDelivery(message.state)
-            pending.isSuspect = suspects.contains(pending.record) && !pending.isDecided && !pending.isParked
-            leases.append(Lease(conversation: message.conversation, pending: pending))
-        }
+        let leases = recovered.leases(suspects: suspects, held: result.damage.held)
         scheduler.holdForSuspects(leases.count { $0.pending.isSuspect })
         scheduler.add(leases)
         outbox.hold(result.damage.held)
@@ -206,6 +203,29 @@ package final class Store: Sendable {
                 checkpointer.distrust(error)
             }
         }
+    }
+}
+
+extension RecoveredJournal {
+    /// The unfinished deliveries in order; a suspect was leased when the last process crashed.
+    ///
+    /// A delivery before a suspect in its conversation is one too: it was leased earlier, and the crash lost the record of
+    /// its end. Deliveries of `held` conversations and parked ones are none: no other delivery waits for them.
+    fileprivate func leases(suspects: Set<UInt64>, held: Set<ConversationKey>) -> [Lease] {
+        /// The conversations with a suspect behind the current message.
+        var suspected: Set<ConversationKey> = []
+        var leases: [Lease] = []
+        for message in undelivered.reversed() {
+            var pending = PendingDelivery(message.state)
+            let isLeft = suspects.contains(pending.record)
+            if !pending.isParked, !held.contains(message.conversation) {
+                if isLeft, !pending.isDecided { suspected.insert(message.conversation) }
+                pending.isSuspect =
+                    suspected.contains(message.conversation) && (isLeft || !pending.awaitsReference)
+            }
+            leases.append(Lease(conversation: message.conversation, pending: pending))
+        }
+        return leases.reversed()
     }
 }
 

@@ -43,6 +43,8 @@ package struct StoreConfiguration: Sendable {
     package var probeInterval = Duration.seconds(1)
     /// The pauses before a failed step is tried again.
     package var releaseBackoff = Backoff(from: .seconds(1), to: .seconds(30))
+    /// How long all deliveries wait after a crash for suspects whose handlers are not ready.
+    package var suspectPatience = Duration.seconds(60)
     /// How many records are written before a snapshot of the journal takes them in.
     var snapshotInterval: UInt64 = 100_000
     /// The disk.

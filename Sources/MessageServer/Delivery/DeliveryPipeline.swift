@@ -122,8 +122,10 @@ struct DeliveryPipeline: Sendable {
             return decided
         }
         while true {
+            store.beginWaitingForHandler(delivery)
             let (business, responder) = try await worker.responder(for: subscription(of: delivery, event))
             defer { business.leave() }
+            store.endWaitingForHandler(delivery)
             // An operator may have ended it while it waited for a handler.
             try store.checkLeased(delivery)
             guard let handler = route(delivery, event, business, responder, &stages) else {

@@ -42,8 +42,10 @@ package struct Delivery: Sendable {
     package let isParked: Bool
     /// Whether an earlier message of its conversation was parked and may be delivered later.
     package let isAfterGap: Bool
-    /// How often the process ended during its handler call.
+    /// How often the process crashed while this delivery ran alone.
     package let crashes: Int
+    /// Whether the delivery was leased when the last process crashed.
+    package let isSuspect: Bool
     /// The record of the decided outcome.
     let decision: UInt64
     let location: RecordLocation
@@ -71,6 +73,7 @@ package struct Delivery: Sendable {
         isParked = pending.isParked
         isAfterGap = pending.isAfterGap
         crashes = Int(pending.crashes)
+        isSuspect = pending.isSuspect
         decision = texts.decided?.record ?? 0
         location = pending.location
         act = pending.act

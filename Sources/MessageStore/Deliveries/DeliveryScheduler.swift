@@ -48,8 +48,11 @@ final class DeliveryScheduler: Sendable {
 
     private let releaseBackoff: Backoff
 
-    init(_ conversations: ConversationPartitions, releaseBackoff: Backoff) {
+    private let suspectPatience: Duration
+
+    init(_ conversations: ConversationPartitions, releaseBackoff: Backoff, suspectPatience: Duration) {
         self.releaseBackoff = releaseBackoff
+        self.suspectPatience = suspectPatience
         partitions = conversations.all.map { Partition($0.executor) }
         place = { conversations.place(of: $0) }
     }
@@ -97,7 +100,7 @@ final class DeliveryScheduler: Sendable {
     /// Pauses all deliveries until those that were leased when the last process crashed have run, one at a
     /// time.
     ///
-    /// A suspect without a ready handler stops blocking the others after a minute.
+    /// The pause ends early when no suspect has run for `suspectPatience`, because their handlers are not ready.
     func holdForSuspects(_ count: Int) {
         guard count > 0 else { return }
         ready.withLock { $0.holdForSuspects(count) }
@@ -105,24 +108,27 @@ final class DeliveryScheduler: Sendable {
     }
 
     private func watchSuspects(remaining: Int) {
-        timers.asyncAfter(deadline: .now() + Self.suspectPatience) { [weak self] in
+        timers.asyncAfter(deadline: .now() + suspectPatience.dispatchInterval) { [weak self] in
             guard let self else { return }
-            let suspects = self.ready.withLock { $0.suspects }
-            guard suspects.count > 0 else { return }
-            if suspects.isLeased || suspects.count < remaining {
-                return self.watchSuspects(remaining: suspects.count)
-            }
-            for handover in self.ready.withLock({ $0.releaseSuspects() }) { self.handOver(handover) }
+            let (trial, count) = self.ready.withLock { ($0.trial, $0.suspectCount) }
+            guard count > 0 else { return }
+            if trial == .runs || count < remaining { return self.watchSuspects(remaining: count) }
+            self.handOver(self.ready.withLock { $0.releaseSuspects() })
         }
     }
 
-    private static let suspectPatience = DispatchTimeInterval.seconds(60)
+    /// Whether a suspect is leased while all other deliveries wait.
+    var isTrying: Bool { ready.withLock { $0.trial != .none } }
 
-    /// Ends the attempt of a suspect that did not crash the process.
+    /// Records that the leased suspect waits for its handler, or waits no longer; false when it does not run alone.
+    func setTrialWaiting(_ isWaiting: Bool) -> Bool { ready.withLock { $0.setTrialWaiting(isWaiting) } }
+
+    /// Ends the lease of a suspect that did not crash the process.
     private func clear(_ delivery: PendingDelivery, of key: ConversationKey) {
         guard delivery.isSuspect else { return }
-        update(delivery.record, of: key) { $0.isSuspect = false }
-        for handover in ready.withLock({ $0.endSuspect() }) { handOver(handover) }
+        let (hasRun, handovers) = ready.withLock { $0.endTrial() }
+        if hasRun { update(delivery.record, of: key) { $0.isSuspect = false } }
+        handOver(handovers)
     }
 
     /// Starts recording messages with `recorder`, each on the executor of its partition.
@@ -200,7 +206,9 @@ final class DeliveryScheduler: Sendable {
                 let waiter = LeaseWaiter(id: id, continuation: continuation)
                 // A cancellation is visible before its handler runs, so one of the two sees the other.
                 handOver(
-                    ready.withLock { Task.isCancelled ? (waiter, nil) : $0.next(of: business, or: waiter) })
+                    ready.withLock {
+                        Task.isCancelled ? waiter.handover : $0.next(of: business, or: waiter)
+                    })
             }
         } onCancel: {
             handOver(ready.withLock { $0.cancel(id, of: business) })
@@ -219,7 +227,7 @@ final class DeliveryScheduler: Sendable {
             let wasHeld = !ready.holds.isEmpty
             return (ready.release(reason), wasHeld && ready.holds.isEmpty)
         }
-        for handover in handovers { handOver(handover) }
+        handOver(handovers)
         return isFree
     }
 
@@ -354,7 +362,7 @@ final class DeliveryScheduler: Sendable {
             return (finished, progress)
         }
         guard let finished else { return nil }
-        if finished.isSuspect { for handover in ready.withLock({ $0.endSuspect() }) { handOver(handover) } }
+        if finished.isSuspect { handOver(ready.withLock { $0.endTrial(isFinished: true).handovers }) }
         pending.subtract(1, ordering: .relaxed)
         quotas.finish(key.business)
         if finished.isParked { parked.subtract(1, ordering: .relaxed) }
@@ -379,6 +387,7 @@ final class DeliveryScheduler: Sendable {
             return (removed, progress)
         }
         guard let removed else { return false }
+        if removed.isSuspect { handOver(ready.withLock { $0.removeSuspect() }) }
         pending.subtract(1, ordering: .relaxed)
         quotas.finish(key.business)
         if removed.isParked {
@@ -391,7 +400,7 @@ final class DeliveryScheduler: Sendable {
 
     /// Stops leasing; resumes all waiters with nil.
     func close() {
-        for handover in ready.withLock({ $0.close() }) { handOver(handover) }
+        handOver(ready.withLock { $0.close() })
         resume(references.withLock { $0.close() })
     }
 
@@ -430,14 +439,25 @@ final class DeliveryScheduler: Sendable {
         partitions[place(key)].state.withLock { body(&$0.queues) }
     }
 
+    private func handOver(_ handovers: [ReadyConversations.Handover]) {
+        for handover in handovers { handOver(handover) }
+    }
+
     /// Leases the conversation's delivery to the waiter, outside of the lock of `ready`.
     private func handOver(_ handover: ReadyConversations.Handover?) {
         var handover = handover
-        while let (waiter, key) = handover {
-            guard let key else { return waiter.continuation.resume(returning: nil) }
-            if let lease = withQueues(of: key, { $0.lease(key) }) {
-                return waiter.continuation.resume(returning: lease)
+        while let next = handover {
+            let waiter = next.waiter
+            guard let key = next.conversation else { return waiter.continuation.resume(returning: nil) }
+            let lease = withQueues(of: key) { $0.lease(key) }
+            // An operator may have ended the suspect meanwhile.
+            let isCancelled = next.isTrial && lease?.pending.isSuspect != true
+            let others = isCancelled ? ready.withLock { $0.cancelTrial() } : []
+            if let lease {
+                waiter.continuation.resume(returning: lease)
+                return handOver(others)
             }
+            handOver(others)
             handover = ready.withLock { $0.next(of: key.business, or: waiter) }
         }
     }

@@ -52,7 +52,16 @@ final class InFlightCalls: Sendable {
             state.places[record] = place
             return place
         }
-        guard let place else { return }
+        if let place { write(line(record, isAlone: isAlone), at: place) }
+    }
+
+    /// Records that a leased delivery runs alone from now on, or does not.
+    func mark(_ record: UInt64, isAlone: Bool) {
+        guard let place = state.withLock({ $0.isClosed ? nil : $0.places[record] }) else { return }
+        write(line(record, isAlone: isAlone), at: place)
+    }
+
+    private func line(_ record: UInt64, isAlone: Bool) -> [UInt8] {
         var line = Self.emptyLine
         var rest = record
         for index in line.indices.dropLast().reversed() {
@@ -61,7 +70,7 @@ final class InFlightCalls: Sendable {
         }
         // A record number has fewer digits than the line.
         if isAlone { line[0] = Self.alone }
-        write(line, at: place)
+        return line
     }
 
     /// Records the end of a lease.

@@ -40,7 +40,7 @@ struct PendingDelivery: Sendable {
     var isDecided = false
     /// The time of the decision, until its replies are queued.
     var decidedAt: Timestamp?
-    /// How often the process ended during its handler call.
+    /// How often the process crashed while it was delivered or recorded alone.
     var crashes: UInt8 = 0
     /// Whether the delivery was leased when the last process crashed, so that it runs alone until it proves harmless.
     var isSuspect = false

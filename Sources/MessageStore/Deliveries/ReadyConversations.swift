@@ -10,7 +10,12 @@ import BusinessMessages
 /// because it counts no slots: each business has a `BusinessWorker`, which bounds its own deliveries.
 struct ReadyConversations: Sendable {
     /// A waiter and the conversation whose delivery it is leased; nil when there will be none.
-    typealias Handover = (waiter: LeaseWaiter, conversation: ConversationKey?)
+    struct Handover {
+        let waiter: LeaseWaiter
+        let conversation: ConversationKey?
+        /// Whether the conversation was leased for its suspect.
+        var isTrial = false
+    }
 
     /// The reasons to pause all leases, such as failing writes.
     struct Holds: OptionSet, Sendable {
@@ -35,10 +40,13 @@ struct ReadyConversations: Sendable {
     private var isClosed = false
     /// While it is not empty, no delivery is leased.
     private(set) var holds: Holds = []
+    /// The state of the one suspect that is leased while the others wait.
+    enum Trial { case none, runs, waitsForHandler }
+
+    private(set) var trial = Trial.none
     /// The number of suspects that have not run yet, and the conversations of the suspects that can run.
-    private var suspectCount = 0
+    private(set) var suspectCount = 0
     private var readySuspects = Deque<ConversationKey>()
-    private var isSuspectLeased = false
     /// The businesses in the order in which they are probed.
     private var probed = Deque<BusinessID>()
 
@@ -74,22 +82,41 @@ struct ReadyConversations: Sendable {
         return nextSuspect()
     }
 
-    /// Counts the end of a suspect's attempt; returns the leases that became possible.
-    mutating func endSuspect() -> [Handover] {
-        guard isSuspectLeased else { return [] }
-        isSuspectLeased = false
+    /// Records that the leased suspect waits for its handler, or waits no longer; false when it does not run alone.
+    mutating func setTrialWaiting(_ isWaiting: Bool) -> Bool {
+        guard trial != .none else { return false }
+        trial = isWaiting ? .waitsForHandler : .runs
+        return true
+    }
+
+    /// Ends the lease of a suspect; returns whether it has run, and the leases that became possible.
+    ///
+    /// A suspect that is released while it waits for its handler has not run: it runs alone later.
+    mutating func endTrial(isFinished: Bool = false) -> (hasRun: Bool, handovers: [Handover]) {
+        guard trial != .none else { return (true, []) }
+        let hasRun = isFinished || trial == .runs
+        trial = .none
+        return (hasRun, hasRun ? removeSuspect() : nextSuspect().map { [$0] } ?? [])
+    }
+
+    /// Ends the trial of a conversation whose suspect was removed before its lease.
+    mutating func cancelTrial() -> [Handover] {
+        trial = .none
+        return nextSuspect().map { [$0] } ?? []
+    }
+
+    /// Counts a suspect that has run, or that was removed without a lease; returns the leases that became possible.
+    mutating func removeSuspect() -> [Handover] {
+        guard holds.contains(.suspects) else { return [] }
         suspectCount -= 1
         if suspectCount <= 0 { return releaseSuspects() }
         return nextSuspect().map { [$0] } ?? []
     }
 
-    /// Whether a suspect is running, and how many have not run.
-    var suspects: (isLeased: Bool, count: Int) {
-        (isSuspectLeased, holds.contains(.suspects) ? suspectCount : 0)
-    }
-
     /// Releases the hold although some suspects have not run, because their handlers are not ready.
     mutating func releaseSuspects() -> [Handover] {
+        trial = .none
+        suspectCount = 0
         while let key = readySuspects.popFirst() {
             businesses[key.business, default: Business()].ready.append(key)
         }
@@ -97,12 +124,12 @@ struct ReadyConversations: Sendable {
     }
 
     private mutating func nextSuspect() -> Handover? {
-        guard holds == .suspects, !isSuspectLeased, !isClosed else { return nil }
+        guard holds == .suspects, trial == .none, !isClosed else { return nil }
         for _ in 0..<readySuspects.count {
             guard let key = readySuspects.popFirst() else { return nil }
             if let waiter = businesses[key.business]?.waiters.popLast() {
-                isSuspectLeased = true
-                return (waiter, key)
+                trial = .runs
+                return Handover(waiter: waiter, conversation: key, isTrial: true)
             }
             readySuspects.append(key)
         }
@@ -115,7 +142,7 @@ struct ReadyConversations: Sendable {
             businesses[key.business, default: Business()].ready.append(key)
             return nil
         }
-        return (waiter, key)
+        return Handover(waiter: waiter, conversation: key)
     }
 
     /// Removes the conversation of a business that has been ready longest.
@@ -126,8 +153,8 @@ struct ReadyConversations: Sendable {
 
     /// Removes the conversation of a business that has been ready longest, or adds a waiter.
     mutating func next(of business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
-        if isClosed { return (waiter, nil) }
-        if let key = next(of: business) { return (waiter, key) }
+        if isClosed { return waiter.handover }
+        if let key = next(of: business) { return Handover(waiter: waiter, conversation: key) }
         businesses[business, default: Business()].waiters.append(waiter)
         return nextSuspect()
     }
@@ -140,7 +167,7 @@ struct ReadyConversations: Sendable {
         return businesses[business]?.waiters.remove(at: index).handover
     }
 
-    /// Closes the lanes; returns the waiters to resume with nil.
+    /// Stops all leases; returns the waiters to resume with nil.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []
@@ -187,7 +214,7 @@ struct ReadyConversations: Sendable {
             let key = businesses[business]?.ready.popFirst()
         else { return nil }
         businesses[business]?.waiters.removeLast()
-        return (waiter, key)
+        return Handover(waiter: waiter, conversation: key)
     }
 }
 
@@ -196,5 +223,8 @@ struct LeaseWaiter: Sendable {
     let id: UInt64
     let continuation: CheckedContinuation<Lease?, Never>
 
-    fileprivate var handover: ReadyConversations.Handover { (self, nil) }
+    /// Ends the wait without a lease.
+    var handover: ReadyConversations.Handover {
+        ReadyConversations.Handover(waiter: self, conversation: nil)
+    }
 }

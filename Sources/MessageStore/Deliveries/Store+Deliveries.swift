@@ -143,18 +143,34 @@ extension Store {
     /// The leased delivery with its journal data; nil when that is unreadable, and then the lease is released
     /// or blocked.
     private func delivery(_ lease: Lease) -> Delivery? {
+        let record = lease.pending.record
+        // Before the message is read, so that a crash counts from the lease on.
+        calls.begin(record, isAlone: lease.pending.isSuspect && scheduler.isTrying)
         do throws(StoreError) {
-            let delivery = Delivery(lease, try text(of: lease))
-            calls.begin(lease.pending.record, isAlone: lease.pending.isSuspect)
-            return delivery
+            return Delivery(lease, try text(of: lease))
         } catch {
+            calls.end(record)
             if isPassing(error, lease) {
-                _ = scheduler.release(lease.pending.record, of: lease.conversation)
+                _ = scheduler.release(record, of: lease.conversation)
             } else {
                 scheduler.markUnreadable(lease)
             }
             return nil
         }
+    }
+
+    /// Records that a delivery waits for its handler.
+    ///
+    /// After a crash, a suspect that waits does not run: it keeps the others waiting for no longer than
+    /// ``StoreConfiguration/suspectPatience``, and a crash during the wait does not count.
+    package func beginWaitingForHandler(_ delivery: Delivery) { setWaiting(delivery, true) }
+
+    /// Records that the handler of a delivery is ready.
+    package func endWaitingForHandler(_ delivery: Delivery) { setWaiting(delivery, false) }
+
+    private func setWaiting(_ delivery: Delivery, _ isWaiting: Bool) {
+        guard delivery.isSuspect, scheduler.setTrialWaiting(isWaiting) else { return }
+        calls.mark(delivery.record, isAlone: !isWaiting)
     }
 
     /// The texts of a message: from the cache, or else from the journal.

@@ -38,7 +38,7 @@ struct MessageState: Sendable {
     private(set) var reason: String?
     /// The number of attempts without an outcome, which are numbered from 1.
     private(set) var attempts: Int32 = 0
-    /// How often the process ended during its handler call.
+    /// How often the process crashed while it was delivered or recorded alone.
     private(set) var crashes: UInt8 = 0
     /// The time of the next attempt.
     private(set) var next: Timestamp?

@@ -14,7 +14,8 @@ import Testing
         let conversations = try ConversationPartitions(
             data, directory.configuration, logger: directory.log.logger)
         let scheduler = DeliveryScheduler(
-            conversations, releaseBackoff: directory.configuration.releaseBackoff)
+            conversations, releaseBackoff: directory.configuration.releaseBackoff,
+            suspectPatience: .seconds(60))
         scheduler.startRecording { _ in RecordedLine(recording: .written(.text, repeats: nil), event: nil) }
         let key = ConversationKey(business: BusinessID("b"), customer: CustomerID("c"))
         for number in 1...UInt64(10_000) {

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 import Testing
 
@@ -156,6 +157,109 @@ struct CrashCountTests {
         restarted.postpone(suspect, after: .seconds(3600))
         #expect(await next?.id == MessageID("2"))
         #expect(restarted.scheduler.holds.isEmpty)
+    }
+
+    @Test func `a suspect that waits for its handler does not keep other deliveries waiting without limit`()
+        async throws
+    {
+        let directory = StoreDirectory()
+        let other = BusinessID("other")
+        let store = try directory.open()
+        _ = await store.append(message("1"))
+        _ = try await store.lease()
+        _ = await store.append(message("2", to: other))
+        let copy = try directory.copy()
+        let restarted = try copy.open { $0.suspectPatience = .milliseconds(20) }
+        let suspect = try await restarted.lease()
+        #expect(suspect.isSuspect)
+        restarted.beginWaitingForHandler(suspect)
+        #expect(try await restarted.lease(other).id == MessageID("2"))
+        #expect(restarted.scheduler.holds.isEmpty)
+        // It does not run alone any more, so its next crash does not count.
+        restarted.endWaitingForHandler(suspect)
+        let again = try copy.copy()
+        defer { withExtendedLifetime(again) {} }
+        #expect(try await again.open().lease().crashes == 0)
+    }
+
+    @Test func `a suspect that is released while it waits for its handler runs alone later`() async throws {
+        let directory = StoreDirectory()
+        let other = BusinessID("other")
+        let store = try directory.open()
+        _ = await store.append(message("1"))
+        _ = try await store.lease()
+        _ = await store.append(message("2", to: other))
+        let copy = try directory.copy()
+        let restarted = try copy.open {
+            $0.suspectPatience = .seconds(3600)
+            $0.releaseBackoff = Backoff(from: .milliseconds(1), to: .milliseconds(1))
+        }
+        let suspect = try await restarted.lease()
+        restarted.beginWaitingForHandler(suspect)
+        async let next = restarted.nextDelivery(for: other)
+        #expect(restarted.release(suspect) != nil)
+        let again = try await restarted.lease()
+        #expect((again.id, again.isSuspect) == (suspect.id, true))
+        #expect(restarted.scheduler.holds == .suspects)
+        try await restarted.finish(again, result: .handled)
+        #expect(await next?.id == MessageID("2"))
+        #expect(restarted.scheduler.holds.isEmpty)
+        withExtendedLifetime(copy) {}
+    }
+
+    @Test(arguments: [true, false])
+    func `a crash counts for a suspect that runs, and not for one that waits for its handler`(
+        _ isWaiting: Bool
+    ) async throws {
+        let directory = StoreDirectory()
+        let store = try directory.open()
+        _ = await store.append(message("1"))
+        _ = try await store.lease()
+        let copy = try directory.copy()
+        let restarted = try copy.open()
+        let suspect = try await restarted.lease()
+        restarted.beginWaitingForHandler(suspect)
+        if !isWaiting { restarted.endWaitingForHandler(suspect) }
+        let again = try copy.copy()
+        defer { withExtendedLifetime(again) {} }
+        #expect(try await again.open().lease().crashes == (isWaiting ? 0 : 1))
+    }
+
+    @Test func `a delivery before a suspect, whose end the crash lost, runs before it`() async throws {
+        let directory = StoreDirectory()
+        let other = BusinessID("other")
+        let store = try directory.open()
+        for id in ["1", "2"] { _ = await store.append(message(id)) }
+        _ = await store.append(message("3", to: other))
+        await store.close()
+        // As the process leaves it that ended the first delivery, leased the second, and died before its next batch.
+        try directory.leave([3])
+        let restarted = try directory.open { $0.suspectPatience = .seconds(3600) }
+        async let next = restarted.nextDelivery(for: other)
+        for id in ["1", "2"] {
+            let delivery = try await restarted.lease()
+            #expect((delivery.id, delivery.isSuspect) == (MessageID(id), true))
+            #expect(restarted.scheduler.holds == .suspects)
+            try await restarted.finish(delivery, result: .handled)
+        }
+        #expect(await next?.id == MessageID("3"))
+    }
+
+    @Test(arguments: [[3], [2, 3]])
+    func `dropping the last suspects of a crash releases the other deliveries`(_ suspects: [UInt64])
+        async throws
+    {
+        let directory = StoreDirectory()
+        let other = BusinessID("other")
+        let store = try directory.open()
+        for id in ["1", "2"] { _ = await store.append(message(id)) }
+        _ = await store.append(message("3", to: other))
+        await store.close()
+        try directory.leave(suspects)
+        let restarted = try directory.open { $0.suspectPatience = .seconds(3600) }
+        _ = try await restarted.dropPending([2, 3], reason: "by an operator")
+        #expect(restarted.scheduler.holds.isEmpty)
+        #expect(try await restarted.lease(other).id == MessageID("3"))
     }
 
     @Test(arguments: ["decided", "postponed", "finished", "closed"])

@@ -290,6 +290,21 @@ struct JournalRecoveryTests {
         await store.close()
     }
 
+    @Test func `a suspect in a conversation that is held back delays no other delivery`() async throws {
+        try directory.prepare()
+        try directory.write(
+            Self.segment + Self.line(2, batch: 2)
+                + Self.broken(
+                    journalLine(3, batch: 3, #""type":"finished","of":2,"kind":"text","result":"handled""#))
+                + journalLine(4, batch: 4, messageMembers("m4", customer: "urn:mbid:other")), to: Self.first)
+        try directory.leave([2])
+        let store = try directory.open { $0.suspectPatience = .seconds(3600) }
+        #expect(store.journalDamage.heldConversations == 1)
+        #expect(store.scheduler.holds.isEmpty)
+        #expect(try await store.lease().id == MessageID("m4"))
+        await store.close()
+    }
+
     @Test func `a queued reply is held back while the journal is damaged, and leaves after the repair`()
         async throws
     {

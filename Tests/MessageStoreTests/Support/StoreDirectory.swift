@@ -48,6 +48,15 @@ final class StoreDirectory: Sendable {
         return copy
     }
 
+    /// Writes the file that a process leaves behind which dies while it delivers these records.
+    func leave(_ records: [UInt64], isAlone: Bool = false) throws {
+        let lines = records.map { record in
+            let digits = "\(record)"
+            return (isAlone ? "!" : "0") + String(repeating: "0", count: 18 - digits.count) + digits + "\n"
+        }
+        try AtomicFile.write(Array(lines.joined().utf8), to: path + "/calls")
+    }
+
     /// The names of the journal's files.
     func segments() throws -> [String] { try Directory.names(in: journal) }
 
