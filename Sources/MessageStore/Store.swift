@@ -58,8 +58,8 @@ package final class Store: Sendable {
         reader = SegmentReader(directory: directory.journal)
         var writer = JournalWriter(
             configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
-        let suspects: Set<UInt64>
-        (calls, suspects) = try countCrashes(directory, &recovered, &writer, logger)
+        let left: [UInt64: InFlightCalls.Step]
+        (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
         let accounts = SegmentAccounts(recovered.ledger)
         journal = Journal(writer, configuration: configuration) { entries, result in
             accounts.settle(entries, result)
@@ -91,8 +91,10 @@ package final class Store: Sendable {
         self.directory = configuration.directory
         self.lock = Mutex(lock)
         writeMissingLines(recovered)
-        let leases = recovered.leases(suspects: suspects, held: result.damage.held)
-        scheduler.holdForSuspects(leases.count { $0.pending.isSuspect })
+        let leases = recovered.leases(left: left, held: result.damage.held)
+        scheduler.holdForSuspects(
+            leases.count { $0.pending.isSuspect },
+            recording: leases.contains { $0.pending.isRecordingSuspect })
         scheduler.add(leases)
         outbox.hold(result.damage.held)
         enqueue(recovered.withQueuedReplies)
@@ -207,38 +209,42 @@ package final class Store: Sendable {
 }
 
 extension RecoveredJournal {
-    /// The unfinished deliveries in order; a suspect was leased when the last process crashed.
+    /// The unfinished deliveries in order, with the suspects of the last crash.
     ///
-    /// A delivery before a suspect in its conversation is one too: it was leased earlier, and the crash lost the record of
-    /// its end. Deliveries of `held` conversations and parked ones are none: no other delivery waits for them.
-    fileprivate func leases(suspects: Set<UInt64>, held: Set<ConversationKey>) -> [Lease] {
-        /// The conversations with a suspect behind the current message.
+    /// A delivery is a suspect when it was leased, and so is each one before it in its conversation: that was leased earlier,
+    /// and the crash lost the record of its end. No other delivery waits for one of the `held` conversations.
+    fileprivate func leases(
+        left: [UInt64: InFlightCalls.Step], held: Set<ConversationKey>
+    ) -> [Lease] {
+        /// The conversations with a leased suspect behind the current message.
         var suspected: Set<ConversationKey> = []
         var leases: [Lease] = []
         for message in undelivered.reversed() {
             var pending = PendingDelivery(message.state)
-            let isLeft = suspects.contains(pending.record)
-            if !pending.isParked, !held.contains(message.conversation) {
-                if isLeft, !pending.isDecided { suspected.insert(message.conversation) }
-                pending.isSuspect =
-                    suspected.contains(message.conversation) && (isLeft || !pending.awaitsReference)
-            }
-            leases.append(Lease(conversation: message.conversation, pending: pending))
+            let key = message.conversation
+            let step = left[pending.record]
+            let wasLeased = step?.isDelivery == true && !pending.isDecided && !held.contains(key)
+            if wasLeased, !pending.isParked { suspected.insert(key) }
+            pending.isRecordingSuspect = step?.isDelivery == false
+            pending.isSuspect = pending.isParked ? wasLeased : suspected.contains(key) && !pending.awaitsReference
+            // It was due when it was leased.
+            if pending.isSuspect { pending.due = nil }
+            leases.append(Lease(conversation: key, pending: pending))
         }
         return leases.reversed()
     }
 }
 
-/// Counts a crash for the delivery that ran alone when the last process ended; returns all deliveries leased
-/// then.
+/// Counts a crash for the message that was delivered or recorded alone when the last process ended; returns all
+/// messages that were delivered, resolved or recorded then.
 ///
 /// The crash is journalled before its line is removed from the file, so that every crash is counted.
 private func countCrashes(
     _ directory: DataDirectory, _ recovered: inout RecoveredJournal, _ writer: inout JournalWriter,
     _ logger: Logger
-) throws(StoreError) -> (InFlightCalls, suspects: Set<UInt64>) {
+) throws(StoreError) -> (InFlightCalls, left: [UInt64: InFlightCalls.Step]) {
     let (calls, left) = try InFlightCalls.open(directory.calls)
-    let crashed = recovered.countCrashes(of: Set(left.filter(\.value).keys))
+    let crashed = recovered.countCrashes(of: Set(left.filter(\.value.isAlone).keys))
     do throws(SystemError) {
         if !crashed.isEmpty { _ = try writer.commit(crashed) }
         try calls.clear()
@@ -246,5 +252,5 @@ private func countCrashes(
         // The next start counts them again.
         logger.error("recording handler crashes failed", metadata: ["error": "\(error)"])
     }
-    return (calls, Set(left.keys))
+    return (calls, left)
 }

@@ -44,7 +44,7 @@ package struct StoreConfiguration: Sendable {
     /// The pauses before a failed step is tried again.
     package var releaseBackoff = Backoff(from: .seconds(1), to: .seconds(30))
     /// How long all deliveries wait after a crash for suspects whose handlers are not ready.
-    package var suspectPatience = Duration.seconds(60)
+    package var suspectPatience = Duration.seconds(20)
     /// How many records are written before a snapshot of the journal takes them in.
     var snapshotInterval: UInt64 = 100_000
     /// The disk.

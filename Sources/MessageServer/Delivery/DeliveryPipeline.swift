@@ -25,7 +25,8 @@ struct DeliveryPipeline: Sendable {
     /// How often a delivery is released after a transient error, half a minute in all, before an attempt counts.
     var maximumPassing: UInt8 = 5
 
-    private static let maximumCrashes = 3
+    /// How many crashes during a delivery or recording alone make a message a dead letter.
+    static let maximumCrashes = 3
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
     func run(_ worker: BusinessWorker) async {
@@ -49,6 +50,12 @@ struct DeliveryPipeline: Sendable {
     func deliver(_ delivery: Delivery, on worker: BusinessWorker) async {
         var stages = DeliveryStages(delivery, observer)
         do {
+            // Before any step that may crash the process again.
+            if delivery.crashes >= Self.maximumCrashes {
+                return try await finish(
+                    delivery, .failed(reason: "the process crashed three times during this delivery alone"),
+                    &stages)
+            }
             if let original = delivery.original {
                 return try await finish(delivery, .repeated(of: original), &stages)
             }
@@ -171,12 +178,6 @@ struct DeliveryPipeline: Sendable {
         _ business: BusinessHandler, _ responder: BusinessHandler.Responder, _ stages: inout DeliveryStages
     ) async throws -> DecidedOutcome? {
         stages.begin(.handle)
-        if delivery.crashes >= Self.maximumCrashes {
-            try await finish(
-                delivery, .failed(reason: "the process crashed three times during this delivery alone"),
-                &stages)
-            return nil
-        }
         var context = try await context(of: delivery, event, business)
         var answer = try await ask(handler, context, delivery, worker, business.deadline, responder.slots)
         if case .failure = answer, !responder.isFallback,

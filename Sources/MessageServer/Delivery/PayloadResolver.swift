@@ -57,6 +57,8 @@ struct PayloadResolver: Sendable {
     }
 
     private func resolution(of pending: UnrecordedMessage) async -> Resolution? {
+        // Two processes crashed beside it: its reference has expired, and a third attempt might crash this one.
+        if pending.isSuspect { return .failed(reason: "the process crashed while the payload was fetched") }
         guard let message = try? JSONDocument(pending.message, limits: .stored),
             let reference = PayloadReference(message: message)
         else { return .failed(reason: "the reference lacks url, owner or key") }

@@ -14,6 +14,10 @@ struct RecordPipeline: Sendable {
     /// Writes the message's line; after a disk error, which it throws, it is called again.
     func record(_ message: UnrecordedMessage) throws -> RecordedLine {
         var stages = DeliveryStages(message, observer)
+        // Decoding it may crash the process again; the delivery ends as a dead letter.
+        if message.crashes >= DeliveryPipeline.maximumCrashes {
+            return try write(message, as: .unrecognized, &stages)
+        }
         guard let event = decode(message, &stages) else {
             // The delivery ends as a dead letter.
             return try write(message, as: .unrecognized, &stages)

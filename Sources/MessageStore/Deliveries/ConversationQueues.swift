@@ -132,6 +132,17 @@ struct ConversationQueues: Sendable {
         return Lease(conversation: key, pending: conversation.pending[index])
     }
 
+    /// The conversations with a message to be recorded alone that waits for no reference.
+    var withUnrecordedSuspects: [ConversationKey] {
+        conversations.keys.filter { nextSuspectToRecord(of: $0) != nil }
+    }
+
+    /// The first unrecorded message of a conversation, when it is to be recorded alone or precedes such a one.
+    func nextSuspectToRecord(of key: ConversationKey) -> Lease? {
+        guard conversations[key]?.hasUnrecordedSuspect == true else { return nil }
+        return nextToRecord(of: key)
+    }
+
     /// Marks the first unrecorded message of a conversation as recorded; returns it when it is parked and now
     /// waits outside the order.
     mutating func record(
@@ -264,6 +275,10 @@ extension ConversationQueues.Conversation {
         recordedCount < pending.count ? recordedCount : nil
     }
 
+    fileprivate var hasUnrecordedSuspect: Bool {
+        (recordedCount..<max(recordedCount, pending.count)).contains { pending[$0].isRecordingSuspect }
+    }
+
     /// The place of a message among those in the order, which are sorted by record but for those that came with another
     /// message's end: a replay, or a reply that failed.
     fileprivate func index(of record: UInt64) -> Int? {
@@ -353,6 +368,8 @@ extension ConversationQueues.Conversation {
         let delivery = parked.remove(at: index)
         // The delivery at the front is the one that is leased.
         if case .ready = head { prepend(delivery) } else { due.append(delivery) }
+        // The conversation is ready for its suspect now: it is announced again.
+        if case .ready = head, delivery.isSuspect { head = .idle }
         return true
     }
 

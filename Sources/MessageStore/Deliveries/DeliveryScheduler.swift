@@ -17,7 +17,14 @@ final class DeliveryScheduler: Sendable {
     /// A type and no bare closure: a closure that a generic `Mutex` holds gets one more wrapper each time it is read, and
     /// keeps it.
     struct Recorder: Sendable {
-        let record: @Sendable (Lease) throws -> RecordedLine
+        /// The second argument is whether nothing else is recorded or delivered at the same time.
+        let record: @Sendable (Lease, Bool) throws -> RecordedLine
+    }
+
+    private struct Recording {
+        /// Nil before the suspects of the last process are recorded, and after the stop.
+        var recorder: Recorder?
+        var isStopped = false
     }
 
     private final class Partition: Sendable {
@@ -39,7 +46,7 @@ final class DeliveryScheduler: Sendable {
     private let references = Mutex(ReferenceQueue(slots: 16, share: 4))
     /// How many deliveries of each business are not finished, and may be.
     let quotas = PendingQuotas()
-    private let recorder = Mutex<Recorder?>(nil)
+    private let recording = Mutex(Recording())
     private let pending = Atomic<Int>(0)
     private let parked = Atomic<Int>(0)
     private let unreadable = Atomic<Int>(0)
@@ -98,10 +105,11 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Pauses all deliveries until those that were leased when the last process crashed have run, one at a
-    /// time.
+    /// time, after the messages that were recorded then.
     ///
     /// The pause ends early when no suspect has run for `suspectPatience`, because their handlers are not ready.
-    func holdForSuspects(_ count: Int) {
+    func holdForSuspects(_ count: Int, recording: Bool) {
+        if recording { _ = ready.withLock { $0.hold(.recording) } }
         guard count > 0 else { return }
         ready.withLock { $0.holdForSuspects(count) }
         watchSuspects(remaining: count)
@@ -131,15 +139,40 @@ final class DeliveryScheduler: Sendable {
         handOver(handovers)
     }
 
-    /// Starts recording messages with `recorder`, each on the executor of its partition.
-    func startRecording(_ record: @escaping @Sendable (Lease) throws -> RecordedLine) {
-        recorder.withLock { $0 = Recorder(record: record) }
-        for partition in partitions { scheduleRecording(in: partition) }
+    /// Starts recording messages with `record`, each on the executor of its partition; suspects first, one at a time.
+    func startRecording(_ record: @escaping @Sendable (Lease, Bool) throws -> RecordedLine) {
+        start(Recorder(record: record), behind: partitions[...])
+    }
+
+    private func start(_ recorder: Recorder, behind rest: ArraySlice<Partition>) {
+        guard holds.contains(.recording), let partition = rest.first else {
+            recording.withLock { if !$0.isStopped { $0.recorder = recorder } }
+            for partition in partitions { scheduleRecording(in: partition) }
+            _ = release(.recording)
+            return
+        }
+        partition.executor.queue.async {
+            self.recordSuspects(in: partition, recorder)
+            self.start(recorder, behind: rest.dropFirst())
+        }
+    }
+
+    /// Records each suspect of the partition and the messages before it; runs on the partition's executor.
+    private func recordSuspects(in partition: Partition, _ recorder: Recorder) {
+        for key in partition.state.withLock({ $0.queues.withUnrecordedSuspects }) {
+            while let lease = partition.state.withLock({ $0.queues.nextSuspectToRecord(of: key) }) {
+                if recording.withLock({ $0.isStopped }) { return }
+                do { recorded(lease, as: try recorder.record(lease, true)) } catch {
+                    postponeRecording(of: key)
+                    break
+                }
+            }
+        }
     }
 
     /// Stops recording; returns when current recordings are complete.
     func stopRecording() async {
-        recorder.withLock { $0 = nil }
+        recording.withLock { $0 = Recording(isStopped: true) }
         for partition in partitions {
             await withCheckedContinuation { continuation in
                 partition.executor.queue.async { continuation.resume() }
@@ -159,7 +192,7 @@ final class DeliveryScheduler: Sendable {
     /// Records until no conversation of the partition has a recordable message; runs on the partition's
     /// executor.
     private func record(in partition: Partition) {
-        let recorder = recorder.withLock { $0 }
+        let recorder = recording.withLock { $0.recorder }
         while true {
             let next = partition.state.withLock { state -> (key: ConversationKey, lease: Lease?)? in
                 guard recorder != nil, let key = state.recordable.popFirst() else {
@@ -171,7 +204,7 @@ final class DeliveryScheduler: Sendable {
             guard let next, let recorder else { return }
             guard let lease = next.lease else { continue }
             do {
-                recorded(lease, as: try recorder.record(lease))
+                recorded(lease, as: try recorder.record(lease, false))
             } catch {
                 postponeRecording(of: next.key)
             }

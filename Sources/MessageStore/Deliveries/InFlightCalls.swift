@@ -1,12 +1,28 @@
 import BalloonPOSIX
 import Synchronization
 
-/// The leased deliveries, in a file that survives the process.
+/// The messages that may crash the process at the moment, in a file that survives it.
 ///
-/// Each has a line of 19 characters: the record's digits, preceded by `!` when the delivery ran alone in the
-/// whole process; 19 spaces when free. A line is written at the lease and never synced: written data survives
-/// the process, and after a power failure crashes are not counted.
+/// Each has a line of 19 characters: the record's digits, of which the first is the step; 19 spaces when free. A line is
+/// written when the step begins and never synced: written data survives the process, and after a power failure crashes
+/// are not counted.
 final class InFlightCalls: Sendable {
+    /// A step that may crash the process.
+    enum Step: UInt8, Sendable {
+        /// The delivery is leased: `0`.
+        case delivers = 0x30
+        /// The delivery is leased, and no other one is: `!`.
+        case deliversAlone = 0x21
+        /// The message of an earlier process is resolved or recorded: `r`.
+        case records = 0x72
+        /// The message of an earlier process is recorded, and no other message is recorded or delivered: `R`.
+        case recordsAlone = 0x52
+
+        /// Whether a crash is the fault of this message.
+        var isAlone: Bool { self == .deliversAlone || self == .recordsAlone }
+        var isDelivery: Bool { self == .delivers || self == .deliversAlone }
+    }
+
     private struct State {
         var places: [UInt64: Int] = [:]
         var free: [Int] = []
@@ -18,19 +34,18 @@ final class InFlightCalls: Sendable {
     private let state = Mutex(State())
     private static let lineBytes = emptyLine.count
     private static let emptyLine = Array("                   \n".utf8)
-    private static let alone = UInt8(ascii: "!")
 
-    /// Opens the file; returns the deliveries that were leased when the last process ended, and whether each
-    /// ran alone.
-    static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Bool]) {
+    /// Opens the file; returns the messages in it when the last process ended, and the step of each.
+    static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Step]) {
         do throws(SystemError) {
             let file = try File(path, for: .overwriting)
             let lines = try file.readAll().split(separator: UInt8(ascii: "\n"))
-            var left: [UInt64: Bool] = [:]
+            var left: [UInt64: Step] = [:]
             for line in lines {
-                let isAlone = line.first == alone
-                let digits = isAlone ? line.dropFirst() : line
-                if let record = UInt64(String(decoding: digits, as: UTF8.self)) { left[record] = isAlone }
+                guard let step = line.first.flatMap(Step.init),
+                    let record = UInt64(String(decoding: line.dropFirst(), as: UTF8.self))
+                else { continue }
+                left[record] = step
             }
             return (InFlightCalls(file), left)
         } catch {
@@ -43,8 +58,8 @@ final class InFlightCalls: Sendable {
     /// Clears the old entries after they were journalled.
     func clear() throws(SystemError) { try file.truncate(to: 0) }
 
-    /// Records a lease; called on a thread that may wait for the disk.
-    func begin(_ record: UInt64, isAlone: Bool) {
+    /// Records the beginning of a step; called on a thread that may wait for the disk.
+    func begin(_ record: UInt64, _ step: Step) {
         let place = state.withLock { state -> Int? in
             guard !state.isClosed, state.places[record] == nil else { return nil }
             let place = state.free.popLast() ?? state.count
@@ -52,16 +67,16 @@ final class InFlightCalls: Sendable {
             state.places[record] = place
             return place
         }
-        if let place { write(line(record, isAlone: isAlone), at: place) }
+        if let place { write(line(record, step), at: place) }
     }
 
-    /// Records that a leased delivery runs alone from now on, or does not.
-    func mark(_ record: UInt64, isAlone: Bool) {
+    /// Records another step of a message.
+    func change(_ record: UInt64, to step: Step) {
         guard let place = state.withLock({ $0.isClosed ? nil : $0.places[record] }) else { return }
-        write(line(record, isAlone: isAlone), at: place)
+        write(line(record, step), at: place)
     }
 
-    private func line(_ record: UInt64, isAlone: Bool) -> [UInt8] {
+    private func line(_ record: UInt64, _ step: Step) -> [UInt8] {
         var line = Self.emptyLine
         var rest = record
         for index in line.indices.dropLast().reversed() {
@@ -69,11 +84,11 @@ final class InFlightCalls: Sendable {
             rest /= 10
         }
         // A record number has fewer digits than the line.
-        if isAlone { line[0] = Self.alone }
+        line[0] = step.rawValue
         return line
     }
 
-    /// Records the end of a lease.
+    /// Records the end of a step.
     func end(_ record: UInt64) {
         let place = state.withLock { $0.isClosed ? nil : $0.places.removeValue(forKey: record) }
         guard let place else { return }

@@ -44,6 +44,8 @@ struct PendingDelivery: Sendable {
     var crashes: UInt8 = 0
     /// Whether the delivery was leased when the last process crashed, so that it runs alone until it proves harmless.
     var isSuspect = false
+    /// Whether the message was resolved or recorded when the last process crashed, so that it is recorded alone.
+    var isRecordingSuspect = false
     /// How often its lease was released without an attempt.
     var releases: UInt8 = 0
     /// How often it was released for a transient error.

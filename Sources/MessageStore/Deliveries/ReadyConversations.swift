@@ -23,6 +23,8 @@ struct ReadyConversations: Sendable {
         static let conversations = Holds(rawValue: 2)
         /// Deliveries that were leased when the last process crashed run first, one at a time.
         static let suspects = Holds(rawValue: 4)
+        /// Messages that were recorded when the last process crashed are recorded first, one at a time.
+        static let recording = Holds(rawValue: 8)
         let rawValue: UInt8
     }
 
@@ -181,7 +183,7 @@ struct ReadyConversations: Sendable {
     /// Pauses all deliveries; returns whether none were paused before.
     mutating func hold(_ reason: Holds) -> Bool {
         defer { holds.formUnion(reason) }
-        return holds.subtracting(.suspects).isEmpty
+        return holds.subtracting([.suspects, .recording]).isEmpty
     }
 
     /// Removes a reason; returns the leases that became possible when it was the last.

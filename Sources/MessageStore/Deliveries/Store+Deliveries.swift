@@ -11,9 +11,11 @@ extension Store {
     /// business no more than ``limitReferences(slots:share:)`` allows until `release(_:)`.
     package func nextReference() async -> UnrecordedMessage? {
         while let lease = await scheduler.nextReference() {
+            if lease.pending.isRecovered { calls.begin(lease.pending.record, .records) }
             do throws(StoreError) {
                 return UnrecordedMessage(try text(of: lease), lease)
             } catch {
+                calls.end(lease.pending.record)
                 scheduler.releaseReference(of: lease.conversation.business)
                 if isPassing(error, lease) {
                     scheduler.releaseReference(lease)
@@ -27,6 +29,9 @@ extension Store {
 
     /// Takes back the slot of a reference, resolved or not; to be called once for each that was handed out.
     package func release(_ reference: UnrecordedMessage) {
+        if reference.lease.pending.isRecovered, scheduler.awaitsReference(reference.record, of: reference.lease.conversation) {
+            calls.end(reference.record)
+        }
         scheduler.releaseReference(of: reference.business)
     }
 
@@ -54,6 +59,8 @@ extension Store {
         }
         let record = try await journal.append(
             JournalBody.resolved(of: reference.record, resolution, at: .now()))
+        // Before it can be recorded.
+        if reference.lease.pending.isRecovered { calls.end(reference.record) }
         scheduler.resolve(reference.record, of: key, at: record.location)
     }
 
@@ -62,15 +69,18 @@ extension Store {
     /// `record` decides the kind, calls `write(_:as:repeating:event:)` and returns its result. It may wait only
     /// for the conversation's file. After an error it is called again, with growing pauses.
     package func startRecording(_ record: @escaping @Sendable (UnrecordedMessage) throws -> RecordedLine) {
-        scheduler.startRecording { [weak self] lease in
+        scheduler.startRecording { [weak self] lease, isAlone in
             guard let self else { throw StoreError.closed }
-            return try self.record(lease, record)
+            return try self.record(lease, isAlone: isAlone, record)
         }
     }
 
     private func record(
-        _ lease: Lease, _ record: (UnrecordedMessage) throws -> RecordedLine
+        _ lease: Lease, isAlone: Bool, _ record: (UnrecordedMessage) throws -> RecordedLine
     ) throws -> RecordedLine {
+        // Only a message of an earlier process can crash every start; a new one costs no line.
+        if lease.pending.isRecovered { calls.begin(lease.pending.record, isAlone ? .recordsAlone : .records) }
+        defer { if lease.pending.isRecovered { calls.end(lease.pending.record) } }
         let texts: MessageRecords
         do throws(StoreError) { texts = try text(of: lease) } catch {
             if lease.pending.releases == 0, !isPassing(error, lease) { scheduler.countUnreadable() }
@@ -145,7 +155,7 @@ extension Store {
     private func delivery(_ lease: Lease) -> Delivery? {
         let record = lease.pending.record
         // Before the message is read, so that a crash counts from the lease on.
-        calls.begin(record, isAlone: lease.pending.isSuspect && scheduler.isTrying)
+        calls.begin(record, lease.pending.isSuspect && scheduler.isTrying ? .deliversAlone : .delivers)
         do throws(StoreError) {
             return Delivery(lease, try text(of: lease))
         } catch {
@@ -170,7 +180,7 @@ extension Store {
 
     private func setWaiting(_ delivery: Delivery, _ isWaiting: Bool) {
         guard delivery.isSuspect, scheduler.setTrialWaiting(isWaiting) else { return }
-        calls.mark(delivery.record, isAlone: !isWaiting)
+        calls.change(delivery.record, to: isWaiting ? .delivers : .deliversAlone)
     }
 
     /// The texts of a message: from the cache, or else from the journal.

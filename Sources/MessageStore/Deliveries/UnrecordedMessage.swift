@@ -21,6 +21,10 @@ package struct UnrecordedMessage: Sendable {
     package let receivedAt: Timestamp
     /// Whether a handler's outcome is known from an earlier life.
     package let isDecided: Bool
+    /// How often the process crashed while the message was recorded or delivered alone.
+    package let crashes: Int
+    /// Whether the last process crashed while the message was resolved or recorded.
+    package let isSuspect: Bool
     let lease: Lease
 
     init(_ texts: MessageRecords, _ lease: Lease) {
@@ -33,6 +37,8 @@ package struct UnrecordedMessage: Sendable {
         reference = texts.reference
         receivedAt = texts.receivedAt
         isDecided = lease.pending.isDecided
+        crashes = Int(lease.pending.crashes)
+        isSuspect = lease.pending.isRecordingSuspect
         self.lease = lease
     }
 }

@@ -13,7 +13,7 @@ import TestSupport
 ///
 /// It is separate from ``ServerUnderTest`` because its tests append to the store, and stop the pipeline, between two steps.
 struct PipelineUnderTest {
-    let directory = TemporaryDirectory()
+    let directory: TemporaryDirectory
     let log = LogCollector()
     let stages = StageCollector()
     let gateway: FakeGateway
@@ -22,7 +22,11 @@ struct PipelineUnderTest {
     let pipelines: Pipelines
     var pipeline: DeliveryPipeline
 
-    init(_ handler: any Handler, disk: any StoreDisk = SystemDisk()) async throws {
+    init(
+        _ handler: any Handler, in directory: TemporaryDirectory = TemporaryDirectory(),
+        disk: any StoreDisk = SystemDisk()
+    ) async throws {
+        self.directory = directory
         let secret = Secret.random(byteCount: 32)
         gateway = FakeGateway(mspID: ServerUnderTest.mspID, secret: secret, logger: log.logger)
         let address = try await gateway.start()

@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import Synchronization
 import Testing
 
 @testable import MessageStore
@@ -260,6 +261,89 @@ struct CrashCountTests {
         _ = try await restarted.dropPending([2, 3], reason: "by an operator")
         #expect(restarted.scheduler.holds.isEmpty)
         #expect(try await restarted.lease(other).id == MessageID("3"))
+    }
+
+    @Test func `a parked delivery that crashes the process runs alone and is counted`() async throws {
+        var directory = StoreDirectory()
+        var store = try directory.open()
+        for id in ["1", "2"] { _ = await store.append(message(id)) }
+        store.postpone(try await store.lease(), after: .zero, parks: true)
+        var delivery = try await store.lease()
+        while !delivery.isParked {
+            store.postpone(delivery, after: .zero)
+            delivery = try await store.lease()
+        }
+        await store.journal.flush()
+        for crashes in 0...3 {
+            directory = try directory.copy()
+            store = try directory.open { $0.suspectPatience = .seconds(3600) }
+            delivery = try await store.lease()
+            #expect((delivery.id, delivery.crashes) == (MessageID("1"), crashes))
+            #expect(store.scheduler.holds == .suspects)
+        }
+    }
+
+    @Test func `a message that crashes the process while it is recorded is counted when it is recorded alone`()
+        async throws
+    {
+        var directory = StoreDirectory()
+        let guilty = MessageID("guilty")
+        var store = try directory.open(recordingAs: nil)
+        for number in 1...40 { _ = await store.append(message("\(number)", from: CustomerID("c\(number)"))) }
+        _ = await store.append(message("guilty", from: CustomerID("c7")))
+        var counts: [Int] = []
+        while counts.last ?? 0 < 3 {
+            directory = try directory.copy()
+            store = try directory.open(recordingAs: nil) { $0.suspectPatience = .seconds(3600) }
+            let crash = Mutex(StoreDirectory?.none)
+            let life = directory
+            let (ends, ended) = AsyncStream<Int>.makeStream()
+            store.startRecording { [store] message in
+                guard message.id == guilty, message.crashes < 3 else {
+                    let line = try store.write(message, as: .text)
+                    if message.id == guilty { ended.yield(message.crashes) }
+                    return line
+                }
+                // The directory as the crash leaves it.
+                // Other conversations are written meanwhile, so a file may be gone before it is copied.
+                crash.withLock { while $0 == nil { $0 = try? life.copy() } }
+                ended.yield(message.crashes)
+                throw StoreError.closed
+            }
+            for await count in ends {
+                counts.append(count)
+                break
+            }
+            if let left = crash.withLock({ $0 }) { directory = left }
+        }
+        // Beside others, then alone.
+        #expect(counts == [0, 0, 1, 2, 3])
+        var handled: Set<MessageID> = []
+        for _ in 1...41 {
+            let delivery = try await store.lease()
+            #expect(delivery.crashes == (delivery.id == guilty ? 3 : 0))
+            handled.insert(delivery.id)
+            try await store.finish(delivery, result: .handled)
+        }
+        #expect(handled.count == 41)
+    }
+
+    @Test func `a reference at which the process crashes again is handed out as a suspect`() async throws {
+        var directory = StoreDirectory()
+        var store = try directory.open()
+        _ = await store.append(message("1", reference: true))
+        for isSuspect in [false, false, true] {
+            let reference = try #require(await store.nextReference())
+            #expect(reference.isSuspect == isSuspect)
+            if isSuspect {
+                try await store.resolve(reference, .failed(reason: "the process crashed"))
+                store.release(reference)
+            } else {
+                directory = try directory.copy()
+                store = try directory.open()
+            }
+        }
+        #expect(try await store.lease().reference == .failed(reason: "the process crashed"))
     }
 
     @Test(arguments: ["decided", "postponed", "finished", "closed"])

@@ -49,10 +49,10 @@ final class StoreDirectory: Sendable {
     }
 
     /// Writes the file that a process leaves behind which dies while it delivers these records.
-    func leave(_ records: [UInt64], isAlone: Bool = false) throws {
+    func leave(_ records: [UInt64], _ step: InFlightCalls.Step = .delivers) throws {
         let lines = records.map { record in
             let digits = "\(record)"
-            return (isAlone ? "!" : "0") + String(repeating: "0", count: 18 - digits.count) + digits + "\n"
+            return String(decoding: [step.rawValue], as: UTF8.self) + String(repeating: "0", count: 18 - digits.count) + digits + "\n"
         }
         try AtomicFile.write(Array(lines.joined().utf8), to: path + "/calls")
     }
