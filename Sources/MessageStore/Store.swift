@@ -226,7 +226,8 @@ extension RecoveredJournal {
             let wasLeased = step?.isDelivery == true && !pending.isDecided && !held.contains(key)
             if wasLeased, !pending.isParked { suspected.insert(key) }
             pending.isRecordingSuspect = step?.isDelivery == false
-            pending.isSuspect = pending.isParked ? wasLeased : suspected.contains(key) && !pending.awaitsReference
+            pending.isSuspect =
+                pending.isParked ? wasLeased : suspected.contains(key) && !pending.awaitsReference
             // It was due when it was leased.
             if pending.isSuspect { pending.due = nil }
             leases.append(Lease(conversation: key, pending: pending))

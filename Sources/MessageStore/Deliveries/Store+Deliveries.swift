@@ -29,7 +29,9 @@ extension Store {
 
     /// Takes back the slot of a reference, resolved or not; to be called once for each that was handed out.
     package func release(_ reference: UnrecordedMessage) {
-        if reference.lease.pending.isRecovered, scheduler.awaitsReference(reference.record, of: reference.lease.conversation) {
+        if reference.lease.pending.isRecovered,
+            scheduler.awaitsReference(reference.record, of: reference.lease.conversation)
+        {
             calls.end(reference.record)
         }
         scheduler.releaseReference(of: reference.business)

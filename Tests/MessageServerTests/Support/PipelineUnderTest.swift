@@ -24,7 +24,7 @@ struct PipelineUnderTest {
 
     init(
         _ handler: any Handler, in directory: TemporaryDirectory = TemporaryDirectory(),
-        disk: any StoreDisk = SystemDisk()
+        disk: any StoreDisk = SystemDisk(), observer: (any StageObserver)? = nil
     ) async throws {
         self.directory = directory
         let secret = Secret.random(byteCount: 32)
@@ -40,7 +40,8 @@ struct PipelineUnderTest {
         storeConfiguration.releaseBackoff = Backoff(from: .milliseconds(10), to: .milliseconds(300))
         store = try Store.open(storeConfiguration, logger: log.logger)
         pipelines = try Pipelines(
-            configuration, store: store, observer: stages.and(LogObserver(log.logger)), logger: log.logger,
+            configuration, store: store, observer: stages.and(observer ?? LogObserver(log.logger)),
+            logger: log.logger,
             reportsFailures: { _ in true })
         pipeline = pipelines.deliveries
         let business = ServerUnderTest.business
@@ -55,7 +56,10 @@ struct PipelineUnderTest {
     }
 
     /// Makes a text durable, like a received one.
-    func append(_ text: String, from customer: String, attachments: String = "[]") async {
+    func append(
+        _ text: String, from customer: String, attachments: String = "[]",
+        whenStored: @escaping @Sendable () -> Void = {}
+    ) async {
         let id = MessageID.random()
         let json =
             #"{"id":"\#(id)","v":1,"type":"text","body":"\#(text)","attachments":\#(attachments),"#
@@ -64,7 +68,10 @@ struct PipelineUnderTest {
             business: ServerUnderTest.business, customer: CustomerID(customer), id: id,
             message: Array(json.utf8))
         await withCheckedContinuation { continuation in
-            store.append(message) { _ in continuation.resume() }
+            store.append(message) { _ in
+                whenStored()
+                continuation.resume()
+            }
         }
     }
 

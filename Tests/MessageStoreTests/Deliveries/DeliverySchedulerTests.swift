@@ -16,7 +16,8 @@ import Testing
         let scheduler = DeliveryScheduler(
             conversations, releaseBackoff: directory.configuration.releaseBackoff,
             suspectPatience: .seconds(60))
-        scheduler.startRecording { _, _ in RecordedLine(recording: .written(.text, repeats: nil), event: nil) }
+        scheduler.startRecording { _, _ in RecordedLine(recording: .written(.text, repeats: nil), event: nil)
+        }
         let key = ConversationKey(business: BusinessID("b"), customer: CustomerID("c"))
         for number in 1...UInt64(10_000) {
             let record = JournalledRecord(

@@ -283,7 +283,8 @@ struct CrashCountTests {
         }
     }
 
-    @Test func `a message that crashes the process while it is recorded is counted when it is recorded alone`()
+    @Test
+    func `a message that crashes the process while it is recorded is counted when it is recorded alone`()
         async throws
     {
         var directory = StoreDirectory()

@@ -52,7 +52,8 @@ final class StoreDirectory: Sendable {
     func leave(_ records: [UInt64], _ step: InFlightCalls.Step = .delivers) throws {
         let lines = records.map { record in
             let digits = "\(record)"
-            return String(decoding: [step.rawValue], as: UTF8.self) + String(repeating: "0", count: 18 - digits.count) + digits + "\n"
+            return String(decoding: [step.rawValue], as: UTF8.self)
+                + String(repeating: "0", count: 18 - digits.count) + digits + "\n"
         }
         try AtomicFile.write(Array(lines.joined().utf8), to: path + "/calls")
     }
