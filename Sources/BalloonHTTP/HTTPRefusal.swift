@@ -73,6 +73,34 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
 }
 
 extension HTTPRefusal {
+    /// The refusal in words, for the log; contains no bytes of the request.
+    package var reason: String {
+        switch self {
+        case .malformedRequestLine: "the request line is malformed"
+        case .malformedTarget: "the request target is malformed"
+        case .unsupportedVersion: "the HTTP version is not 1.x"
+        case .unknownMethod: "the method is unknown"
+        case .malformedField: "a header field is malformed"
+        case .malformedLineEnd: "a line does not end with CR LF"
+        case .badHost: "Host is missing, repeated or malformed"
+        case .badContentLength: "Content-Length is repeated or malformed"
+        case .ambiguousFraming: "Content-Length and Transfer-Encoding contradict each other"
+        case .badTransferEncoding: "Transfer-Encoding does not end with one chunked"
+        case .unknownTransferCoding: "Transfer-Encoding names an unknown coding"
+        case .malformedChunk: "a chunk of the body is malformed"
+        case .unknownExpectation: "Expect is not 100-continue"
+        case .lengthMissing: "the body has no length"
+        case .requestLineTooLong: "the request line is too long"
+        case .fieldsTooLarge: "the header fields are too large or too many"
+        case .bodyTooLarge: "the body is too large"
+        case .overloaded: "unfinished requests use all memory for requests"
+        case .timedOut: "the request did not arrive in time"
+        case .notFound: "no route has this path"
+        case .methodNotAllowed: "the path does not support the method"
+        case .unanswered: "the handler of the request did not answer in time"
+        }
+    }
+
     /// The header fields of the answer.
     var fields: [(name: String, value: String)] {
         status == .serviceUnavailable ? [("Retry-After", "5")] : []

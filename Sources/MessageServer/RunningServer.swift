@@ -215,7 +215,7 @@ package final class RunningServer: Sendable {
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         await http.stop(within: times.grace)
-        // Workers end when the store leases no more; leased deliveries may still finish.
+        // Workers end when the store stops leasing; leased deliveries may still finish.
         store.stopLeasing()
         registry.stopWaiting()
         sweeping.withLock { $0?.cancel() }
@@ -289,7 +289,7 @@ private final class RefusedReads: Sendable {
 
     @Sendable func describe(_ refusal: HTTPRefusal) -> [UInt8] {
         let reference = references.withLock { $0.next() }
-        let result = StageEvent.Result.refused(status: refusal.status.code, reason: "\(refusal)")
+        let result = StageEvent.Result.refused(status: refusal.status.code, reason: refusal.reason)
         observer.observe(StageEvent(stage: .read, result: result, nanoseconds: 0, reference: reference.text))
         return Array("\(refusal.status.reason) (reference \(reference.text))\n".utf8)
     }

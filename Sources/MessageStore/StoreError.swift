@@ -53,6 +53,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case changed(record: UInt64, now: JournalEvent.Status)
     /// The message is not a dead letter: look it up in the list.
     case notDead(record: UInt64)
+    /// The reply is not a dead letter: look it up in the list.
+    case replyNotDead(ReplyID)
     /// The message has ended: look it up in the list.
     case notPending(record: UInt64)
 }
@@ -87,9 +89,10 @@ extension StoreError: CustomStringConvertible {
             "no reply is named \(ReplyID(record: record, index: index))"
         case .unknownRecord(let record): "no message has the record \(record)"
         case .notFinished(let record): "message \(record) is not finished"
-        case .notReplayable(let record): "event \(record) tells of a failed reply, which can be retried"
+        case .notReplayable(let record): "event \(record) reports a failed reply; retry the reply instead"
         case .changed(let record, let status): "message \(record) has changed to \(status.rawValue)"
         case .notDead(let record): "message \(record) is not a dead letter"
+        case .replyNotDead(let reply): "reply \(reply) is not a dead letter"
         case .notPending(let record): "message \(record) has ended"
         case .alreadyResolved(let record): "the reference of message \(record) was resolved before"
         }

@@ -6,7 +6,9 @@ package import MessageStore
 
 /// The filter options of commands about events.
 struct EventFilter: ParsableArguments {
-    @Option(help: ArgumentHelp("Only events of this business.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "Only events of the business with this identifier; a slug matches none.", valueName: "id"))
     var business: String?
 
     @Option(help: "Only events of this kind, or replyFailed.")

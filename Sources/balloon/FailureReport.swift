@@ -62,6 +62,10 @@ struct FailureReport {
             self.init(
                 .failed, "the server answered \(status): \(answer)",
                 hint: "see the server's log for the reason")
+        case .changeRefused(let reason):
+            self.init(
+                .failed, "the server refused the change: \(reason)",
+                hint: "run balloon events list, deadletters list or replies list --all to see the states")
         case .jobUnanswered(let job):
             self.init(
                 .unavailable, "the server stopped answering about job \(job), which may still run",
@@ -88,7 +92,9 @@ struct FailureReport {
                 .usage, "\(hash) is the beginning of no attachment's hash, or of several",
                 hint: "run balloon attachments list to see the hashes")
         case .notAToken:
-            self.init(.badData, "the token is not three parts of Base64url with dots between them", hint: nil)
+            self.init(
+                .badData, "the token is not three parts of Base64url with dots between them",
+                hint: "copy the whole token, without Bearer")
         case .tokenRefused(let reason): self.init(.failed, reason, hint: nil)
         case .problemsFound(let count, let areInJournal):
             self.init(
@@ -136,8 +142,8 @@ struct FailureReport {
             self.init(.failed, "\(error)", hint: "run balloon events show to see its state")
         case .notFinished:
             self.init(.failed, "\(error)", hint: "wait for its end; run balloon events show to see its state")
-        case .unknownReply:
-            self.init(.usage, "\(error)", hint: "run balloon replies list to see the names")
+        case .unknownReply, .replyNotDead:
+            self.init(.usage, "\(error)", hint: "run balloon replies list --all to see the names and states")
         case .beingSent:
             self.init(.failed, "\(error)", hint: "repeat the command when this attempt has ended")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided,

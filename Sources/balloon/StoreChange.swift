@@ -110,10 +110,13 @@ enum StoreChange {
         // A mistyped path must not become a data directory.
         try Store.check(data)
         let job = ControlRoutes.newJob()
-        if let answer = try await ControlSocket.run(
-            job, "/" + name, body(job), data: data, resumedBy: command)
-        {
-            return try result(answer, read)
+        do {
+            let answer = try await ControlSocket.run(
+                job, "/" + name, body(job), data: data, resumedBy: command)
+            if let answer { return try result(answer, read) }
+        } catch CommandFailure.refused(status: 400, let reason) where command == nil {
+            // The reason concerns the named messages or replies; nothing in the log says more.
+            throw CommandFailure.changeRefused(reason: reason)
         }
         // Holds the lock, so that no server can start meanwhile; the next server delivers the messages.
         let store = try Store.open(

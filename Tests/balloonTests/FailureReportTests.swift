@@ -25,6 +25,8 @@ import Testing
             (CommandFailure.noDataDirectory(path: "p"), .unavailable),
             (CommandFailure.noAnswer(url: "u"), .unavailable),
             (CommandFailure.refused(status: 500, answer: "a"), .failed),
+            (CommandFailure.changeRefused(reason: "r"), .failed),
+            (StoreError.replyNotDead(ReplyID(record: 57, index: 0)), .usage),
             (CommandFailure.notAToken, .badData),
             (CommandFailure.tokenRefused(reason: "r"), .failed),
             (CommandFailure.badVariable(name: "n", hint: "h"), .configuration),

@@ -31,7 +31,8 @@ extension StoreError {
         case .quarantined, .quarantinedConversation: .countAttempt(reason: "the conversation is damaged")
         case .notLeased: .ended
         case .inUse, .unknownVersion, .noData, .alreadyDecided, .unknownReply, .beingSent,
-            .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .notPending, .changed:
+            .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .replyNotDead,
+            .notPending, .changed:
             .restart(reason: "\(self)")
         case .closed: .stop
         }

@@ -32,6 +32,7 @@ package struct ReadinessCheck: Sendable, Hashable {
                 "journal",
                 statistics.lastSyncFailure == nil ? .ok : .failing(reason: "journal writes fail")),
             records(store.journalDamage),
+            ReadinessCheck("deliveries", store.isHeldUp ? .degraded(reason: pausedDeliveries) : .ok),
             .conversations(
                 "damaged-conversations", statistics.quarantinedConversations,
                 "quarantined: run balloon conversations rebuild"),
@@ -44,6 +45,9 @@ package struct ReadinessCheck: Sendable, Hashable {
                     ? .ok : .degraded(reason: "checkpoints fail: see the log for the reason")),
         ]
     }
+
+    static let pausedDeliveries =
+        "deliveries are paused because disk writes fail: free space on the disk or check it"
 
     private static func records(_ damage: JournalRepair) -> ReadinessCheck {
         let name = "journal-records"

@@ -6,7 +6,7 @@ package struct ReplyRetry: Hashable, Sendable {
     package let reply: ReplyID
     /// The record as which it is sent again.
     package let record: UInt64
-    /// Whether an earlier command had done it.
+    /// Whether an earlier command had sent the reply again, so that this one changed nothing.
     package let isRepetition: Bool
 
     /// Names the reply and the record.
@@ -17,14 +17,14 @@ package struct ReplyRetry: Hashable, Sendable {
     }
 }
 
-/// An operator's changes of replies: one at a time, each after a look at the journal, and repeatable.
+/// An operator's changes of replies: one at a time, each after reading the journal; repeating one is harmless.
 extension Store {
     /// Queues replies that are dead letters once more, with the same ids and bytes.
     ///
     /// An `edited` reply, with an id of its own, replaces the named reply. Queues either all replies or none, each
     /// once even when it is named twice, durably before it returns. A reply that was retried before is not sent a
     /// second time; the result says as what it was. Throws ``StoreError/unknownReply(record:index:)`` and
-    /// ``StoreError/notDead(record:)``; then none is.
+    /// ``StoreError/replyNotDead(_:)``; then none is.
     package func retry(_ replies: [ReplyID], as edited: DecidedReply? = nil) async throws -> [ReplyRetry] {
         try await changes.run {
             var results: [ReplyRetry] = []
@@ -35,7 +35,7 @@ extension Store {
                 } else if let record = reply.retriedAs {
                     results.append(ReplyRetry(reply: reply.id, record: record, isRepetition: true))
                 } else {
-                    throw StoreError.notDead(record: reply.id.record)
+                    throw StoreError.replyNotDead(reply.id)
                 }
             }
             return results + (dead.isEmpty ? [] : try await self.send(dead, as: edited))
@@ -67,12 +67,12 @@ extension Store {
     ///
     /// All of them are dead, queued or dropped, or none is dropped; durable when it returns. A reply that is being sent is
     /// dropped only when that attempt fails: then it throws ``StoreError/beingSent(_:)``, and the operator repeats the command.
-    /// Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/notDead(record:)``.
+    /// Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/replyNotDead(_:)``.
     package func drop(_ replies: [ReplyID], reason: String) async throws -> Set<ReplyID> {
         try await changes.run {
             let current = try await self.currentReplies(replies)
             if let other = current.first(where: { !$0.status.isDroppable }) {
-                throw StoreError.notDead(record: other.id.record)
+                throw StoreError.replyNotDead(other.id)
             }
             let leased = try self.leaseToDrop(current.filter { $0.status == .queued }.map(\.id))
             for (position, entry) in leased.enumerated() {

@@ -76,7 +76,7 @@ struct Conversations: AsyncParsableCommand {
                 ? files.list().filter { isMeant($0) && $0.customer.rawValue.hasPrefix(customer) } : exact
             guard found.count == 1, let summary = found.first else {
                 throw CommandFailure.unknownArgument(
-                    terminalText(customer),
+                    "\"\(terminalText(customer))\"",
                     reason: found.isEmpty
                         ? "matches no customer" : "matches \(found.count) conversations",
                     hint: found.isEmpty

@@ -46,7 +46,7 @@ struct DeadLetters: AsyncParsableCommand {
                 }
             case .reply(let id):
                 for reply in try options.journal().replies([id]) {
-                    guard reply.isDeadLetter else { throw StoreError.notDead(record: id.record) }
+                    guard reply.isDeadLetter else { throw StoreError.replyNotDead(id) }
                     StandardStream.output.write(ReplyRendering.json(reply, withMessage: true))
                 }
             }
@@ -107,7 +107,7 @@ struct DeadLetters: AsyncParsableCommand {
                 } else if let record = reply.retriedAs {
                     results.append(ReplyRetry(reply: reply.id, record: record, isRepetition: true))
                 } else {
-                    throw StoreError.notDead(record: reply.id.record)
+                    throw StoreError.replyNotDead(reply.id)
                 }
             }
             if !chosen.isEmpty {
@@ -145,7 +145,7 @@ struct DeadLetters: AsyncParsableCommand {
         func run() async throws {
             let replies = try choice.replies(options)
             if let other = replies.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
-                throw StoreError.notDead(record: other.id.record)
+                throw StoreError.replyNotDead(other.id)
             }
             let before = try await StoreChange.drop(
                 replies.filter(\.isDeadLetter).map(\.id), data: options.data

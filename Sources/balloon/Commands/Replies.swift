@@ -16,7 +16,9 @@ struct Replies: AsyncParsableCommand {
                 "List queued replies, oldest event first: name, time, status, business, customer, summary.",
             discussion: "With --status it lists replies with that status, and with --all every reply.")
 
-        @Option(help: ArgumentHelp("Only replies of this business.", valueName: "id"))
+        @Option(
+            help: ArgumentHelp(
+                "Only replies of the business with this identifier; a slug matches none.", valueName: "id"))
         var business: String?
 
         @Option(help: "Replies with this status instead of queued ones.")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BalloonPOSIX
+import Logging
 import MessageServer
 
 /// `balloon serve`: the server, until SIGTERM or SIGINT.
@@ -31,8 +32,10 @@ struct Serve: AsyncParsableCommand {
             configuration.listen = listen ?? configuration.listen
             configuration.dataDirectory = data ?? configuration.dataDirectory
         }
+        let configuration = try source.load()
+        logger.notice("server starting", metadata: ["version": "\(BuildVersion.text)"])
         try await Server.run(
-            try source.load(), handlers: BuiltinHandlers.all, logger: logger, observer: stages, source: source
+            configuration, handlers: BuiltinHandlers.all, logger: logger, observer: stages, source: source
         ) { addresses in
             for address in addresses { StandardStream.output.write("listening on \(address)\n") }
         }

@@ -16,7 +16,7 @@ import Testing
 /// Which failures count as attempts: not those of a store that cannot write, nor of a handler that accepts no events.
 @Suite struct ReleaseTests {
     @Test(arguments: [FullDisk.Part.all, .journal, .conversations])
-    func `a full disk counts no attempt, logs one line, and keeps the order`(_ part: FullDisk.Part)
+    func `a full disk costs a delivery no attempt, logs one line, and keeps the order`(_ part: FullDisk.Part)
         async throws
     {
         let disk = FullDisk()
@@ -45,8 +45,28 @@ import Testing
         #expect(journal.isEmpty)
     }
 
+    @Test func `a full disk for conversations alone is a degraded check, and the server stays ready`()
+        async throws
+    {
+        let disk = FullDisk()
+        let test = try await PipelineUnderTest(RecordingHandler(), disk: disk)
+        func deliveries() -> ReadinessCheck.State? {
+            ReadinessCheck.all(store: test.store, isDraining: false).first { $0.name == "deliveries" }?.state
+        }
+        #expect(deliveries() == .ok)
+        await test.append("first", from: "c")
+        disk.full.withLock { $0 = .conversations }
+        let running = test.run()
+        await test.log.first { $0.contains("disk write failed") }
+        #expect(deliveries() == .degraded(reason: ReadinessCheck.pausedDeliveries))
+        #expect(Readiness(checks: ReadinessCheck.all(store: test.store, isDraining: false)).isReady)
+        disk.full.withLock { $0 = nil }
+        #expect(await eventually { deliveries() == .ok })
+        await test.stop(running)
+    }
+
     @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
-    func `a full disk for a reply's file counts no attempt`() async throws {
+    func `a reply's file that a full disk refuses costs the delivery no attempt`() async throws {
         let offer = TemporaryDirectory()
         try AtomicFile.write([UInt8](repeating: 1, count: 100_000), to: offer.file("offer.pdf"))
         let handler = OfferHandler(path: offer.file("offer.pdf"))
@@ -64,7 +84,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
-    func `a full disk for a customer's file counts no attempt, and the file is downloaded later`()
+    func `a customer's file that a full disk refuses costs no attempt, and is downloaded later`()
         async throws
     {
         let handler = RecordingHandler()
@@ -88,7 +108,7 @@ import Testing
         await test.stop(running)
     }
 
-    @Test func `lines refused by one file delay no answer, and are restored from the journal later`()
+    @Test func `lines that one file refuses delay no answer, and are restored from the journal later`()
         async throws
     {
         let disk = FullDisk(code: EACCES)
@@ -188,7 +208,7 @@ import Testing
         #expect(result == nil)
     }
 
-    @Test func `a transient error counts no attempt and is logged`() async throws {
+    @Test func `a transient error is logged and not counted as an attempt`() async throws {
         let disk = ShakyDisk()
         let handler = RecordingHandler()
         let test = try await PipelineUnderTest(handler, disk: disk)
@@ -218,7 +238,7 @@ import Testing
         await test.stop(running)
     }
 
-    @Test func `a stop without a ready handler counts no attempt`() async throws {
+    @Test func `a stop while no handler is ready costs the delivery no attempt`() async throws {
         let test = try await PipelineUnderTest(UnprovisionedHandler())
         await test.append("hello", from: "c")
         let running = test.run()

@@ -137,12 +137,17 @@ import Testing
         #expect(answer.status == 414)
         let body = String(decoding: answer.body, as: UTF8.self)
         let reference = try #require(body.split(separator: "reference ").last).prefix(16)
-        #expect(server.log.lines.contains { $0.contains(reference) && $0.contains("requestLineTooLong") })
+        #expect(
+            server.log.lines.contains {
+                $0.contains(reference) && $0.contains("the request line is too long")
+            })
         #expect(!body.contains("s3cret") && server.log.lines.allSatisfy { !$0.contains("s3cret") })
         await server.stop()
     }
 
-    @Test(arguments: [("/", 404, "notFound"), ("/message", 405, "methodNotAllowed")])
+    @Test(arguments: [
+        ("/", 404, "no route has this path"), ("/message", 405, "the path does not support the method"),
+    ])
     func `a request without a route has a reference, too`(path: String, status: Int, reason: String)
         async throws
     {
@@ -156,7 +161,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `the last of two ids is used`() async throws {
+    @Test func `of two members named id the last is used`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()

@@ -137,7 +137,7 @@ struct OutboundTests {
             _ = try await store.drop([others[0], sent.id, others[1]], reason: "no")
         }
         try await store.settle(sent, .accepted(status: 200))
-        await #expect(throws: StoreError.notDead(record: sent.id.record)) {
+        await #expect(throws: StoreError.replyNotDead(sent.id)) {
             _ = try await store.drop([others[0], sent.id], reason: "no")
         }
         #expect(store.leaseReply()?.id == others[0])
