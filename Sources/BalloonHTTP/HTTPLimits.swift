@@ -59,6 +59,6 @@ package struct HTTPLimits: Sendable, Equatable {
     /// ``maximumBufferedBytes``.
     package static let freeBytesPerConnection = 4096
 
-    /// The defaults.
+    /// Uses the default values.
     package init() {}
 }

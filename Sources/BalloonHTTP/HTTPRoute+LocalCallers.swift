@@ -12,7 +12,8 @@ extension HTTPRoute {
             return Handlers(
                 admit: { head in
                     guard head.isFromThisMachine else {
-                        return .refused(HTTPResponse(.forbidden, text: "Host or Origin is foreign\n"))
+                        return .refused(
+                            HTTPResponse(.forbidden, text: "Host or Origin does not name this machine\n"))
                     }
                     return handlers.admit?(head) ?? .admitted
                 }, handle: handlers.handle)

@@ -24,7 +24,7 @@ extension RequestParser {
         try readField(bytes, start..<nameEnd, value)
     }
 
-    /// Looks at the few fields that are the parser's own business; the name's length rules most others out at once.
+    /// Reads the few fields that the parser itself needs; the length of the name excludes most others at once.
     private mutating func readField(
         _ bytes: [UInt8], _ name: Range<Int>, _ value: Range<Int>
     ) throws(HTTPRefusal) {
@@ -46,7 +46,7 @@ extension RequestParser {
         }
     }
 
-    /// A list of tokens (RFC 9110 §7.6.1), of which two mean something here.
+    /// Reads `Connection`, a list of tokens (RFC 9110 §7.6.1), of which only `close` and `keep-alive` matter.
     private mutating func readConnection(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) {
         var cursor = value.lowerBound
         while cursor < value.upperBound {

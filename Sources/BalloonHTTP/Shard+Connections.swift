@@ -69,7 +69,7 @@ extension Shard {
         acceptor.isPaused = true
         if !acceptor.hasWarned {
             acceptor.hasWarned = true
-            logger.warning("acceptance of connections paused", metadata: ["reason": "\(reason)"])
+            logger.warning("listener paused; new connections wait", metadata: ["reason": "\(reason)"])
         }
         // Never fails: the socket is in the set.
         try? epoll.modify(acceptor.socket.raw, .none, token: acceptor.token)

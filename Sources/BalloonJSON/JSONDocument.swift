@@ -13,7 +13,7 @@ public struct JSONDocument: Sendable {
         storage = JSONStorage(bytes: bytes, tape: JSONTape(words: words))
     }
 
-    /// Does the same with the index in `memory`, which is reused after this document and all its values are
+    /// Parses `bytes` with the index in `memory`, which is reused after this document and all its values are
     /// released.
     public init(
         _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), reusing memory: inout JSONMemory

@@ -9,7 +9,7 @@ public struct JSONLimits: Sendable, Equatable {
     /// The maximum number of values, including containers but not member names.
     public var maximumNodes: Int
 
-    /// The longest text that an index can describe, since an extent has 28 bits.
+    /// The longest text that can be indexed: positions in the index have 28 bits.
     public static let addressableBytes = 1 << 28 - 1
 
     /// Creates limits; the defaults fit webhooks, decoded payloads and configuration files.

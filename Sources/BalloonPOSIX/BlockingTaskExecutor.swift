@@ -3,7 +3,7 @@
 /// Invariant: at most so many of its jobs run at a time, and they begin in the order in which they came; with a bound of one
 /// they run one after the other. Its threads are a ``SharedThreads``, its own or one that it shares with other executors.
 ///
-/// A kind of its own beside ``QueueExecutor``: that one serves an actor, whose jobs are serial, and holds one of Dispatch's
+/// It differs from ``QueueExecutor``: that one serves an actor, whose jobs are serial, and holds one of Dispatch's
 /// threads while it blocks. Neither kind blocks a thread of Swift's cooperative pool.
 package final class BlockingTaskExecutor: TaskExecutor {
     private let threads: SharedThreads

@@ -1,4 +1,4 @@
-/// A queue whose elements leave in the order in which they came; one can be put back to the front.
+/// A first-in, first-out queue; an element can also be put at the front.
 ///
 /// An array and the position of its first element. Removed elements are cut off when they are more than half of the array,
 /// so that appending and removing take constant time on average; until then the array keeps them alive.

@@ -6,9 +6,9 @@ import Synchronization
 /// Waits for descriptors to be ready, for pipes of child processes: one epoll set and one Dispatch source for all of them.
 ///
 /// Invariant: each wait calls its handler once at most, on the queue that it names, and never after the descriptor was taken
-/// out of the set, but for a call that is on its way to its queue.
+/// out of the set, except for a call that is already enqueued.
 ///
-/// A kind of its own because a Dispatch source for each descriptor is unsafe: libdispatch on Linux reads a source's record
+/// It exists because a Dispatch source for each descriptor is unsafe: libdispatch on Linux reads a source's record
 /// while another thread cancels and frees it, and a child's end makes all of its descriptors ready at the same moment. HTTP
 /// shards own an ``Epoll`` each, without this lock and without a call through a queue.
 package final class DescriptorLoop: Sendable {

@@ -5,7 +5,7 @@ package import Dispatch
 /// Invariant: the actor's state is touched on this queue only, so that a Dispatch source, a timer or ``DescriptorLoop`` that
 /// calls back on `queue` may enter the actor with `assumeIsolated`, without a hop.
 ///
-/// A kind of its own for that reason: shards, conversation partitions and child processes are driven by such callbacks. Tasks
+/// Shards, conversation partitions and child processes need it, because such callbacks drive them. Tasks
 /// without an actor have a ``BlockingTaskExecutor``.
 package final class QueueExecutor: SerialExecutor {
     /// The queue; callers may also enqueue work on it directly.

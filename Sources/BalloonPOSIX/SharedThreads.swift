@@ -7,7 +7,7 @@ import Synchronization
 /// look before have not all begun, threads are added until as many run as there are processors; a thread that has been at
 /// the same job since then counts as blocked. Threads come from `ThreadPool` and return to it when there are no jobs.
 ///
-/// A kind of its own because waking a thread costs more than most jobs: a delivery and its handler's call, which are jobs of
+/// It exists because waking a thread costs more than most jobs: a delivery and its handler's call, which are jobs of
 /// two executors, run on one thread here as long as neither blocks. `ThreadPool` alone would wake one for each.
 package final class SharedThreads: Sendable {
     fileprivate struct Queue {
@@ -49,11 +49,11 @@ package final class SharedThreads: Sendable {
         var maximumThreads = 0
         /// The number of started jobs.
         var begun = 0
-        /// The same at the last look, and together with the jobs that waited then.
+        /// The number of started jobs at the last check, and the same together with the jobs that waited then.
         var begunBefore = 0
         var due = 0
         var isLooking = false
-        /// How many threads are too many, since blocked ones run again.
+        /// The number of threads that must end, because threads that were blocked run again.
         var leaving = 0
     }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// Invariant: a submitted job runs at once, on an idle thread or on a new one; the callers bound the number of jobs.
 /// The thread that became idle last is woken first, and one that was idle for ten seconds ends.
 ///
-/// A kind of its own because Dispatch has 255 threads for all serial queues together: as many handlers that never return
+/// It exists because Dispatch has 255 threads for all serial queues together: as many handlers that never return
 /// would take the journal's thread too. Only ``SharedThreads`` and ``DeadlineThread`` use it.
 final class ThreadPool: Sendable {
     static let shared = ThreadPool()

@@ -23,7 +23,7 @@ package final class TokenVerifier {
         return claims
     }
 
-    /// Does the same with `result` as output, reusing its storage.
+    /// Verifies `token` and writes its claims to `result`, whose storage is reused.
     package func verify(
         _ token: some Collection<UInt8>, into result: inout [UInt8]
     ) throws(WireError) {

@@ -30,7 +30,7 @@ public struct Authentication: Sendable {
         case unknown
     }
 
-    /// An error reported by the device; version 1.
+    /// An error reported by the device; version 1 only.
     public struct Problem: Equatable, Sendable {
         /// The number within the domain.
         public let code: Int?
@@ -44,13 +44,13 @@ public struct Authentication: Sendable {
     public let version: Version
     /// The status, as it was sent.
     public let status: String?
-    /// The encrypted token in Base64; version 1.
+    /// The encrypted token in Base64; version 1 only.
     ///
     /// A secret: never log it.
     public let token: String?
-    /// The reported errors; version 1.
+    /// The reported errors; version 1 only.
     public let problems: [Problem]
-    /// The provider's code; version 2.
+    /// The error code of the identity provider; version 2 only.
     public let errorCode: String?
     /// The common fields of interactive messages.
     public let interaction: Interaction

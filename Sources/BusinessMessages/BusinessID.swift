@@ -3,13 +3,13 @@
 /// In messages a plain GUID such as `a884eddf-0c47-4b3e-9c1f-3f2d7c1e5a60`, compared byte by byte. Customers
 /// open `urn:biz:…`, which never appears in a message.
 public struct BusinessID: RawRepresentable, Hashable, Sendable {
-    /// The identifier as in messages.
+    /// The identifier's text in messages.
     public let rawValue: String
 
-    /// Uses the identifier as in messages.
+    /// Creates an identifier from its text in messages.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Uses the identifier as in messages.
+    /// Creates an identifier from its text in messages.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
@@ -19,6 +19,6 @@ public struct BusinessID: RawRepresentable, Hashable, Sendable {
 }
 
 extension BusinessID: CustomStringConvertible {
-    /// The identifier as in messages.
+    /// The identifier's text in messages.
     public var description: String { rawValue }
 }

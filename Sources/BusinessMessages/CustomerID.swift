@@ -3,13 +3,13 @@
 /// In messages `urn:mbid:` and a Base64 tail that may contain `+`, `/` and `=`, or `tel:+…` for an invited
 /// person. It is stable per customer and business, and must never be decoded, case-folded or trimmed.
 public struct CustomerID: RawRepresentable, Hashable, Sendable {
-    /// The identifier as in messages.
+    /// The identifier's text in messages.
     public let rawValue: String
 
-    /// Uses the identifier as in messages.
+    /// Creates an identifier from its text in messages.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Uses the identifier as in messages.
+    /// Creates an identifier from its text in messages.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
@@ -19,6 +19,6 @@ public struct CustomerID: RawRepresentable, Hashable, Sendable {
 }
 
 extension CustomerID: CustomStringConvertible {
-    /// The identifier as in messages.
+    /// The identifier's text in messages.
     public var description: String { rawValue }
 }

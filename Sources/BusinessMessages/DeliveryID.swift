@@ -1,12 +1,12 @@
 /// The identity of the delivery of one event to one handler; the same on every attempt.
 public struct DeliveryID: RawRepresentable, Hashable, Sendable {
-    /// The identifier as in the journal.
+    /// The identifier's text in the journal.
     public let rawValue: String
 
-    /// Uses the identifier as in the journal.
+    /// Creates an identifier from its text in the journal.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Uses the identifier as in the journal.
+    /// Creates an identifier from its text in the journal.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
@@ -16,6 +16,6 @@ public struct DeliveryID: RawRepresentable, Hashable, Sendable {
 }
 
 extension DeliveryID: CustomStringConvertible {
-    /// The identifier as in the journal.
+    /// The identifier's text in the journal.
     public var description: String { rawValue }
 }

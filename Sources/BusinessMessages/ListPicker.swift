@@ -33,7 +33,7 @@ public struct ListPicker: Sendable {
         public let order: Int?
         /// `default`, or a future style.
         public let style: String?
-        /// Refers to one of the interaction's images.
+        /// The identifier of one of the interaction's images.
         public let imageIdentifier: String?
     }
 

@@ -2,13 +2,13 @@
 ///
 /// Apple uses UUIDs; any received identifier is kept unchanged and compared byte by byte.
 public struct MessageID: RawRepresentable, Hashable, Sendable {
-    /// The identifier as in messages.
+    /// The identifier's text in messages.
     public let rawValue: String
 
-    /// Uses the identifier as in messages.
+    /// Creates an identifier from its text in messages.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Uses the identifier as in messages.
+    /// Creates an identifier from its text in messages.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
@@ -34,6 +34,6 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 }
 
 extension MessageID: CustomStringConvertible {
-    /// The identifier as in messages.
+    /// The identifier's text in messages.
     public var description: String { rawValue }
 }

@@ -42,7 +42,7 @@ public struct TimePicker: Sendable {
     ///
     /// Whole minutes.
     public let timezoneOffset: Duration?
-    /// Refers to one of the interaction's images.
+    /// The identifier of one of the interaction's images.
     public let imageIdentifier: String?
     /// The chosen slots; currently always one.
     public let timeslots: [Timeslot]

@@ -169,7 +169,7 @@ void balloon_curl_events_attach(balloon_curl_events *events, CURLM *multi) {
     library.multi_setopt(multi, CURLMOPT_SOCKETDATA, events);
     library.multi_setopt(multi, CURLMOPT_TIMERFUNCTION, arm);
     library.multi_setopt(multi, CURLMOPT_TIMERDATA, events);
-    // By default the number of idle connections that are kept follows the number of transfers under way.
+    // By default the number of idle connections that are kept follows the number of transfers in flight.
     library.multi_setopt(multi, CURLMOPT_MAXCONNECTS, 64L);
     // All businesses together; whoever finds no room waits for a connection, within its own time.
     library.multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 256L);

@@ -197,7 +197,7 @@ extension GatewayClient {
         guard let ahead = clockSkew.notice(date: response.header("date"), now: now) else { return }
         logger.warning(
             "this machine's clock and the gateway's clock differ; tokens may be refused",
-            metadata: ["aheadSeconds": "\(ahead)"])
+            metadata: ["ahead_seconds": "\(ahead)"])
     }
 }
 

@@ -33,7 +33,7 @@ package final class KnownUploads: Sendable {
         var entries: [Key: Entry] = [:]
         /// The keys in the order of their times; a key that was replaced is skipped.
         var order = Deque<(key: Key, at: Int)>()
-        /// Contents that were sent once, of which nothing is kept at Apple's.
+        /// Contents that were sent once and that Apple does not store.
         var seen: Set<Key> = []
     }
 
@@ -90,7 +90,7 @@ package final class KnownUploads: Sendable {
     /// Forgets an upload that Apple has deleted.
     package func forget(_ key: Key) { record(key, nil, at: 0) }
 
-    /// Whether this content was asked about before, lately.
+    /// Records that this content is being sent; returns whether it was sent recently.
     package func recordSeen(_ key: Key) -> Bool {
         state.withLock { state in
             if state.seen.count >= Self.maximumSeen { state.seen = [] }

@@ -1,15 +1,15 @@
 package import BalloonPOSIX
 
-/// How often a request is sent again, and how long is waited before each time.
+/// The number of attempts of a request, and the wait before each retry.
 package struct RetryPolicy: Sendable, Equatable {
     /// The maximum number of attempts of one request.
     package var maximumAttempts = 4
-    /// The waits of our own choice; half of each is left to chance.
+    /// The waits when the gateway asks for none; half of each is random.
     package var backoff = Backoff(from: .milliseconds(250), to: .seconds(8), jitter: 0.5...1)
     /// The longest wait that `Retry-After` may ask for; one that asks for more ends the attempts.
     package var maximumRetryAfter = Duration.seconds(30)
 
-    /// The defaults.
+    /// Uses the default values.
     package init() {}
 
     /// The wait after the failure of attempt number `attempt` (from 1); nil after the last attempt.

@@ -11,6 +11,6 @@ package struct ChildTimings: Sendable {
     /// The schedule of restarts.
     package var restarts = RestartPolicy()
 
-    /// The defaults.
+    /// Uses the default values.
     package init() {}
 }

@@ -11,7 +11,7 @@ package struct ExecBinder: HandlerBinder {
     /// The variables of the server's environment that a child inherits; none of them is a secret.
     package static let inherited = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"]
 
-    /// The key in the binding.
+    /// The key of such a binding in a business's file: `"handler": {"exec": …}`.
     package let name = "exec"
     private let timings: ChildTimings
     private let environment: [String: String]

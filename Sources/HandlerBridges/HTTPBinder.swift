@@ -10,7 +10,7 @@ package import HandlerKit
 /// `secret` may be a list of two secrets, the new one first. `events` may be a list of kinds and `replyFailed`;
 /// without it every kind is sent.
 package struct HTTPBinder: HandlerBinder {
-    /// The key in the binding.
+    /// The key of such a binding in a business's file: `"handler": {"http": …}`.
     package let name = "http"
     private let environment: [String: String]
 

@@ -10,9 +10,9 @@ package struct RestartPolicy: Sendable {
         case giveRest(Duration)
     }
 
-    /// The pauses after ends in a row.
+    /// The pauses after consecutive exits.
     var backoff = Backoff(from: .milliseconds(500), to: .seconds(30), jitter: 0.8...1.2)
-    /// A process that ran for so long starts again with the first delay.
+    /// The running time after which the next exit is followed by the first pause again.
     var healthyAfter = Duration.seconds(60)
     /// More exits than this within ``window`` open the breaker.
     var maximumEnds = 5

@@ -66,7 +66,7 @@ final class ServiceHandler: EventHandler {
             let isOver = ContinuousClock.now - begun >= request.timeout - .milliseconds(10)
             throw isOver ? BridgeError.overran : Self.failure(error as? TransportError)
         }
-        // A redirect is most often a login page: nobody behind it took the event.
+        // A redirect is most often a login page: no handler received the event.
         recordAnswer(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
         return try outcome(response, changing: context.state)
     }

@@ -16,7 +16,7 @@ public struct Context: Sendable {
     /// The delivery's identity; it is the same on every attempt, so it serves as a key for work that must be
     /// done once.
     public let deliveryID: DeliveryID
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     public let attempt: Int
     /// Whether an earlier event of the conversation was skipped after many failures and may be delivered later.
     public let isAfterGap: Bool

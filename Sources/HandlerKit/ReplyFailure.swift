@@ -26,12 +26,12 @@ public struct ReplyFailure: Hashable, Sendable {
     public let status: Status
     /// The gateway's HTTP status, when it answered.
     public let httpStatus: Int?
-    /// Why, for a log: no customer text.
+    /// The reason, for a log; contains no customer text.
     public let reason: String
     /// How many attempts were made to send it.
     public let attempts: Int
 
-    /// Makes a failure; a server does, and a handler's tests.
+    /// Creates a failure, in a server or in a handler's tests.
     public init(
         reply: MessageID, inReplyTo: MessageID?, kind: Kind, status: Status, httpStatus: Int? = nil,
         reason: String, attempts: Int = 1

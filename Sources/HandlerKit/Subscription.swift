@@ -6,7 +6,7 @@ public enum Subscription: Hashable, Sendable {
     case kind(Kind)
     /// The handler's replies that did not reach the customer.
     ///
-    /// A handler subscribes to it by name only: `"*"` means every kind of message, and a failed reply is no message.
+    /// A handler must name it: `"*"` means every kind of message, and a failed reply is not a message.
     case replyFailed
 
     /// The messages of every kind, which `"*"` stands for.

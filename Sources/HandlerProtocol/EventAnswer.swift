@@ -14,7 +14,7 @@ package import HandlerKit
 /// server fills in `id`, `v`, `sourceId` and `destinationId`. `state` replaces the handler's state of the
 /// conversation, `null` deletes it; when it is missing the state does not change.
 package enum EventAnswer {
-    /// Parses the result.
+    /// Parses the `result` of `event`.
     ///
     /// With `allowingFiles` a text may name files of this machine: `"attachments": [{"path": "/…", "name":
     /// "…", "mimeType": "…"}]`. Use it only for handlers that may read those files anyway.

@@ -15,7 +15,7 @@ package import HandlerKit
 /// `message` is the message as Apple sent it, with its resolved payload. For a long message, `messagePath`
 /// names a file instead, which exists until the event is answered. `files` is present when the message has
 /// attachments, in their order. `state` is the handler's state of the conversation. `locale`, `intent` and
-/// `group` may be missing; `afterGap` is present when an earlier event of the conversation was set aside.
+/// `group` may be missing; `afterGap` is present when an earlier event of the conversation was parked.
 /// In `history`, messages of the business have an `outcome`; a `queued` reply follows the others and has no `seq`.
 package enum EventCall {
     /// The size limit of the included history; the latest entries have priority.
@@ -26,7 +26,7 @@ package enum EventCall {
     private static let maximumAttributeBytes = 1024
     private static let maximumSummaryLength = 1000
 
-    /// Writes the members; `messagePath` replaces the message when it is given.
+    /// Writes the members of the `params` of `event`; `messagePath` replaces the message when it is given.
     package static func write(_ context: Context, messagePath: String? = nil, to writer: inout JSONWriter) {
         writer.field("deliveryId", context.deliveryID.rawValue)
         writer.field("attempt", context.attempt)

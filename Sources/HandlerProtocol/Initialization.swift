@@ -31,7 +31,7 @@ package struct Initialization: Sendable {
         self.deadline = deadline
     }
 
-    /// Parses the parameters.
+    /// Parses the `params` of `initialize`.
     package init(_ params: JSONValue) throws(HandlerProtocolError) {
         let versions = params["protocolVersions"]
         guard let versions, versions.kind == .array else { throw .malformed("protocolVersions") }
@@ -47,7 +47,7 @@ package struct Initialization: Sendable {
             min(max(0, params["limits"]?["eventTimeoutMs"]?.int ?? 30000), 86_400_000))
     }
 
-    /// Writes the members.
+    /// Writes the members of the `params` of `initialize`.
     package func write(to writer: inout JSONWriter) {
         writer.key("protocolVersions")
         writer.array { $0.string(ProtocolVersion.current) }

@@ -28,7 +28,7 @@ package struct Introduction: Hashable, Sendable {
         self.maximumInFlight = maximumInFlight
     }
 
-    /// Parses the result.
+    /// Parses the `result` of `initialize`.
     package init(_ result: JSONValue) throws(HandlerProtocolError) {
         guard result["protocolVersion"]?.string == ProtocolVersion.current else { throw .unsupportedVersion }
         name = result["handler"]?["name"]?.string
@@ -56,7 +56,7 @@ package struct Introduction: Hashable, Sendable {
         return subscriptions
     }
 
-    /// Writes the members.
+    /// Writes the members of the `result` of `initialize`.
     package func write(to writer: inout JSONWriter) {
         writer.field("protocolVersion", ProtocolVersion.current)
         writer.key("handler")

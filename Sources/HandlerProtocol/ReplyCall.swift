@@ -23,7 +23,7 @@ package struct ReplyCall: Hashable, Sendable {
         self.message = message
     }
 
-    /// Parses the parameters.
+    /// Parses the `params` of `reply`.
     package init(_ params: JSONValue) throws(HandlerProtocolError) {
         guard let customer = params["customer"]?.string else { throw .malformed("customer") }
         guard let key = params["key"]?.string else { throw .malformed("key") }
@@ -32,7 +32,7 @@ package struct ReplyCall: Hashable, Sendable {
         self.init(customer: CustomerID(customer), key: key, message: reply)
     }
 
-    /// Writes the members; the server replaces the ids in the message.
+    /// Writes the members of the `params` of `reply`; the server replaces the ids in the message.
     package func write(from business: BusinessID, to writer: inout JSONWriter) {
         writer.field("customer", customer.rawValue)
         writer.field("key", key)

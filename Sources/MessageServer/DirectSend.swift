@@ -8,7 +8,6 @@ package enum DirectSend {
     /// Earlier replies of the conversation are sent first. Inbound messages wait for the server, and so does
     /// a message that was not sent in time. Throws a `SendRefusal`, or a `StoreError`; `StoreError.inUse`
     /// while a server runs.
-    /// server runs.
     package static func run(
         _ request: SendRequest, _ configuration: ServerConfiguration, logger: Logger
     ) async throws -> SendAnswer {

@@ -251,7 +251,7 @@ private func countCrashes(
         try calls.clear()
     } catch {
         // The next start counts them again.
-        logger.error("recording handler crashes failed", metadata: ["error": "\(error)"])
+        logger.error("record of handler crashes not written", metadata: ["error": "\(error)"])
     }
     return (calls, left)
 }

@@ -45,9 +45,9 @@ package struct StoreConfiguration: Sendable {
     package var releaseBackoff = Backoff(from: .seconds(1), to: .seconds(30))
     /// How long all deliveries wait after a crash for suspects whose handlers are not ready.
     package var suspectPatience = Duration.seconds(20)
-    /// How many records are written before a snapshot of the journal takes them in.
+    /// The number of new records after which a snapshot of the journal is written.
     var snapshotInterval: UInt64 = 100_000
-    /// The disk.
+    /// The disk operations that the store uses.
     package var disk: any StoreDisk = SystemDisk()
 
     /// Creates the default configuration for a data directory.

@@ -130,7 +130,8 @@ struct GatewayEndpoints: Sendable {
                 : "\(broken.rule) at \(broken.pointer.isEmpty ? "/" : broken.pointer)")
     }
 
-    /// Apple's own samples break the first rule, and nothing shows that Apple enforces the second.
+    /// Rules that the simulator does not enforce: Apple's own samples break the first, and it is not known whether
+    /// Apple enforces the second.
     private static let toleratedRules: Set<MessageRule> = [.dataVersion, .messageIdentifier]
 
     /// Stores content and returns the reference to it.

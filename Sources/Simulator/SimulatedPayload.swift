@@ -41,7 +41,7 @@ struct SimulatedPayload: Sendable {
         self.init(business: BusinessID(business), interactiveData: interactiveData)
     }
 
-    /// Writes the input of ``init(json:)``.
+    /// The payload as JSON, as ``init(json:)`` reads it.
     var json: [UInt8] {
         JSONWriter.object(reservingCapacity: interactiveData.text.count + 128) { writer in
             writer.field("business", business.rawValue)
@@ -49,6 +49,6 @@ struct SimulatedPayload: Sendable {
         }
     }
 
-    /// Writes the format.
+    /// The payload in the simulator's binary format.
     func encode() -> [UInt8] { GzipCompressor().compress(Self.magic + json) }
 }

@@ -20,7 +20,7 @@ package struct SimulatedReference: Sendable, Equatable {
     /// The title of the bubble that was answered.
     package var title: String?
 
-    /// Writes the object.
+    /// The reference as a JSON object.
     package var json: [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("bid", bid)

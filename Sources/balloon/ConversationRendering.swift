@@ -31,7 +31,7 @@ enum ConversationRendering {
         return terminalText("\(line.at)  \(who)  \(line.kind): \(summary)\(outcome)") + "\n"
     }
 
-    /// The line as in its file.
+    /// The JSON of the line, as it is in the conversation's file.
     static func json(_ line: ConversationLine) -> String {
         jsonLine { writer in
             writer.field("seq", line.sequence)

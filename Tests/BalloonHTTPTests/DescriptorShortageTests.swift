@@ -16,7 +16,7 @@ import Testing
                 var fillers = try fillDescriptors(leaving: 1)
                 let second = try RawConnection(server.address)
                 try second.send(get("/"))
-                while !server.log.lines.contains(where: { $0.contains("acceptance of connections paused") }) {
+                while !server.log.lines.contains(where: { $0.contains("listener paused") }) {
                     sched_yield()
                 }
                 // Open connections are served meanwhile.

@@ -157,7 +157,7 @@ import Testing
                 return [try third.answer()?.status, first == nil ? 200 : 0]
             }
             #expect(answers == [200, 200])
-            #expect(server.log.lines.filter { $0.contains("acceptance of connections paused") }.count == 1)
+            #expect(server.log.lines.filter { $0.contains("listener paused") }.count == 1)
         }
     }
 

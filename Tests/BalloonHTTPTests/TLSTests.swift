@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `another name gets the same certificate`() async throws {
+    @Test func `a client that asks for another host name gets the same certificate`() async throws {
         try await withTLSServer { address in
             let client = try TLSClient(address, trusting: certificate, name: "elsewhere.example")
             try client.send(get("/", "Connection: close\r\n"))

@@ -9,12 +9,12 @@ import Testing
         #expect(delays == [1, 2, 4, 512, 600, 600].map { .seconds($0) })
     }
 
-    @Test func `half of the delay is left to chance`() {
+    @Test func `half of the delay is random`() {
         #expect(backoff.delay(after: 2, random: 0) == .seconds(1))
         #expect(backoff.delay(after: 2, random: 0.5) == .milliseconds(1500))
     }
 
-    @Test func `a request for more time lengthens a delay up to its bound and never shortens it`() {
+    @Test func `a requested delay lengthens a delay up to a bound, and never shortens it`() {
         let hour = Duration.seconds(3600)
         #expect(backoff.delay(after: 1, atLeast: .seconds(90), limit: hour, random: 1) == .seconds(90))
         #expect(backoff.delay(after: 5, atLeast: .zero, limit: hour, random: 1) == .seconds(16))
@@ -29,7 +29,7 @@ import Testing
         #expect(backoff.fail() == .seconds(1))
     }
 
-    @Test func `no delay doubles to no delay`() {
+    @Test func `a back-off from zero has no delay`() {
         #expect(Backoff(from: .zero, to: .seconds(1)).delays == [.zero])
     }
 }

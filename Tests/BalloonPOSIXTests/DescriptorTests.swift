@@ -15,7 +15,7 @@ import Testing
         #expect(bytes == Array("> hello".utf8))
     }
 
-    @Test func `a descriptor is closed when its value is destroyed`() throws {
+    @Test func `a descriptor is closed when the value that owns it is destroyed`() throws {
         let raw = dup(0)
         do { _ = Descriptor(owning: raw) }
         #expect(fcntl(raw, F_GETFD) == -1)

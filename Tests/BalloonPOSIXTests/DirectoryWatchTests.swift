@@ -30,7 +30,7 @@ struct DirectoryWatchTests {
         #expect(await told.next() == nil)
     }
 
-    @Test func `unwanted names are not reported`() async throws {
+    @Test func `changes of files with other names are not reported`() async throws {
         let directory = TemporaryDirectory()
         let (changes, change) = AsyncStream.makeStream(of: Void.self)
         let watch = try DirectoryWatch(

@@ -112,7 +112,7 @@ private final class Steps: Sendable {
         #expect(steps.taken.withLock { $0 } == (0..<100).flatMap { Array(repeating: $0, count: 10) })
     }
 
-    @Test func `only the first caller gets true`() async {
+    @Test func `only the first caller claims a flag`() async {
         let time = OnceFlag()
         let taken = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<100 { group.addTask { time.claim() } }

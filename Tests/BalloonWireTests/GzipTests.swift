@@ -126,19 +126,19 @@ import Testing
         }
     }
 
-    @Test func `several members are one result`() throws {
+    @Test func `all members of a gzip file are one result`() throws {
         let members = ["{\"a\":", "", "1", "}"].flatMap { compressor.compress($0.utf8) }
         #expect(try inflate(members) == Array("{\"a\":1}".utf8))
     }
 
     @Test(arguments: [[0], [0, 0], Array("{}".utf8), [0x1f], [0x1f, 0x00]])
-    func `anything else after a member is refused`(rest: [UInt8]) {
+    func `anything else after a gzip member is refused`(rest: [UInt8]) {
         #expect(throws: WireError.gzipTrailingData) {
             try inflate(compressor.compress("{}".utf8) + rest)
         }
     }
 
-    @Test func `a second member that is cut or broken is refused`() {
+    @Test func `a second gzip member that is cut or broken is refused`() {
         let member = compressor.compress("{}".utf8)
         #expect(throws: WireError.gzipTruncated) { try inflate(member + member.dropLast()) }
         #expect(throws: WireError.gzipMalformed) { try inflate(member + [0x1f, 0x8b, 7, 0]) }
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `several members share one limit`() {
+    @Test func `all members of a gzip file share one limit`() {
         let member = compressor.compress(text(bytes: 600))
         #expect(throws: WireError.gzipTooLarge(maximumBytes: 1199)) {
             try inflate(member + member, maximumBytes: 1199)

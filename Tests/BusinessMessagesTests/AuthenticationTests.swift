@@ -8,7 +8,7 @@ struct AuthenticationTests {
         return authentication
     }
 
-    @Test func `the seed's own event of version 2 succeeded`() throws {
+    @Test func `Apple's sample of version 2 is a success`() throws {
         let result = try authentication(event("authentication").content)
         #expect(result.version == .two)
         #expect(result.status == "completed")

@@ -134,7 +134,7 @@ struct ContradictionTests {
     }
 
     @Test(arguments: [#""Final""#, #""final""#, #""Pending""#])
-    func `amounts are final and Final: both are accepted`(value: String) throws {
+    func `the type of an amount is written final and Final: both are accepted`(value: String) throws {
         #expect(try rules("applePay", data + "/payment/paymentRequest/total/type", value) == [])
     }
 
@@ -166,8 +166,7 @@ struct ContradictionTests {
         #expect(try rules("authentication", place, #""parameter1=01¶meter2=02""#) == [.additionalParameters])
     }
 
-    @Test func `the signatures of Apple's reference differ: the Base64 one counts, both may be there`() throws
-    {
+    @Test func `a reference has two differing signatures: the Base64 one is required`() throws {
         let reference = try outboundSample("reference").root["interactiveDataRef"]
         #expect(reference?["signature"]?.string?.hasPrefix("81d616c8") == true)
         #expect(try rules("reference", "/interactiveDataRef/signature", nil) == [])

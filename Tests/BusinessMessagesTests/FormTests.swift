@@ -8,7 +8,7 @@ struct FormTests {
         return form
     }
 
-    @Test func `the seed's own sample is read page by page`() throws {
+    @Test func `Apple's sample of a form is read page by page`() throws {
         let form = try form(event("form").content)
         #expect(form.template == "messageForms")
         #expect(form.version == "1.1")

@@ -36,7 +36,7 @@ struct InboundEnvelopeTests {
         #expect(envelope.business == BusinessID("b-1"))
     }
 
-    @Test func `the seed's own reference sample takes its parties from the headers`() throws {
+    @Test func `Apple's sample of a reference takes sender and receiver from the headers`() throws {
         let headers = EnvelopeHeaders(sourceID: Array("c".utf8)[...], destinationID: Array("b".utf8)[...])
         let envelope = try InboundEnvelope.read(document: sample("unrecognized-reference"), headers: headers)
         #expect(envelope.hasPayloadReference)
@@ -102,7 +102,7 @@ struct InboundEnvelopeTests {
     }
 
     @Test(arguments: [("null", false), ("[]", false), (#""x""#, false), ("{}", true)])
-    func `a reference is an object`(value: String, expected: Bool) throws {
+    func `only an object counts as a payload reference`(value: String, expected: Bool) throws {
         let text = #"{"type":"interactive","interactiveDataRef":\#(value)}"#
         #expect(try read(text, id: "m", source: "c", destination: "b").hasPayloadReference == expected)
     }

@@ -136,7 +136,7 @@ struct OtherKindsTests {
         #expect(Array(event.message.text) == Array(text.utf8))
     }
 
-    @Test func `an unknown message lists its markers`() throws {
+    @Test func `an unknown message lists the members that distinguish it`() throws {
         guard case .unrecognized(let unknown) = try event("unrecognized").content else {
             throw Unexpected(.text)
         }

@@ -15,7 +15,7 @@ struct PayloadReferenceTests {
         return PayloadReference(try json("{\(text)}").root)
     }
 
-    @Test func `every field of the seed's own reference is read`() throws {
+    @Test func `every field of Apple's sample of a reference is read`() throws {
         let reference = try #require(PayloadReference(message: sample("unrecognized-reference")))
         #expect(reference.bid == Interaction.businessExtension)
         #expect(reference.url.hasPrefix("https://p61-content.icloud.com/M58C0A1A2EB6"))

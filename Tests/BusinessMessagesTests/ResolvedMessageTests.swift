@@ -20,7 +20,7 @@ struct ResolvedMessageTests {
         #expect(text.replacing(" ", with: "") == expected)
     }
 
-    @Test func `the seed's samples resolve to an app's bubble`() throws {
+    @Test func `Apple's samples of payloads resolve to an app's bubble`() throws {
         let decoded = try json(
             #"{"interactiveData":{"bid":"some-bid","URL":"url-data","receivedMessage":{"title":"Interaction Title"}}}"#
         )
@@ -85,7 +85,7 @@ struct ResolvedMessageTests {
         #expect(try resolved(after, payload) == #"{"interactiveData":\#(expected),"v":1}"#)
     }
 
-    @Test func `a message without a reference is given the data at its end, or merged where it stands`()
+    @Test func `the data is appended to a message without interactiveData, and merged into an existing one`()
         throws
     {
         #expect(try resolved(#"{"v":1}"#, #"{"a":1}"#) == #"{"v":1,"interactiveData":{"a":1}}"#)

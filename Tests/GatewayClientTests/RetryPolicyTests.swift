@@ -13,7 +13,7 @@ import Testing
         #expect(policy.delay(afterAttempt: 99, retryAfter: nil, random: 1) == .seconds(8))
     }
 
-    @Test func `half of the wait is left to chance`() {
+    @Test func `half of the wait is random`() {
         #expect(policy.delay(afterAttempt: 3, retryAfter: nil, random: 0) == .milliseconds(500))
         #expect(policy.delay(afterAttempt: 3, retryAfter: nil, random: 0.5) == .milliseconds(750))
     }

@@ -103,7 +103,7 @@ import Testing
         for _ in 0..<2 {
             _ = try await client.send([], id: MessageID("1"), from: BusinessID("b"), to: CustomerID("c"))
         }
-        #expect(logs.lines.count { $0.contains("aheadSeconds") } == 1)
+        #expect(logs.lines.count { $0.contains("ahead_seconds") } == 1)
     }
 
     @Test(

@@ -19,7 +19,7 @@ struct FaultTests {
     ]
 
     @Test(arguments: survivors)
-    func `a fault costs at most an attempt, and the customer gets one answer`(
+    func `a fault of the handler costs at most one attempt, and the customer gets one answer`(
         _ fault: String, _ attempt: Int
     ) async throws {
         // Only these two faults reach the deadline; "late" answers after its cancel.
@@ -150,7 +150,7 @@ struct FaultTests {
     }
 
     @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
-    func `a full disk for a long message's file counts no attempt`() async throws {
+    func `a long message's file that a full disk refuses costs no attempt`() async throws {
         let server = try await faultyServer("path")
         let customer = server.customer()
         let disk = try SmallDisk(bytes: 64 << 10, at: server.directory.file("data/handlers/b0"))

@@ -69,7 +69,7 @@ struct LateReplyTests {
         await server.stop()
     }
 
-    @Test func `the same key has the same id, whatever the other members contain`() {
+    @Test func `the same key gives the same message id, whatever the other members contain`() {
         let id = { ProactiveMessages.id(BusinessID($0), CustomerID($1), $2) }
         #expect(id("b", "c", "k") == id("b", "c", "k"))
         #expect(Set([id("b", "c", "k"), id("bc", "", "k"), id("b", "ck", ""), id("", "b", "ck")]).count == 4)

@@ -150,7 +150,9 @@ struct ReloadTests {
         #expect(told.allSatisfy { $0.contains("replaced= ") || $0.hasSuffix("replaced=") })
     }
 
-    @Test func `events in flight when a business goes are finished, and the rest waits`() async throws {
+    @Test func `when a business is removed, its events in flight are finished and the others wait`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         let gates = directory.file("gates")
         try Directory.make(gates)

@@ -29,7 +29,7 @@ struct ReplyFailureTests {
             .events(where: \.isReplyFailure).map(\.status)
     }
 
-    @Test func `a child answers the failure of its reply, and remembers it`() async throws {
+    @Test func `a child answers a replyFailed event, and its new state is stored`() async throws {
         let server = try await ServerUnderTest(bindings: [#"{"exec": ["\#(Self.program)", "failures"]}"#])
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.badRequest))
@@ -46,7 +46,10 @@ struct ReplyFailureTests {
             ])
     }
 
-    @Test func `a failure that a child did not answer before a restart is answered after it`() async throws {
+    @Test
+    func `a replyFailed event that a child did not answer before a restart is delivered again after it`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         let binding = { (config: String) in
             #"{"exec": ["\#(Self.program)", "failures"], "config": {\#(config)}}"#
@@ -66,7 +69,7 @@ struct ReplyFailureTests {
         #expect(try failures(second) == [.handled])
     }
 
-    @Test func `a child that wants every kind is not told of failures`() async throws {
+    @Test func `a child that subscribes to "*" gets no replyFailed events`() async throws {
         let server = try await ServerUnderTest(bindings: [#"{"exec": ["\#(Self.program)", "everything"]}"#])
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.badRequest))
@@ -78,7 +81,9 @@ struct ReplyFailureTests {
         #expect(try failures(server).isEmpty)
     }
 
-    @Test func `a service is told that its reply failed, and its answer reaches the customer`() async throws {
+    @Test func `a service gets an event for its failed reply, and its answer reaches the customer`()
+        async throws
+    {
         let told = Mutex<[[String]]>([])
         let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
             // A body that is no JSON is no event.
@@ -129,7 +134,7 @@ struct ReplyFailureTests {
         #expect(try server.conversation(of: customer).compactMap(\.outcome) == ["accepted", "accepted"])
     }
 
-    @Test func `a service is told of failures when its events name them`() async throws {
+    @Test func `a service gets replyFailed events when its binding names them`() async throws {
         let request = { (events: String) throws in
             try HTTPBinder(environment: ["HOOK": ServiceHandlerTests.secret]).make(
                 HandlerBindingRequest(

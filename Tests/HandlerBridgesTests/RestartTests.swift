@@ -9,7 +9,7 @@ import Testing
 @testable import HandlerBridges
 
 struct RestartTests {
-    @Test func `pauses double up to their limit, and a long life resets them`() {
+    @Test func `restart pauses double up to their limit, and a long-running process resets them`() {
         var policy = RestartPolicy()
         policy.maximumEnds = 100
         var now = ContinuousClock.now

@@ -22,7 +22,7 @@ struct EventTests {
         #expect(params["event"]?["kind"]?.string == kind.rawValue)
     }
 
-    @Test func `the failure of a reply, and the outcomes of earlier ones, come back as they were written`()
+    @Test func `the failure of a reply and the outcomes of earlier ones survive writing and parsing`()
         throws
     {
         let failure = ReplyFailure(
@@ -72,7 +72,7 @@ struct EventTests {
         #expect(text.plainBody == body)
     }
 
-    @Test func `a deadline beyond every clock is bounded`() throws {
+    @Test func `a deadline too far for a clock is limited`() throws {
         let context = try context("text")
         let original = try written { EventCall.write(context, to: &$0) }
         let params = try JSONDocument(original.replacing(members: ["deadlineMs": Array("\(Int.max)".utf8)]))

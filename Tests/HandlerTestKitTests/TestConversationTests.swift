@@ -63,7 +63,7 @@ struct TestConversationTests {
         }
     }
 
-    @Test func `a handler is told that its last reply failed`() async throws {
+    @Test func `lastReplyFails calls the handler with the failed reply`() async throws {
         let customer = TestConversation(with: Apologetic())
         await #expect(throws: TestConversationError.noReply) { try await customer.lastReplyFails() }
         try await customer.says("Hi")
@@ -113,7 +113,9 @@ struct TestConversationTests {
         #expect(try await old.outcome(of: TestMessage(json: #"{"type":"unheardOf"}"#)) == nil)
     }
 
-    @Test func `a host records messages without an event, each key once`() async throws {
+    @Test func `a test host records the messages that a handler sends without an event, each key once`()
+        async throws
+    {
         let host = TestHost()
         let customer = CustomerID("c")
         for key in ["a", "a", "b"] { try await host.host.send(.text("Ready"), to: customer, key: key) }

@@ -53,7 +53,7 @@ struct StoreContractTests {
         #expect(await store.append(message("5")) == .failed(.closed))
     }
 
-    @Test func `the key of a message is unique, in this life of the store and in the next`() async throws {
+    @Test func `a repeated message is detected, also after a restart`() async throws {
         let store = try storage.open()
         #expect(await store.append(message("1")) == .stored)
         try await store.finish(try await store.lease(), result: .handled)
@@ -150,7 +150,7 @@ struct StoreContractTests {
         await store.close()
     }
 
-    @Test func `a dead letter is handed over again once, as a record of its own`() async throws {
+    @Test func `a retried dead letter is delivered once more, as a new record`() async throws {
         let store = try storage.open()
         #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [Int.min, -1, 0])
-    func `a query may name any number`(after: Int) async throws {
+    func `a query accepts any message number`(after: Int) async throws {
         let test = try await GatewayConversation()
         try await test.post("one")
         #expect(try await test.numbers("after=\(after)") == [1])

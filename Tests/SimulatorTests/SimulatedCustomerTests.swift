@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `a caller other than the simulator keeps no payload`() async throws {
+    @Test func `moving a payload fails when the gateway is not the simulator`() async throws {
         let server = try await EchoServer()
         let customer = try customer(gateway: server.origin)
         await #expect(throws: SimulatorError.gatewayRefused(status: 404)) {
@@ -105,7 +105,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `the server's answer comes back, and the message has gone there`() async throws {
+    @Test func `a post sends the message and returns the server's answer`() async throws {
         let server = try await EchoServer()
         let customer = try customer(server: server.origin)
         let message = customer.message(.quickReply)

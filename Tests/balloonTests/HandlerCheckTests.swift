@@ -50,7 +50,7 @@ struct HandlerCheckTests {
         var passed: [String] = []
         for finding in found.withLock({ $0 }) {
             switch finding.verdict {
-            case .failed(let what, let mend): failures[finding.name] = what + " / " + mend
+            case .failed(let what, let correction): failures[finding.name] = what + " / " + correction
             case .passed: passed.append(finding.name)
             }
         }
@@ -66,7 +66,7 @@ struct HandlerCheckTests {
         let looked = [
             "handshake", "event form", "an event of over 1 MiB, in a file", "an event in pieces", "slow",
             "cancel",
-            "noise", "shutdown", "after a kill",
+            "noise", "shutdown", "start after a kill",
         ]
         #expect(Set(looked).isSubset(of: found.passed))
     }
@@ -95,13 +95,13 @@ struct HandlerCheckTests {
         #expect(found.failures[name]?.contains(words) ?? false, "\(found.failures)")
     }
 
-    @Test func `a missing program wants to know what failed is given a failure`() async throws {
+    @Test func `a program that subscribes to replyFailed gets such an event`() async throws {
         let found = try await findings([Fixture.directory + "/handlers/faulty.py", "failures"])
         #expect(found.failures == [:])
         #expect(found.passed.contains("event replyFailed"))
     }
 
-    @Test func `a program that is reported as a finding`() async throws {
+    @Test func `a missing program is reported as a finding`() async throws {
         let found = try await findings(["./missing"])
         #expect(found.failures["handshake"]?.contains("check its path") ?? false)
     }

@@ -136,7 +136,7 @@ extension FormRequest.Page {
         case nameSuffix
         /// A nickname.
         case nickname
-        /// A position.
+        /// A job title.
         case jobTitle
         /// An organisation.
         case organizationName

@@ -38,7 +38,7 @@ public struct OutboundAttachment: Hashable, Sendable {
         self.key = key
     }
 
-    /// Writes the object.
+    /// The attachment as a JSON object.
     package var json: [UInt8] {
         var writer = JSONWriter(reservingCapacity: 512)
         write(to: &writer)

@@ -15,7 +15,7 @@ extension Checks {
     /// A number in a string, as Apple's sample says; the table shows a plain number.
     private static let attachmentSize: Check = { value, inspection in
         guard let text = value.string else {
-            return inspection.report(.type, at: value, allowed: "a number in a text")
+            return inspection.report(.type, at: value, allowed: "a number as a text")
         }
         guard let size = Int(text), (0...Attachment.maximumBytes).contains(size) else {
             return inspection.report(
@@ -82,7 +82,8 @@ extension Checks {
     private static let checkAssets: Check = { assets, inspection in
         if assets["video"] != nil, assets["image"] == nil {
             inspection.report(
-                .linkVideoImage, at: assets, missing: "image", allowed: "an image beside the video")
+                .linkVideoImage, at: assets, missing: "image",
+                allowed: "an image, shown before the video plays")
         }
     }
 }

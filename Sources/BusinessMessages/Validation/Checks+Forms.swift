@@ -118,7 +118,7 @@ extension Checks {
             for item in items where item["nextPageIdentifier"]?.nonEmptyString == nil {
                 inspection.report(
                     .branchItem, at: item, missing: "nextPageIdentifier",
-                    allowed: "a page, as the other items of this page name one")
+                    allowed: "a next page, because another item of this page has one")
             }
         }
     }

@@ -17,7 +17,7 @@ extension Checks {
             else { return }
             inspection.report(
                 .shippingUpdate, at: methods, found: "no shippingMethodUpdateUrl",
-                allowed: "endpoints.shippingMethodUpdateUrl beside them")
+                allowed: "shipping methods only together with endpoints.shippingMethodUpdateUrl")
         })
 
     private static func checkInitiativeContext(of payment: JSONValue, _ inspection: inout Inspection) {
@@ -59,7 +59,7 @@ extension Checks {
     /// The table specifies a string of seconds; Apple Pay sends a number of milliseconds.
     private static let timestamp: Check = { value, inspection in
         guard value.int == nil, value.string.flatMap({ Int($0) }) == nil else { return }
-        inspection.report(.type, at: value, allowed: "a whole number, maybe in a text")
+        inspection.report(.type, at: value, allowed: "a whole number, as a number or a text")
     }
 
     private static let paymentRequest = object(
@@ -107,7 +107,7 @@ extension Checks {
         guard value.kind == .array, value.count > 0,
             !value.elements.contains(where: { $0.string == "supports3DS" })
         else { return }
-        inspection.report(.threeDSecure, at: value, allowed: "supports3DS among them")
+        inspection.report(.threeDSecure, at: value, allowed: "a list with supports3DS")
     }
 
     /// The six documented networks, and two from Apple's own tutorial.

@@ -104,7 +104,8 @@ extension Checks {
         then: { location, inspection in
             guard let radius = location["radius"] else { return }
             if location["latitude"] == nil || location["longitude"] == nil {
-                inspection.report(.radius, at: radius, allowed: "latitude and longitude beside it")
+                inspection.report(
+                    .radius, at: radius, allowed: "a radius only together with latitude and longitude")
             }
         })
 

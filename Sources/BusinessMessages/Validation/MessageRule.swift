@@ -154,9 +154,9 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case inputType
     /// An input has room for at least one character.
     case characterCount
-    /// A keyboard is documented, with or without the prefix `UIKeyboardType`.
+    /// A keyboard is one that Apple documents, with or without the prefix `UIKeyboardType`.
     case keyboardType
-    /// A content type is documented.
+    /// A content type is one that Apple documents.
     case textContentType
     /// A regular expression is valid; the dialect of devices differs from that of this check.
     case regex
@@ -171,11 +171,11 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case initiativeContext
     /// A merchant session's `displayName` has at most 64 bytes.
     case displayName
-    /// A merchant capability is documented.
+    /// A merchant capability is one that Apple documents.
     case merchantCapability
     /// The merchant's capabilities include `supports3DS`.
     case threeDSecure
-    /// A payment network is documented.
+    /// A payment network is one that Apple documents.
     case paymentNetwork
     /// A country is two letters of ISO 3166.
     case countryCode
@@ -191,7 +191,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case shippingAmount
     /// An amount is `final` or `pending`.
     case lineItemType
-    /// A contact field is documented.
+    /// A contact field is one that Apple documents.
     case contactField
     /// No two shipping methods have the same identifier.
     case shippingIdentifiers

@@ -20,7 +20,7 @@ package struct AttachmentSettings: Sendable, Equatable {
     /// a quarter.
     package var concurrency = 8
 
-    /// The defaults.
+    /// Uses the default values.
     package init() {}
 
     /// The number of concurrent downloads that each of this many businesses may always have.

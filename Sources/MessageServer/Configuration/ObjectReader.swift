@@ -25,10 +25,10 @@ struct ObjectReader {
         }
     }
 
-    /// Notes a problem with the object as a whole.
+    /// Reports a problem with the object as a whole.
     mutating func problem(_ reason: String, hint: String) { report(value, reason, hint: hint) }
 
-    /// Notes a problem with a setting that was read here.
+    /// Reports a problem with a setting that was read here.
     mutating func report(_ setting: Setting, _ reason: String, hint: String) {
         problems.append(ConfigurationProblem(at: setting.place, reason, hint: hint))
     }

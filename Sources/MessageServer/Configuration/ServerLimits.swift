@@ -34,6 +34,6 @@ package struct ServerLimits: Sendable, Equatable {
         return limits
     }
 
-    /// The defaults.
+    /// Uses the default values.
     package init() {}
 }

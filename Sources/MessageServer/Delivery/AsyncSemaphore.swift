@@ -6,7 +6,7 @@ import Synchronization
 /// Invariant: no more permits are held than ``resize(to:)`` allows, except for those that were held when it lowered their
 /// number. A task whose wait is cancelled has no permit; after ``close()`` no task gets one.
 ///
-/// A kind of its own beside ``FairSlots``, which share a number between businesses: these permits belong to one business
+/// It differs from ``FairSlots``, which divide a number among businesses: these permits belong to one business
 /// (its deliveries in flight, its handler's calls), and acquiring a free one is a lock and a subtraction.
 final class AsyncSemaphore: Sendable {
     private struct State {

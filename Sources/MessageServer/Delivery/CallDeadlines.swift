@@ -7,8 +7,8 @@ import Synchronization
 /// Invariant: `expire` is called once, or never when the call's ticket is removed first; a call that ends in time leaves
 /// nothing behind.
 ///
-/// A kind of its own because a timer for each call would stay in Dispatch's heap until it is due: at thousands of calls a
-/// second, a heap of calls that ended long ago. `DeadlineThread` costs a thread and serves what must end whatever hangs.
+/// A timer for each call would stay in Dispatch's heap until it is due, long after its call has ended. `DeadlineThread`,
+/// which needs a thread for each deadline, is for the few deadlines that nothing may delay, such as that of a stop.
 final class CallDeadlines: Sendable {
     private struct State {
         var pending: [UInt64: (due: UInt64, expire: @Sendable () -> Void)] = [:]

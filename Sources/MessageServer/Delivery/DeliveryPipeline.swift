@@ -268,7 +268,8 @@ struct DeliveryPipeline: Sendable {
                     if error.isDiskWide || error.mayPass {
                         throw StoreError.unavailable(path: "attachments", error)
                     }
-                    try await tryAgain(delivery, "a reply's file: \(error)", asked: nil, &stages)
+                    try await tryAgain(
+                        delivery, "a reply's file cannot be used: \(error)", asked: nil, &stages)
                     return nil
                 }
             }

@@ -7,8 +7,8 @@ import Synchronization
 /// Invariant: no more slots are held than ``resize(to:share:)`` allows, except for those that were held when it lowered their
 /// number; while a business with less than its share waits, no other gets a slot beyond its own share.
 ///
-/// A kind of its own beside ``AsyncSemaphore``, which knows no businesses, and beside the store's `ReferenceQueue`, which is
-/// the same rule for work that waits in the store, without a task for each element.
+/// ``AsyncSemaphore`` is not fair between businesses. The store's `ReferenceQueue` applies the same rule to work that waits in
+/// the store, without a task for each element.
 final class FairSlots: Sendable {
     private struct State {
         var queue: FairQueue<UInt64>

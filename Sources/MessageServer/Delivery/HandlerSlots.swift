@@ -7,7 +7,7 @@ import Synchronization
 /// returned. So a call that overruns its deadline keeps its slot, counted in ``stuckCount``, and a handler that never returns
 /// stops its own business only.
 ///
-/// Made of the other kinds: an ``AsyncSemaphore`` for the slots, ``CallDeadlines`` for the deadlines, and a
+/// It consists of an ``AsyncSemaphore`` for the slots, ``CallDeadlines`` for the deadlines, and a
 /// `BlockingTaskExecutor` on the business's threads, with some threads more for the child tasks of handlers.
 final class HandlerSlots: Sendable {
     /// The slots are closed: another handler takes over.

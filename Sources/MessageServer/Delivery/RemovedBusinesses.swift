@@ -32,7 +32,7 @@ struct RemovedBusinesses: Sendable {
         missedSince = Self.read(file)
     }
 
-    /// Looks until the store leases no more.
+    /// Runs until the store stops leasing.
     func run() async {
         var looks = self
         repeat { await looks.look(at: SteadyClock.now()) } while await store.pause(for: .seconds(3600))
@@ -55,7 +55,7 @@ struct RemovedBusinesses: Sendable {
                 "messages of removed businesses became dead letters", metadata: ["count": "\(count)"])
         } catch {
             logger.warning(
-                "ending messages of removed businesses failed", metadata: ["error": "\(error)"])
+                "messages of removed businesses could not be ended", metadata: ["error": "\(error)"])
         }
     }
 

@@ -2,13 +2,13 @@ import BalloonPOSIX
 
 /// The schedule of retries of a delivery: a value without a clock.
 struct RetrySchedule: Sendable {
-    /// The pause after each failed attempt, in order; as many attempts as pauses, and one more.
+    /// The pause after each failed attempt, in order; there is one attempt more than pauses.
     var backoff = Backoff(
         [.seconds(1), .seconds(5), .seconds(30), .seconds(120), .seconds(600), .seconds(3600)],
         jitter: 0.8...1.2)
-    /// After so many attempts a delivery holds up its conversation no longer.
+    /// The number of failed attempts after which a delivery no longer blocks its conversation.
     var maximumHoldingAttempts = 3
-    /// A longer pause does not block the conversation either.
+    /// The longest pause that blocks the conversation; during a longer one, later deliveries are leased.
     var maximumHoldingDelay = Duration.seconds(60)
     /// The shortest and the longest pause that a handler may ask for.
     var askedDelays = Duration.seconds(1)...Duration.seconds(300)

@@ -7,17 +7,22 @@ package import MessageStore
 
 /// The routes on `DATA/control.sock` that change the data directory of a running server.
 ///
-/// Each is a job: the body's `job` is the identifier that the command chose, and the answer is 202 with `{"job":"…"}` while
-/// the job runs; `GET /jobs/ID` waits for its end. `/replay` takes
-/// `{"job":"…","messages":[{"record":12,"as":"failed"}]}`, with `replay` where the message was handed over before, and ends with
-/// `{"replays":[{"record":12,"replay":57}]}`, with `"repetition":true` for one that an earlier command handed over since.
-/// `/replies/drop` and `/replies/retry` take a ``ReplyRequest`` and end with a ``ReplyAnswer``.
-/// `/drop` takes `{"job":"…","records":[12,13]}` and ends with `{"records":[13]}`, those that were dropped before. `/rebuild`
-/// ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`, and `/repair` with what the repair gave up, which
-/// `GET /damage` tells beforehand. A job that fails ends with 400 and `{"error":"…"}`, and
-/// then nothing was changed. `GET /statistics` answers with what is pending, parked,
-/// unreadable and set aside. `SendRoute` and `DeliveryRoute` are there too, and `/livez` and `/readyz`
-/// for who cannot check the public listener's certificate.
+/// Each change is a job, whose identifier `job` the command chooses. While a job runs the answer is 202 with
+/// `{"job":"…"}`, and `GET /jobs/ID` waits for its end. A failed job ends with 400 and `{"error":"…"}`, and has changed
+/// nothing.
+///
+/// - `POST /replay` delivers finished messages again: `{"job":"…","messages":[{"record":12,"as":"failed"}]}`, with the
+///   message's latest `replay`, if any. It ends with `{"replays":[{"record":12,"replay":57}]}`; `"repetition":true` marks
+///   a replay that an earlier command made.
+/// - `POST /drop` and `/events/drop` take `{"job":"…","records":[12,13]}` and end with `{"records":[13]}`, the messages
+///   that were dropped before.
+/// - `POST /replies/drop` and `/replies/retry` take a ``ReplyRequest`` and end with a ``ReplyAnswer``.
+/// - `POST /rebuild` ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
+/// - `POST /repair` ends with the records that it removed; `GET /damage` lists them without removing them.
+/// - `GET /statistics` answers with the numbers of `StoreStatistics`.
+///
+/// The socket also serves `SendRoute`, `DeliveryRoute`, and `/livez` and `/readyz` for clients on this machine that do not
+/// trust the public listener's certificate.
 package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
     package static let socketName = "control.sock"
@@ -125,7 +130,7 @@ package struct ReplayRequest: Sendable {
         self.messages = messages
     }
 
-    /// The body for a job.
+    /// The JSON of the request, with the identifier of its job.
     package func json(job: String) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("job", job)
@@ -208,7 +213,7 @@ package struct DropRequest: Sendable {
 
     var json: [UInt8] { json(job: nil) }
 
-    /// The body for a job.
+    /// The JSON of the request, with the identifier of its job.
     package func json(job: String?) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("job", job)

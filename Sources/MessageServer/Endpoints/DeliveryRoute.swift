@@ -64,7 +64,7 @@ struct DeliveryRoute: Sendable {
                     return HTTPResponse(.notFound, text: "no such message\n")
                 }
                 let answer = DeliveryAnswer(trace)
-                watch.note(trace.event.record, for: waiter)
+                watch.setRecord(trace.event.record, for: waiter)
                 if answer.isEnded { return HTTPResponse(.ok, json: answer.json) }
                 guard await wakeups.next() != nil else { return HTTPResponse(.ok, json: answer.json) }
             } catch {
@@ -91,7 +91,7 @@ package struct DeliveryAnswer: Sendable {
         package let id: MessageID
         /// The kind.
         package let kind: Kind
-        /// The state.
+        /// The state of the reply.
         package let status: ReplyState.Status
         /// The gateway's HTTP status, if it answered.
         package let httpStatus: Int?

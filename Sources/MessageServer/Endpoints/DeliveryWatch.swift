@@ -51,7 +51,7 @@ final class DeliveryWatch: StageObserver {
     }
 
     /// Names the message's record, so that the ends of its replies wake the waiter too.
-    func note(_ record: UInt64, for waiter: Waiter) {
+    func setRecord(_ record: UInt64, for waiter: Waiter) {
         waiting.withLock { $0[waiter.number]?.record = record }
     }
 

@@ -38,7 +38,7 @@ package struct ReplyRequest: Sendable {
         self.edited = DecidedReply(id: MessageID(id), kind: kind, message: Array(message.text))
     }
 
-    /// Writes the input of `init(_:)`.
+    /// The request as a JSON object, as `init(_:)` reads it, with the job's identifier.
     package func json(job: String) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("job", job)

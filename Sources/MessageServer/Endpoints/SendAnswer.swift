@@ -31,7 +31,7 @@ package struct SendAnswer: Sendable {
         if result == nil, outcome != ReplyState.Status.queued.rawValue { return nil }
     }
 
-    /// Writes the object.
+    /// The answer as a JSON object.
     package var json: [UInt8] {
         JSONWriter.object { writer in
             writer.field("id", id.rawValue)

@@ -58,7 +58,7 @@ package struct SendRequest: Sendable {
             isAutomatic: root["autoReply"]?.bool ?? false)
     }
 
-    /// Writes the input of `init(_:)`.
+    /// The request as a JSON object, as `init(_:)` reads it.
     package var json: [UInt8] {
         JSONWriter.object(reservingCapacity: message.bytes.count + 512) { writer in
             writer.field("business", business.rawValue)
@@ -79,7 +79,7 @@ package struct SendRequest: Sendable {
         }
     }
 
-    /// The message to send, except for its files, which still have their paths.
+    /// The message to send; its attachments are still paths of local files, which are uploaded later.
     ///
     /// Refuses messages that Apple would refuse, independent of the customer's device.
     package func outbound(id: MessageID) throws(SendRefusal) -> DecidedReply {

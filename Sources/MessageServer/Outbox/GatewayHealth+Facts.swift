@@ -10,7 +10,7 @@ extension GatewayHealth {
         let business: BusinessID
         let customer: CustomerID
         let begunAt: Timestamp
-        /// Whether it is tried to find out something, in the order in which it was handed out.
+        /// The question that the attempt answers, if it is a probe.
         var probe: Probe?
     }
 
@@ -30,9 +30,9 @@ extension GatewayHealth {
         /// 401 or 403, also with a fresh token.
         case credentialRefused(status: Int, reason: String)
         case outage(reason: String, retryAfter: Duration?)
-        /// The gateway refused this message for itself.
+        /// The gateway refused this message, and accepts others.
         case messageRefused
-        /// Nothing is known of the gateway: it was not asked, or a file was the trouble.
+        /// The attempt says nothing about the gateway: no message was sent, or a file could not be uploaded.
         case unsent
     }
 
@@ -44,7 +44,7 @@ extension GatewayHealth {
         case release(ReplyID)
         /// The reply ends as refused.
         case refuse(ReplyID, status: Int, reason: String)
-        /// Replies leave again: of the business, or of all.
+        /// Sending resumes, for one business or, with nil, for all.
         case resumed(BusinessID?)
     }
 

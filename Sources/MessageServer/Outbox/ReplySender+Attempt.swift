@@ -64,8 +64,8 @@ extension ReplySender {
             message, id: entry.reply.id, from: entry.business, to: entry.customer, options: options)
     }
 
-    /// How a reply ends without an attempt, because the conversation was closed or typing is long over; nil when it can be
-    /// sent.
+    /// The end of a reply that must not be sent, because the conversation was closed or a typing indicator is
+    /// too old; nil when it can be sent.
     private func resultWithoutSending(_ entry: OutboxEntry) throws -> ReplyResult? {
         if entry.reply.kind.isTyping, entry.decidedAt.advanced(by: Self.typingLifetime) < .now() {
             return .dropped(reason: typingOverReason)
@@ -92,9 +92,9 @@ extension ReplySender {
         }
     }
 
-    /// The first rule that a reply breaks, which Apple would answer with a 400 that names none; nil when it may go.
+    /// The first rule that a reply breaks; nil when it can be sent.
     ///
-    /// The text of the message is left out: it may be the customer's own words.
+    /// Apple's 400 would not name the rule. The reason omits the text, which may be the customer's own words.
     private func reasonNotToSend(_ message: [UInt8], _ entry: OutboxEntry) -> String? {
         let capabilities = entry.capabilityList.map { Capabilities(parsing: $0) }
         let problems = OutboundMessage.problems(
@@ -105,7 +105,7 @@ extension ReplySender {
     }
 }
 
-/// Why nothing was sent, in the conversation's line.
+/// The reason in the conversation's line of a reply that was not sent.
 private let closedReason = "not sent: the customer has closed the conversation and not written since"
-private let fileMissingReason = "not sent: a file that goes with it is no longer kept"
+private let fileMissingReason = "not sent: one of its files is no longer kept"
 private let typingOverReason = "not sent: typing is shown for a minute at most"

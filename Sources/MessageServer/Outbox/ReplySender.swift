@@ -25,7 +25,7 @@ final class ReplySender: Sendable {
     private let logger: Logger
     /// The time after its decision at which a reply expires.
     private let lifetime: Duration
-    /// The waits before an entry is tried again; half of each is left to chance.
+    /// The waits before a reply is sent again; half of each is random.
     private let backoff: Backoff
     /// The longest wait that `Retry-After` is granted.
     private let maximumRetryAfter: Duration
@@ -68,7 +68,7 @@ final class ReplySender: Sendable {
     /// The reasons why due replies wait at the moment; empty when none do.
     var pauses: [GatewayHealth.Report] { state.withLock { $0.health.pauses } }
 
-    /// Sends until the store leases no more or the task is cancelled.
+    /// Sends until the store stops leasing or the task is cancelled.
     func run() async {
         await withTaskExecutorPreference(executor) {
             await withDiscardingTaskGroup { group in

@@ -63,7 +63,7 @@ final class ConversationPartition: Sendable {
         try reconcile(withUnsynced { $0.name(of: key) }, with: entries, isSynced: isSynced)
     }
 
-    /// Does the same for a file name.
+    /// Adds the expected lines that the file of this name may lack.
     func reconcile(
         _ name: ConversationName, with entries: [ConversationEntry], isSynced: Bool
     ) throws(StoreError) {

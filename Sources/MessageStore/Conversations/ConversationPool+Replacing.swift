@@ -13,7 +13,7 @@ struct ConversationReplacement: Sendable {
 extension ConversationPool {
     /// Determines the new content of a conversation whose sync failed; nil when the file stays.
     ///
-    /// From now on a writer of one of the lines finds it in the file. A conversation that lost lines, or whose file cannot be
+    /// From now on a caller that appends one of these lines is told that the file has it. A conversation that lost lines, or whose file cannot be
     /// read, is quarantined.
     mutating func beginReplacing(
         _ name: ConversationName, adding entries: [ConversationEntry]

@@ -56,8 +56,8 @@ struct ConversationPool: Sendable {
         let name = name(of: entry.conversation)
         let mightBeThere = mightBeThere || (!completed.isEmpty && completed.contains(name))
         do throws(StoreError) {
-            let mended = mightBeThere ? [entry] : []
-            return try quarantining(name, adding: mended) { pool throws(StoreError) in
+            let missing = mightBeThere ? [entry] : []
+            return try quarantining(name, adding: missing) { pool throws(StoreError) in
                 try pool.write(entry, to: name, mightBeThere: mightBeThere)
             }
         } catch {
@@ -189,7 +189,7 @@ struct ConversationPool: Sendable {
         do throws(StoreError) { return try body(&self) } catch {
             guard case .damaged = error else { throw error }
             forget(name)
-            if try !mend(name, adding: entries) { throw try add(name.path, error) }
+            if try !repairInPlace(name, adding: entries) { throw try add(name.path, error) }
         }
         return try body(&self)
     }
@@ -198,7 +198,7 @@ struct ConversationPool: Sendable {
     /// damaged.
     ///
     /// In place and without a sync, because every written line is in the journal.
-    private mutating func mend(
+    private mutating func repairInPlace(
         _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) -> Bool {
         let below = name.path

@@ -54,7 +54,7 @@ package enum ReplyResult: Hashable, Sendable {
     case expired(reason: String)
     /// The reply was no longer wanted.
     case dropped(reason: String)
-    /// An earlier version of this program gave up on it.
+    /// An earlier version of this program stopped retrying it.
     case failed(reason: String)
 
     /// The name in journal and conversation.

@@ -248,13 +248,13 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// The files that cannot be written at the moment.
+    /// The reasons why no delivery is leased at the moment; empty when deliveries are leased.
     var holds: ReadyConversations.Holds { ready.withLock { $0.holds } }
 
-    /// Leases nothing more while something cannot be written; whether anything was leased until now.
+    /// Pauses all leases for this reason; returns whether they were not paused before.
     func hold(_ reason: ReadyConversations.Holds) -> Bool { ready.withLock { $0.hold(reason) } }
 
-    /// Removes a reason; whether it was the last.
+    /// Removes a reason; returns whether it was the last.
     func release(_ reason: ReadyConversations.Holds) -> Bool {
         let (handovers, isFree) = ready.withLock { ready in
             let wasHeld = !ready.holds.isEmpty

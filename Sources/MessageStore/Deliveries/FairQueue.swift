@@ -8,7 +8,7 @@ package import BusinessMessages
 /// share are not revoked then: it gets no slot until it has fewer than its share. Of those that may go the one with the fewest slots is next, then the one that has
 /// waited longest; within a business it is first in, first out.
 ///
-/// A kind of its own because two owners need the same rule: `FairSlots` for tasks that wait in the server, and
+/// A separate type because two owners need the same rule: `FairSlots` for tasks that wait in the server, and
 /// `ReferenceQueue` for references that wait in the store. A value without effects; the time of a step is proportional to the number of businesses that wait or have slots.
 package struct FairQueue<Element: Sendable>: Sendable {
     private struct Business {

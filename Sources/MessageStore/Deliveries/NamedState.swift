@@ -28,7 +28,7 @@ package struct ReplayResult: Hashable, Sendable {
     package let record: UInt64
     /// The record of the replay.
     package let replay: UInt64
-    /// Whether an earlier command had replayed it.
+    /// Whether an earlier command replayed it, so that this one changed nothing.
     package let isRepetition: Bool
 
     /// Creates a result.

@@ -6,8 +6,8 @@ import BusinessMessages
 /// Invariant: while nothing is held, a business has ready conversations or waiting tasks, never both. Within a business
 /// conversations leave in the order in which they became ready; while anything is held, none leaves but a suspect or a probe.
 ///
-/// A value without effects: the caller leases the returned conversation and resumes the returned waiter. A kind of its own
-/// because it counts no slots: each business has a `BusinessWorker`, which bounds its own deliveries.
+/// A value without effects: the caller leases the returned conversation and resumes the returned waiter. Unlike
+/// ``FairQueue`` it counts no slots: each business has a `BusinessWorker`, which bounds its own deliveries.
 struct ReadyConversations: Sendable {
     /// A waiter and the conversation whose delivery it is leased; nil when there will be none.
     struct Handover {
@@ -169,7 +169,7 @@ struct ReadyConversations: Sendable {
         return businesses[business]?.waiters.remove(at: index).handover
     }
 
-    /// Stops all leases; returns the waiters to resume with nil.
+    /// Cancels all waiters, and later ones at once; returns those to resume with nil.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []

@@ -8,7 +8,7 @@ package enum ReferenceState: Hashable, Sendable {
     case failed(reason: String)
 }
 
-/// The state of a message's payload reference.
+/// The result of fetching the payload behind a reference.
 package enum Resolution: Hashable, Sendable {
     /// The whole message, a JSON object with the payload in place of the reference.
     case resolved(message: [UInt8])

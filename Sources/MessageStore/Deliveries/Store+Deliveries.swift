@@ -27,7 +27,7 @@ extension Store {
         return nil
     }
 
-    /// Takes back the slot of a reference, resolved or not; to be called once for each that was handed out.
+    /// Releases the slot of a reference, resolved or not; must be called once for each leased reference.
     package func release(_ reference: UnrecordedMessage) {
         if reference.lease.pending.isRecovered,
             scheduler.awaitsReference(reference.record, of: reference.lease.conversation)
@@ -296,7 +296,7 @@ extension Store {
             JournalBody.attempt(
                 of: delivery.record, delivery.attempt, at: now, next: now.advanced(by: delay),
                 isParked: isParked),
-            for: .nobody)
+            for: .none)
     }
 
     /// Releases the lease as if it had never been acquired: no attempt counts, and nothing is journalled or
@@ -311,8 +311,9 @@ extension Store {
         return scheduler.release(delivery.record, of: delivery.conversation)
     }
 
-    /// Does the same for a transient error, at most this many times; nil when the error persists and an
-    /// attempt must count.
+    /// Releases the lease because of a transient error, at most `maximum` times for one delivery.
+    ///
+    /// No attempt is counted for these. Afterwards the result is nil, and the caller must count an attempt.
     package func release(_ delivery: Delivery, atMost maximum: UInt8) -> Duration? {
         var mayPass = false
         scheduler.update(delivery.record, of: delivery.conversation) {
@@ -335,7 +336,7 @@ extension Store {
         try journal.append(
             JournalBody.finished(
                 of: delivery.record, kind: pending.recording.kind, result, at: .now()),
-            for: .nobody,
+            for: .none,
             effect: .end(
                 segment: pending.location.segment,
                 deadLetter: result.isDeadLetter ? DeadLetter(delivery.record, reply: nil) : nil))

@@ -68,7 +68,7 @@ extension Store {
             let result = result.end(of: pending)
             try journal.append(
                 JournalBody.finished(of: pending.record, kind: pending.recording.kind, result, at: .now()),
-                for: .nobody,
+                for: .none,
                 effect: .end(
                     segment: pending.location.segment,
                     deadLetter: result.isDeadLetter ? DeadLetter(pending.record, reply: nil) : nil))

@@ -19,7 +19,7 @@ package struct UnrecordedMessage: Sendable {
     package let reference: ReferenceState
     /// The time of the message's arrival.
     package let receivedAt: Timestamp
-    /// Whether a handler's outcome is known from an earlier life.
+    /// Whether a handler decided the outcome in an earlier process.
     package let isDecided: Bool
     /// How often the process crashed while the message was recorded or delivered alone.
     package let crashes: Int

@@ -7,7 +7,7 @@ struct AbandonedRecords: Sendable {
 
     mutating func insert(_ range: ClosedRange<UInt64>) { ranges.append(range) }
 
-    /// The number of bytes that are read for this from the start of a segment.
+    /// The number of bytes at the start of a segment in which the declarations of abandoned records are found.
     static let startBytes = 4096
     /// The maximum number of ranges in one segment, so that they fit into its start.
     static let maximumRanges = 30

@@ -121,7 +121,7 @@ final class Deduplicator: Sendable {
             case .task(let continuation): continuation.resume(returning: records[position])
             case .tasks(let continuation, let count):
                 continuation.resume(returning: Array(records[position..<position + count]))
-            case .same, .nobody: break
+            case .same, .none: break
             }
         }
         for completion in twins { completion(.duplicate) }
@@ -145,7 +145,7 @@ final class Deduplicator: Sendable {
             case .sender(_, let completion): completion(.failed(error))
             case .task(let continuation): continuation.resume(throwing: error)
             case .tasks(let continuation, _): continuation.resume(throwing: error)
-            case .same, .nobody: break
+            case .same, .none: break
             }
         }
         for completion in twins { completion(.failed(error)) }

@@ -91,7 +91,7 @@ final class Journal: Sendable {
     }
 
     /// The size of a batch that is written at once, without waiting for further records.
-    private static let companyCount = 32
+    private static let fullBatchCount = 32
 
     private func append(
         _ entry: JournalEntry, with others: [JournalEntry] = [], isPrompt: Bool = true
@@ -110,7 +110,7 @@ final class Journal: Sendable {
                 if arms { waiting.isFlushArmed = true }
                 return (nil, false, arms)
             }
-            let schedules = !waiting.isScheduled && (isPrompt || waiting.urgent >= Self.companyCount)
+            let schedules = !waiting.isScheduled && (isPrompt || waiting.urgent >= Self.fullBatchCount)
             if schedules { waiting.isScheduled = true }
             return (nil, schedules, false)
         }
@@ -160,12 +160,13 @@ final class Journal: Sendable {
         await withCheckedContinuation { continuation in flush { continuation.resume() } }
     }
 
-    /// Does the same without waiting; the completion runs on the journal's queue.
+    /// Starts a new segment when the current one is too old, and returns at once; the completion runs on the
+    /// journal's queue.
     func rotate(completion: @escaping @Sendable () -> Void) {
         request(Request(rotates: true, completion: completion))
     }
 
-    /// Does the same without waiting; the completion runs on the journal's queue.
+    /// Has all waiting records written, and returns at once; the completion runs on the journal's queue.
     func flush(completion: @escaping @Sendable () -> Void) {
         request(Request(rotates: false, completion: completion))
     }

@@ -30,21 +30,21 @@ struct JournalEntry: Sendable {
     /// A record without a receiver is lazy: it is written with the next batch, and with a later one when that
     /// fails.
     enum Waiter: Sendable {
-        /// A sender, for its answer.
+        /// The sender of an inbound message, which waits for its answer.
         case sender(AcceptedMessage, AppendCompletion)
-        /// A task.
+        /// A task that waits for one record.
         case task(CheckedContinuation<JournalledRecord, any Error>)
         /// A task that writes several records in one batch, of which this is the first.
         case tasks(CheckedContinuation<[JournalledRecord], any Error>, count: Int)
         /// The same task as for the previous entry.
         case same
         /// No receiver.
-        case nobody
+        case none
     }
 
     var isLazy: Bool {
         switch waiter {
-        case .nobody: true
+        case .none: true
         case .sender, .task, .tasks, .same: false
         }
     }

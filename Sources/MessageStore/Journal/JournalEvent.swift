@@ -47,7 +47,7 @@ package struct JournalEvent: Sendable {
     package let replayedAs: UInt64?
     /// The kind, once known.
     package let kind: Kind?
-    /// The state.
+    /// The state of the message.
     package let status: Status
     /// The reason of the state, if known.
     package let reason: String?

@@ -41,7 +41,9 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Does the same for a task: reads the whole journal on a queue, so that no other task waits for it.
+    /// The messages of these records, in order and without duplicates.
+    ///
+    /// Reads the whole journal on a queue of its own, so that no other task waits for that.
     func eventsOnQueue(_ records: [UInt64]) async throws -> [JournalEvent] {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.events").async {
@@ -50,7 +52,7 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Does the same for all `wanted` messages.
+    /// Every `wanted` message, in the order of arrival; reads the whole journal on a queue of its own.
     func eventsOnQueue(where wanted: @escaping @Sendable (JournalEvent) -> Bool) async throws
         -> [JournalEvent]
     {
@@ -127,7 +129,9 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Does the same for a task: reads the whole journal on a queue, so that no other task waits for it.
+    /// The replies with these names, in order and without duplicates.
+    ///
+    /// Reads the whole journal on a queue of its own, so that no other task waits for that.
     func repliesOnQueue(_ names: [ReplyID]) async throws -> [JournalReply] {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.replies").async {

@@ -103,7 +103,7 @@ struct JournalRecovery {
         if damage.isHarmful {
             logger.critical(
                 "the journal is damaged: run balloon journal repair",
-                metadata: ["heldConversations": "\(damage.held.count)"])
+                metadata: ["held_conversations": "\(damage.held.count)"])
         }
     }
 

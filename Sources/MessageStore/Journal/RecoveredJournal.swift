@@ -125,7 +125,7 @@ struct RecoveredJournal: Sendable {
                 of: record, number: Int(found.attempts) + 1, isCrash: true, isParked: false, next: nil)
             open[record]?.state.apply(.attempt(attempt), number: 0, at: found.location)
             return JournalEntry(
-                body: JournalBody.crashedAttempt(of: record, attempt.number, at: .now()), waiter: .nobody)
+                body: JournalBody.crashedAttempt(of: record, attempt.number, at: .now()), waiter: .none)
         }
     }
 

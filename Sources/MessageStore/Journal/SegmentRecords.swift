@@ -15,7 +15,7 @@ struct SegmentRecords: Sendable {
 
     /// Reads a segment's file.
     ///
-    /// Stops behind the record `last`.
+    /// Stops after the record `last`.
     init(
         _ path: String, segment: UInt64, abandoned: AbandonedRecords, through last: UInt64 = .max
     ) throws(SystemError) {

@@ -57,7 +57,7 @@ final class Checkpointer: Sendable {
         self.logger = logger
     }
 
-    /// Has a round begin before long; quick while one is going to.
+    /// Schedules a round after a line was written; returns at once when one is scheduled already.
     func recordWrite() {
         // Relaxed: the round sees the write, which happened within its partition's lock.
         if isArmed.load(ordering: .relaxed) || isArmed.exchange(true, ordering: .relaxed) { return }
@@ -178,7 +178,7 @@ final class Checkpointer: Sendable {
             case .stopped: return
             }
             try journal.append(
-                JournalBody.checkpoint(through: through, at: .now()), for: .nobody,
+                JournalBody.checkpoint(through: through, at: .now()), for: .none,
                 effect: .checkpoint(through: through))
             state.withLock { $0.recovery = (.now, backoff) }
         } catch StoreError.closed {

@@ -23,7 +23,7 @@ struct ConversationRecovery: Sendable {
     /// by then, unless disk writes fail.
     func run() async throws {
         let checkpoint = accounts.withLedger { $0.checkpoint }
-        // Before the journal is read, so that who finishes meanwhile is in one of the two: see ``Store/finish``.
+        // Before the journal is read, so that a delivery that finishes meanwhile is in one of the two: see ``Store/finish``.
         let unfinished = scheduler.recorded
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }

@@ -73,7 +73,7 @@ final class Retention: Sendable {
         await round?.value
     }
 
-    /// Makes no more rounds; returns when the one that runs has ended.
+    /// Starts no further round; returns when the running one has ended.
     func close() async {
         let latest = state.withLock { state in
             state.isClosed = true
@@ -106,7 +106,7 @@ final class Retention: Sendable {
             logger.info(
                 "expired journal segments deleted",
                 metadata: [
-                    "count": "\(expired.count)", "through": "\(last)", "deadLetters": "\(deadLetters.count)",
+                    "count": "\(expired.count)", "through": "\(last)", "dead_letters": "\(deadLetters.count)",
                 ])
         } catch {
             // The next round continues where this one ended.

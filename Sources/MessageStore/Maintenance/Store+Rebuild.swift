@@ -71,7 +71,7 @@ extension Store {
         var rebuilt = Rebuilt()
         var damaged: [String: [ConversationEntry]] = [:]
         var fold = LineFold()
-        // Before the journal is read, so that who finishes meanwhile is in one of the two.
+        // Before the journal is read, so that a delivery that finishes meanwhile is in one of the two.
         let unfinished = scheduler.recorded
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let line = fold.apply(record, number: number, at: location) else { return }

@@ -41,7 +41,7 @@ extension Store {
             self.outbox.releaseHeld()
             self.logger.notice(
                 "journal repaired",
-                metadata: ["lostRecords": "\(repair.recordsText)", "segments": "\(repair.segments.count)"])
+                metadata: ["lost_records": "\(repair.recordsText)", "segments": "\(repair.segments.count)"])
             return repair
         }
     }

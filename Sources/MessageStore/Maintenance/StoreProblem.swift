@@ -52,7 +52,7 @@ package struct StoreProblem: Hashable, Sendable {
 
     /// The kind of problem.
     package let kind: Kind
-    /// The file.
+    /// The path of the file with the problem.
     package let file: String
     /// The line, from 1; 0 for the file as a whole.
     package let line: Int

@@ -8,7 +8,7 @@ package struct JournalReply: Sendable {
     package let id: ReplyID
     /// The time of the decision.
     package let decidedAt: Timestamp
-    /// The state.
+    /// The state of the reply.
     package let status: ReplyState.Status
     /// The gateway's HTTP status, if it answered.
     package let httpStatus: Int?

@@ -12,7 +12,7 @@ package struct ReplyState: Sendable {
         case refused
         /// The reply was not sent in time: a dead letter.
         case expired
-        /// An earlier version of this program gave up on it: a dead letter.
+        /// An earlier version of this program stopped retrying it: a dead letter.
         case failed
         /// The reply was no longer wanted: the customer closed the conversation, or an operator dropped it.
         case dropped

@@ -106,7 +106,7 @@ extension Store {
         // A closed store loses only a count of attempts.
         try? journal.append(
             JournalBody.replyAttempt(
-                of: entry.id, entry.attempts + 1, at: now, next: now.advanced(by: delay)), for: .nobody)
+                of: entry.id, entry.attempts + 1, at: now, next: now.advanced(by: delay)), for: .none)
     }
 
     /// Keeps a reply as if it had not been leased.

@@ -169,9 +169,9 @@ struct Handlers: AsyncParsableCommand {
             switch finding.verdict {
             case .passed(let fact):
                 StandardStream.output.write("ok    \(finding.name): \(terminalText(fact))\n")
-            case .failed(let what, let mend):
+            case .failed(let what, let correction):
                 StandardStream.output.write("FAIL  \(finding.name): \(terminalText(what))\n")
-                StandardStream.output.write("      \(terminalText(mend))\n")
+                StandardStream.output.write("      \(terminalText(correction))\n")
             }
         }
 

@@ -30,7 +30,8 @@ struct JournalCommands: AsyncParsableCommand {
 
         func validate() throws {
             if let resume, !ControlRoutes.isJob(resume) {
-                throw ValidationError("\(resume) is not a job id.")
+                throw ValidationError(
+                    "--resume takes the job id that the command printed; \(resume) is not one.")
             }
         }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import BalloonPOSIX
 import MessageStore
 
-/// Where the conversations are, and for whom they are written.
+/// The options of commands that read a data directory: its path, and whether the output is JSON.
 struct ReadingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The data directory.", valueName: "dir"))
     var data = "data"
@@ -10,19 +10,20 @@ struct ReadingOptions: ParsableArguments {
     @Flag(help: "Write one JSON object in each line.")
     var json = false
 
-    /// The conversations' files; there may be none in the directory, but it must be a server's.
+    /// The conversations' files, possibly none; throws unless a server created the directory.
     func files() throws -> ConversationFiles {
         try check()
         return ConversationFiles(dataDirectory: data)
     }
 
-    /// The journal; the directory must be a server's.
+    /// The journal; throws unless a server created the directory.
     func journal() throws -> JournalFiles {
         try check()
         return JournalFiles(dataDirectory: data)
     }
 
-    /// Throws unless a server has made the directory and it can be read: a missing directory is no empty one.
+    /// Throws unless a server created the directory and it is readable, because a missing directory is not an
+    /// empty one.
     func check() throws {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))

@@ -10,7 +10,7 @@ import Simulator
 /// `balloon simulate`: plays a customer who writes to a business, and Apple's webhook calls.
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send messages to a server like Apple.",
+        abstract: "Play a customer: send messages to a server as Apple does.",
         discussion: """
             Each message is a kind (\(Kind.allCases.map(\.rawValue).joined(separator: ", "))), or a file with a \
             message in JSON, in which id, sourceId and destinationId may be missing. The server is the one that \
@@ -48,7 +48,7 @@ struct Simulate: AsyncParsableCommand {
         help: ArgumentHelp("Post each message this many times.", valueName: "times"))
     var repetitions = 1
 
-    @Flag(help: "Post the messages, and their repetitions, in any order.")
+    @Flag(help: "Post the messages and their repetitions in random order.")
     var shuffle = false
 
     @Flag(
@@ -63,7 +63,7 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long --wait waits for each message.", valueName: "seconds"))
     var timeout = 60
 
-    @Flag(help: "Count a message of a kind that no handler takes as handled.")
+    @Flag(help: "Treat a message whose kind has no handler as handled.")
     var allowUnhandled = false
 
     @Flag(help: "Write one JSON object for each message sent and each reply.")

@@ -47,7 +47,8 @@ extension Conversations {
 
         func validate() throws {
             if let resume, !ControlRoutes.isJob(resume) {
-                throw ValidationError("\(resume) is not a job id.")
+                throw ValidationError(
+                    "--resume takes the job id that the command printed; \(resume) is not one.")
             }
         }
 
@@ -55,7 +56,7 @@ extension Conversations {
             _ = try options.files()
             let rebuilt = try await StoreChange.rebuild(data: options.data, resuming: resume)
             options.write(VerificationRendering.text(rebuilt), json: VerificationRendering.json(rebuilt))
-            // Damage that the journal cannot mend is reported.
+            // Damage that the journal cannot repair is reported.
             try StoreVerification.run(dataDirectory: options.data) { problem in
                 StandardStream.error.write(VerificationRendering.text(problem))
             }

@@ -13,12 +13,12 @@ extension CheckRun {
         case .failure(.timedOut):
             .failed(
                 "no answer within \(check.deadline.milliseconds) ms",
-                mend: "answer sooner, and flush standard output after each line")
+                correction: "answer sooner, and flush standard output after each line")
         case .failure(.refused(let failure)):
             .failed(
                 "error \(failure.code): \(failure.message)",
-                mend: "answer the event, or leave its kind out of events")
-        case .failure(let error): .failed(error.reason, mend: "read standard input line by line")
+                correction: "answer the event, or leave its kind out of events")
+        case .failure(let error): .failed(error.reason, correction: "read standard input line by line")
         }
     }
 
@@ -33,9 +33,9 @@ extension CheckRun {
             let problems = OutboundMessage.problems(inJSON: reply, now: SystemClock.secondsSince1970()).map {
                 "\($0)"
             }
-            return .failed("replies[\(index)] is refused", mend: problems.joined(separator: "; "))
+            return .failed("replies[\(index)] is refused", correction: problems.joined(separator: "; "))
         } catch {
-            return .failed("\(error)", mend: "answer as the protocol says")
+            return .failed("\(error)", correction: "answer as the protocol says")
         }
     }
 

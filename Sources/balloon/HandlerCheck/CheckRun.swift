@@ -103,7 +103,9 @@ struct CheckRun {
         case .failure(let error):
             record(
                 "an event in pieces",
-                .failed(error.reason, mend: "read until the line feed; one read may return less than a line"))
+                .failed(
+                    error.reason, correction: "read until the line feed; one read may return less than a line"
+                ))
             return false
         }
         return true
@@ -117,7 +119,8 @@ struct CheckRun {
                 ? .passed("\(name) took longest, \(time) ms of \(check.deadline.milliseconds)")
                 : .failed(
                     "\(name) took \(time) ms, and the server's limit is \(check.deadline.milliseconds)",
-                    mend: "answer sooner and send the rest with \"reply\" later, or raise \"deadlineSeconds\""
+                    correction:
+                        "answer sooner and send the rest with \"reply\" later, or raise \"deadlineSeconds\""
                 ))
     }
 
@@ -179,10 +182,10 @@ struct CheckRun {
         record(
             "\(count) events at once",
             failures == 0
-                ? .passed("every one was answered")
+                ? .passed("all were answered")
                 : .failed(
                     "\(failures) events were not answered",
-                    mend: "answer each with its own id, or declare a smaller maxInFlight"))
+                    correction: "answer each with its own id, or declare a smaller maxInFlight"))
     }
 
     /// Checks the rare calls that authors tend to forget.
@@ -193,20 +196,22 @@ struct CheckRun {
             await session.notify(
                 RPCLine.notification(method: Method.cancel) { $0.field("deliveryId", call.delivery) })
             _ = await answer
-            await lookForLife("cancel", session, mend: "accept a call without an id, and do not answer it")
+            await lookForLife(
+                "cancel", session, correction: "accept a call without an id, and do not answer it")
         }
         _ = await session.call(within: .seconds(1)) { RPCLine.request(id: $0, method: "unheardOf") }
-        await lookForLife("an unknown call", session, mend: "answer it with error -32601, or with anything")
+        await lookForLife(
+            "an unknown call", session, correction: "answer it with error -32601, or with anything")
     }
 
-    private mutating func lookForLife(_ name: String, _ session: ChildSession, mend: String) async {
+    private mutating func lookForLife(_ name: String, _ session: ChildSession, correction: String) async {
         let answer = await session.call(within: check.timings.signOfLife) {
             RPCLine.request(id: $0, method: Method.ping)
         }
         switch answer {
         case .success: record(name, .passed("it continues, and answers ping"))
         case .failure(let error):
-            record(name, .failed("after it ping has no answer: \(error.reason)", mend: mend))
+            record(name, .failed("after it ping has no answer: \(error.reason)", correction: correction))
         }
     }
 
@@ -219,21 +224,21 @@ struct CheckRun {
                 ? .passed("the process ended by itself")
                 : .failed(
                     "the process ended with \(exit.words)",
-                    mend:
+                    correction:
                         "end with status 0 when standard input ends, within \(check.timings.grace.milliseconds) ms"
                 ))
     }
 
     /// Kills the program and starts it again: leftovers such as lock files must not prevent the second start.
     private mutating func lookAtCrash() async {
-        guard let (first, _) = await begin("a second life") else { return }
+        guard let (first, _) = await begin("second start") else { return }
         await first.kill()
-        guard let (second, _) = await begin("after a kill") else { return }
+        guard let (second, _) = await begin("start after a kill") else { return }
         await second.stop()
     }
 
     private mutating func record(_ name: String, _ failure: CheckFailure) {
-        record(name, .failed(failure.what, mend: failure.mend))
+        record(name, .failed(failure.what, correction: failure.correction))
     }
 
     private mutating func record(_ name: String, _ verdict: HandlerCheck.Finding.Verdict) {

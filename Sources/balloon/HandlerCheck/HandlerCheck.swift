@@ -15,7 +15,7 @@ struct HandlerCheck: Sendable {
             /// Passed, with a fact worth knowing.
             case passed(String)
             /// Failed, with the observation and the correction.
-            case failed(String, mend: String)
+            case failed(String, correction: String)
         }
 
         /// The name of the check.
@@ -57,7 +57,9 @@ struct HandlerCheck: Sendable {
     func run(_ tell: @escaping @Sendable (Finding) -> Void) async -> Bool {
         let loop: DescriptorLoop
         do throws(SystemError) { loop = try DescriptorLoop() } catch {
-            tell(Finding(name: "start", verdict: .failed("\(error)", mend: "raise the limit of open files")))
+            tell(
+                Finding(
+                    name: "start", verdict: .failed("\(error)", correction: "raise the limit of open files")))
             return false
         }
         var run = CheckRun(check: self, loop: loop, directory: program.directory) { finding in
@@ -158,11 +160,11 @@ struct HandlerCheck: Sendable {
 /// A problem and its correction.
 struct CheckFailure: Error {
     let what: String
-    let mend: String
+    let correction: String
 
-    init(_ what: String, _ mend: String) {
+    init(_ what: String, _ correction: String) {
         self.what = what
-        self.mend = mend
+        self.correction = correction
     }
 
     static func noise(_ line: String) -> CheckFailure {

@@ -60,7 +60,7 @@ import Testing
         #expect(await next.value)
     }
 
-    @Test func `the share of a single business is all slots, of several a quarter`() {
+    @Test func `a single business may use all slots, and each of several a quarter`() {
         #expect([0, 1, 2, 9].map { fairShare(of: 16, among: $0) } == [16, 16, 4, 4])
         #expect([1, 2, 9].map { fairShare(of: 8, among: $0) } == [8, 2, 2])
         #expect(fairShare(of: 3, among: 2) == 1)

@@ -9,20 +9,20 @@ import Testing
 
     private func at(_ seconds: Int) -> Timestamp { start.advanced(by: .seconds(seconds)) }
 
-    @Test func `of two with one fingerprint only the earlier is the first`() {
+    @Test func `of two equal choices the earlier is the first and the later is not`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: nil)
         #expect(choices.isFirst(1, receivedAt: at(0)))
         #expect(choices.isFirst(2, receivedAt: at(0)))
         #expect(!choices.isFirst(1, receivedAt: at(9)))
     }
 
-    @Test func `no choice is certain within a window after an earlier process's messages`() {
+    @Test func `a choice soon after a restart is not known to be the first`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start)
         #expect(!choices.isFirst(1, receivedAt: at(10)))
         #expect(choices.isFirst(2, receivedAt: at(11)))
     }
 
-    @Test func `a choice is remembered for one window, across any number of generations`() {
+    @Test func `an equal choice within the window is found, at any time`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start)
         for second in stride(from: 11, to: 300, by: 3) {
             #expect(choices.isFirst(second, receivedAt: at(second)))
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `above the limit older choices are dropped, and their time is uncertain`() {
+    @Test func `above the limit older choices are dropped, and none of that time is known to be the first`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start, maximumCount: 2)
         #expect((1...4).allSatisfy { choices.isFirst($0, receivedAt: at(11)) })
         #expect(!choices.isFirst(5, receivedAt: at(11)))
@@ -38,7 +38,7 @@ import Testing
         #expect(choices.isFirst(7, receivedAt: at(22)))
     }
 
-    @Test func `a delayed choice is as certain as a new one, when it arrives in order`() {
+    @Test func `a choice that is processed late is judged by its arrival time`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start)
         // Processed long after their arrival: only their own times matter.
         for second in 11..<600 { #expect(choices.isFirst(second, receivedAt: at(second))) }

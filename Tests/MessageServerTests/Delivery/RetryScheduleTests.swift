@@ -14,7 +14,7 @@ import Testing
             ])
     }
 
-    @Test func `a delivery blocks its conversation for three pauses, and for no long pause`() {
+    @Test func `a failing delivery blocks its conversation for three pauses, and never for a long one`() {
         let parks = (1...6).map {
             schedule.parks(after: $0, for: schedule.delay(after: $0, random: 1) ?? .zero)
         }
@@ -43,7 +43,7 @@ import Testing
         #expect(pauses.count == 6)
     }
 
-    @Test func `a requested delay of zero becomes one second in a schedule of short pauses`() {
+    @Test func `a handler that asks for a delay of zero gets one second`() {
         var quick = RetrySchedule()
         quick.backoff.delays = [.milliseconds(1)]
         #expect(quick.delay(after: 1, asked: .zero, random: 1) == .seconds(1))

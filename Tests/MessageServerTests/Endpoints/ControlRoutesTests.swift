@@ -67,7 +67,9 @@ struct ControlRoutesTests {
         await withCheckedContinuation { stored in store.append(message) { _ in stored.resume() } }
     }
 
-    @Test func `events drop ends a pending message, and names it when it is repeated`() async throws {
+    @Test func `POST /events/drop ends a pending message, and a repeated call reports it as dropped before`()
+        async throws
+    {
         let served = try await serve()
         await append("m", in: served.store)
         #expect(served.store.statistics.pendingDeliveries == 1)
@@ -102,7 +104,9 @@ struct ControlRoutesTests {
         await served.stop()
     }
 
-    @Test func `a reply is retried and dropped once, and a repetition says what was done`() async throws {
+    @Test func `a reply is retried and dropped once, and a repeated call reports the earlier result`()
+        async throws
+    {
         let served = try await serve()
         await append("r", in: served.store, outbound: .text)
         let entry = try #require(served.store.leaseReply())
@@ -126,7 +130,9 @@ struct ControlRoutesTests {
         await served.stop()
     }
 
-    @Test func `damage tells what a repair gives up, and repair gives it up once`() async throws {
+    @Test func `GET /damage lists the records that POST /repair removes, and a repeated repair removes none`()
+        async throws
+    {
         let whole = try await serve()
         #expect(try await get("/damage", whole)["segments"]?.elements.count == 0)
         for id in ["m1", "m2"] { await append(id, in: whole.store) }

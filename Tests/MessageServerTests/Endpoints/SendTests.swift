@@ -100,7 +100,9 @@ import Testing
     }
 
     @Test(arguments: [(ENOSPC, 503), (EROFS, 503), (ENOENT, 400), (EFBIG, 400)])
-    func `a full disk for a file is not the request's fault`(_ code: Int32, _ status: Int) {
+    func `a file that a full disk refuses is answered with 503, an unusable file with 400`(
+        _ code: Int32, _ status: Int
+    ) {
         let answer = SendRoute.answer(to: SendRefusal.fileUnreadable(SystemError("write", code: code)))
         #expect(answer.status.code == status)
     }

@@ -80,7 +80,7 @@ struct MachineFaultTests {
         }
         #expect(Set(answered) == Set(texts).subtracting([lost]))
         print(
-            "\(kills) kills around a repair; \(answered.count) of \(texts.count) messages answered, 1 given up"
+            "\(kills) kills around a repair; \(answered.count) of \(texts.count) messages answered, 1 dead letter"
         )
     }
 
@@ -207,7 +207,7 @@ struct MachineFaultTests {
         let givenUp = try crowd.check(restartable, kills: kills, mayExpire: mayExpire)
         let verified = try StoreVerification.run(dataDirectory: restartable.data) { Issue.record("\($0)") }
         #expect(verified.problems == 0)
-        print("\(what); \(crowd.texts.count) messages, \(givenUp) given up, \(verified.lines) lines")
+        print("\(what); \(crowd.texts.count) messages, \(givenUp) dead letters, \(verified.lines) lines")
     }
 
     /// Flips a bit of the text in the journal, as a broken disk does.

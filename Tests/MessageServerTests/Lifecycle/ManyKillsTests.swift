@@ -61,6 +61,6 @@ import Testing
         print(
             "\(kills) kills, \(acceptances) of them between the gateway's acceptance and our record, "
                 + "\(snapshots) at a stop with its snapshot (\(repeated) replies sent again); \(crowd.texts.count) messages, "
-                + "\(givenUp) given up, \(verified.lines) lines compared with the journal")
+                + "\(givenUp) dead letters, \(verified.lines) lines compared with the journal")
     }
 }

@@ -89,7 +89,7 @@ import Testing
         #expect(health.pauses.map(\.business) == [nil])
     }
 
-    @Test func `no other reply is leased while a question is open`() {
+    @Test func `no other reply is leased until the cause of a 403 is known`() {
         _ = answer(1, "a", "x", refused)
         health.begin(.question)
         #expect(next() == .wait(until: nil))
@@ -152,7 +152,7 @@ import Testing
         #expect(answer(2, "a", "y", .accepted) == [])
     }
 
-    @Test func `a reply refused before and after another was accepted is refused without a new question`() {
+    @Test func `a reply with a 403 before and after another's acceptance is refused without probes`() {
         _ = answer(1, "a", "x", refused)
         _ = foundNothing()
         _ = foundNothing()
@@ -224,7 +224,7 @@ import Testing
         #expect(health.nextLook == now.advanced(by: .seconds(-59)))
     }
 
-    @Test func `another reply is probed at once when one was not sent`() {
+    @Test func `the gateway is probed with another reply at once when a probe could not be sent`() {
         _ = answer(1, "a", "x", refused)
         _ = foundNothing()
         _ = foundNothing()

@@ -66,7 +66,7 @@ struct ReplyFailureTests {
         #expect(server.log.lines.count { $0.contains("did not accept the event of a failed reply") } == 1)
     }
 
-    @Test func `the failure of an answer to a failure is not reported`() async throws {
+    @Test func `when the answer to a replyFailed event fails too, no event reports it`() async throws {
         let server = try await PipelineUnderTest(Apologetic { _ in .reply("sorry") })
         server.gateway.misbehave(at: .message, .answer(.badRequest), times: 2)
         let running = server.run()

@@ -112,7 +112,7 @@ import Testing
         await test.stop()
     }
 
-    @Test func `a 403 whose cause is found before its attempt returns still ends the reply`()
+    @Test func `a reply ends when the cause of its 403 is found while its attempt is still running`()
         async throws
     {
         let observer = RefusalObserver()

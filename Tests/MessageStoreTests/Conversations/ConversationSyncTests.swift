@@ -201,7 +201,7 @@ struct ConversationSyncTests {
         #expect(pace.pause(behind: 400, lastRecord: 100, at: now) == .zero)
     }
 
-    @Test func `the known ends are limited to the most recently closed files`() {
+    @Test func `the ends of the most recently closed files are cached, and no others`() {
         var ends = KnownEnds(maximumCount: 100)
         let names = (0..<1000).map {
             ConversationName(ConversationKey(business: business, customer: CustomerID("c\($0)")), in: "b")

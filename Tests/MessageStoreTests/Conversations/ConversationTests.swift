@@ -123,7 +123,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func `a checkpoint names the last record whose lines are on disk`() async throws {
+    @Test func `a checkpoint names the last record whose conversation lines are on disk`() async throws {
         let store = try directory.open { $0.checkpointInterval = .milliseconds(1) }
         try await handle(message("m1"), in: store)
         #expect(try await eventually { try !directory.records("checkpoint").isEmpty })

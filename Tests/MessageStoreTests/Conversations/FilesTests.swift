@@ -75,7 +75,7 @@ struct FilesTests {
         #expect((try directory.open().scheduler.closes(key) ?? false) == isClosing)
     }
 
-    @Test func `a program that sends without serving leases the replies of one conversation alone`()
+    @Test func `a command that sends without a running server leases replies of its own conversation only`()
         async throws
     {
         let store = try directory.open()

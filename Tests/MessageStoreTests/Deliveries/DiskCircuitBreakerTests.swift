@@ -37,7 +37,8 @@ struct DiskCircuitBreakerTests {
         }.count
     }
 
-    @Test func `while the journal fails nothing is handed out, and all is when it is well`() async throws {
+    @Test func `no delivery is leased while journal writes fail, and all are leased afterwards`() async throws
+    {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         await append(3, to: store)
@@ -79,7 +80,7 @@ struct DiskCircuitBreakerTests {
         await store.close()
     }
 
-    @Test func `one delivery at a time finds out whether conversations can be written`() async throws {
+    @Test func `one delivery at a time probes whether conversations can be written`() async throws {
         let disk = FullConversations()
         let store = try directory.open { $0.disk = disk }
         await append(3, to: store)
@@ -117,7 +118,7 @@ struct DiskCircuitBreakerTests {
         await store.close()
     }
 
-    @Test func `one file's own trouble holds up no other conversation`() async throws {
+    @Test func `an error of one conversation's file delays no other conversation`() async throws {
         let disk = FullConversations()
         let store = try directory.open { $0.disk = disk }
         disk.code.withLock { $0 = EIO }

@@ -25,7 +25,7 @@ struct ParkingTests {
         #expect(!third.isAfterGap)
     }
 
-    @Test func `a released lease counts no attempt, is not journalled, and keeps its place`()
+    @Test func `a released lease costs no attempt, is not journalled, and keeps its place`()
         async throws
     {
         let store = try directory.open()
@@ -142,7 +142,9 @@ struct CrashCountTests {
         #expect(handled.count == 255)
     }
 
-    @Test func `a suspect runs alone, and the others after it`() async throws {
+    @Test func `a delivery suspected of crashing the process runs alone, and the others after it`()
+        async throws
+    {
         let directory = StoreDirectory()
         let store = try directory.open()
         _ = await store.append(message("1"))
@@ -329,7 +331,7 @@ struct CrashCountTests {
         #expect(handled.count == 41)
     }
 
-    @Test func `a reference at which the process crashes again is handed out as a suspect`() async throws {
+    @Test func `a reference at which the process crashes again is leased as a suspect`() async throws {
         var directory = StoreDirectory()
         var store = try directory.open()
         _ = await store.append(message("1", reference: true))

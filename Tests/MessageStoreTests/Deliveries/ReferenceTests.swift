@@ -7,7 +7,9 @@ import Testing
 struct ReferenceTests {
     let directory = StoreDirectory()
 
-    @Test func `references are leased at once, outside the order, each once`() async throws {
+    @Test func `each reference is leased once, without waiting for its turn in the conversation`()
+        async throws
+    {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         _ = await store.append(message("m2", reference: true))
@@ -38,7 +40,7 @@ struct ReferenceTests {
         #expect(try await store.lease().id == MessageID("m2"))
     }
 
-    @Test func `a reference behind the head may be resolved first`() async throws {
+    @Test func `a later message's reference may be resolved before an earlier one's`() async throws {
         let store = try directory.open()
         for id in ["m1", "m2"] { _ = await store.append(message(id, reference: true)) }
         let first = try #require(await store.nextReference())

@@ -19,7 +19,7 @@ import Testing
         #expect(pause.components.attoseconds / 1_000_000_000_000_000 == Int64(milliseconds))
     }
 
-    @Test func `a business has a backlog while something of it was finished within a second`() {
+    @Test func `a business's backlog counts only while a delivery of it was finished in the last second`() {
         var ready = ReadyConversations()
         let other = BusinessID("other")
         ready.changeBacklog(of: business, by: 3)

@@ -138,11 +138,11 @@ struct JournalFailureTests {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         _ = await store.append(message("m1"))
-        try await store.finish(store.lease(), result: .failed(reason: "given up"))
+        try await store.finish(store.lease(), result: .failed(reason: "no attempts left"))
         #expect(await eventually { disk.count >= 2 })
         let finished = try #require(directory.records("finished").first)
         #expect(finished["result"]?.string == "failed")
-        #expect(finished["reason"]?.string == "given up")
+        #expect(finished["reason"]?.string == "no attempts left")
         #expect(finished["kind"]?.string == "text")
     }
 }

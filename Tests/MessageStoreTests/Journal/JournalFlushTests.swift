@@ -63,7 +63,7 @@ struct JournalFlushTests {
                 load(store, number)
                 guard number == 10 else { return }
                 do {
-                    try store.journal.append(JournalBody.unsynced(at: .now()), for: .nobody)
+                    try store.journal.append(JournalBody.unsynced(at: .now()), for: .none)
                 } catch {
                     Issue.record(error)
                 }

@@ -195,7 +195,7 @@ struct JournalRecoveryTests {
     ]
 
     @Test(arguments: cases)
-    func `a journal is recovered by the rules`(_ scene: Case) async throws {
+    func `each case of a damaged journal is recovered as the table says`(_ scene: Case) async throws {
         try directory.prepare()
         for (name, bytes) in scene.segments { try directory.write(bytes, to: name) }
         let delivered = scene.delivered
@@ -334,7 +334,7 @@ struct JournalRecoveryTests {
         await store.close()
     }
 
-    @Test func `a segment that an earlier version set aside is read again`() async throws {
+    @Test func `a segment that an earlier version quarantined is read again`() async throws {
         try directory.prepare()
         try directory.write(
             Self.segment + Self.line(2, batch: 1) + Self.broken(Self.line(3, batch: 3))

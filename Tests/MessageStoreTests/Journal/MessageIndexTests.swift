@@ -35,7 +35,7 @@ struct MessageIndexTests {
         #expect(claim(&index, 1, after: 0) == .absent)
     }
 
-    @Test func `a waiting message keeps its record and copies across a new generation`() {
+    @Test func `a message that waits for its sync is found after the index has started a new generation`() {
         var index = MessageIndex()
         #expect(index.claim(key(1), at: start) { _ in } == .absent)
         #expect(claim(&index, 2, after: 30) == .absent)

@@ -6,7 +6,7 @@ import Testing
 struct PromptnessTests {
     let directory = StoreDirectory()
 
-    @Test func `messages without prompt are written in one batch when writing begins`() async throws {
+    @Test func `messages appended without prompt are written in one batch by beginWriting`() async throws {
         let store = try directory.open()
         let slots = (0..<5).map { _ in AnswerSlot() }
         for (number, slot) in slots.enumerated() {
@@ -28,7 +28,7 @@ struct PromptnessTests {
         #expect(await slot.answer() == .stored)
     }
 
-    @Test func `a full batch is written without a call`() async throws {
+    @Test func `a full batch is written without a call of beginWriting`() async throws {
         let store = try directory.open()
         let slots = (0..<32).map { _ in AnswerSlot() }
         for (number, slot) in slots.enumerated() {

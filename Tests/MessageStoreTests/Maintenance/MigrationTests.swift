@@ -17,7 +17,7 @@ struct MigrationTests {
         try copyTree(Fixture.directory + "/data-directories/before-outbox", to: directory.path)
     }
 
-    @Test func `a directory from before the outbox is opened with what it left undone`() async throws {
+    @Test func `a directory from before the outbox is opened with its unfinished replies`() async throws {
         let store = try directory.open()
         #expect(store.journalDamage.isEmpty)
         let statistics = store.statistics

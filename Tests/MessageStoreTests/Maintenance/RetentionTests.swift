@@ -167,7 +167,7 @@ struct RetentionTests {
         #expect(try files.events { $0.isDeadLetter }.isEmpty)
     }
 
-    @Test func `a dropped dead letter is not carried`() async throws {
+    @Test func `a dropped dead letter is not copied to a newer segment`() async throws {
         let store = try open()
         _ = try await self.store("1", in: store)
         let delivery = try await store.lease()
@@ -183,7 +183,7 @@ struct RetentionTests {
         #expect(throws: StoreError.unknownRecord(delivery.record)) { try files.events([delivery.record]) }
     }
 
-    @Test func `a crash between carrying and deleting changes nothing`() async throws {
+    @Test func `a crash between copying dead letters and deleting their segment loses none`() async throws {
         let store = try open()
         _ = try await self.store("1", in: store)
         let delivery = try await store.lease()

@@ -330,12 +330,12 @@ struct RebuildTests {
         var lines = String(decoding: whole, as: UTF8.self).split(separator: "\n").map(String.init)
         Self.edits[edit](&lines)
         try AtomicFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: file)
-        let mended = whileOpen ? store : try directory.open()
-        let rebuilt = try await mended.rebuild()
+        let reopened = whileOpen ? store : try directory.open()
+        let rebuilt = try await reopened.rebuild()
         #expect(rebuilt.repairedConversations == 1)
         #expect(rebuilt.lostLines == 0)
-        try await handle("5", in: mended)
-        await mended.close()
+        try await handle("5", in: reopened)
+        await reopened.close()
         #expect(try verify().isEmpty)
         let ids = try files.lines(of: business, customer).map(\.id.rawValue)
         // Reordered lines keep their new order, with new numbers.
@@ -420,9 +420,9 @@ struct RebuildTests {
         #expect(directory.log.lines.count { $0.contains("rebuild of a conversation failed") } == 1)
         try Directory.remove(folder)
         try Directory.rename(directory.path + "/away", to: folder)
-        let mended = try directory.open()
-        #expect(try await mended.rebuild().lostLines == 0)
-        await mended.close()
+        let reopened = try directory.open()
+        #expect(try await reopened.rebuild().lostLines == 0)
+        await reopened.close()
         #expect(try File(file, for: .reading).readAll() == kept[0])
         #expect(try verify().isEmpty)
     }
@@ -443,7 +443,9 @@ struct RebuildTests {
         await store.close()
     }
 
-    @Test func `a stray copy of a conversation is not a loss, and leaves no empty file`() async throws {
+    @Test func `a rebuild with a copied conversation file loses no line and leaves no empty file`()
+        async throws
+    {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         let whole = try File(file, for: .reading).readAll()

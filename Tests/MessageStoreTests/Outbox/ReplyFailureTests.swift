@@ -99,7 +99,9 @@ struct ReplyFailureTests {
         await store.close()
     }
 
-    @Test func `the failure of an answer to a failure is not reported, also after a restart`() async throws {
+    @Test func `when the answer to a replyFailed event fails too, no event reports it, also after a restart`()
+        async throws
+    {
         let store = try await storeWithFailure()
         let failure = try await store.lease()
         try await store.decide(failure, DecidedOutcome(.handled, replies: [reply("r2")]))
@@ -128,7 +130,7 @@ struct ReplyFailureTests {
     @Test(arguments: [
         ReplyResult.accepted(status: 200), .dropped(reason: "closed"),
     ])
-    func `an end other than a failure is not reported`(_ result: ReplyResult) async throws {
+    func `a reply that ends without failing is not reported`(_ result: ReplyResult) async throws {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()
@@ -139,7 +141,7 @@ struct ReplyFailureTests {
         await store.close()
     }
 
-    @Test func `an end that was written twice is one event`() async throws {
+    @Test func `a reply's end that was written twice is reported once`() async throws {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()
