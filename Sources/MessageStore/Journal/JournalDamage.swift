@@ -70,7 +70,7 @@ package struct JournalRepair: Hashable, Sendable {
         package let business: String
         /// The customer of the conversation.
         package let customer: String
-        /// The names of its first queued replies, such as `57.1`; at most ``maximumReplies``.
+        /// The names of its first queued replies, such as `57.1`; at most `maximumReplies`.
         package let replies: [String]
 
         static let maximumReplies = 20
@@ -91,7 +91,7 @@ package struct JournalRepair: Hashable, Sendable {
     package let segments: [String]
     /// The number of conversations held back until the repair.
     package let heldConversations: Int
-    /// The first of these conversations; at most ``maximumHeld``.
+    /// The first of these conversations; at most `maximumHeld`.
     package let held: [Held]
     /// Whether the losses may include unfinished messages.
     package let isHarmful: Bool
