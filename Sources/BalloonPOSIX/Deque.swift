@@ -2,7 +2,10 @@
 ///
 /// An array and the position of its first element. Removed elements are cut off when they are more than half of the array,
 /// so that appending and removing take constant time on average; until then the array keeps them alive.
-package struct Deque<Element>: RandomAccessCollection, MutableCollection {
+///
+/// Public, although only this package uses it: the compiler specializes generic code of another module only when it is public.
+/// Without that a message cost a dozen allocations and thousands of instructions more.
+@frozen public struct Deque<Element>: RandomAccessCollection, MutableCollection {
     @usableFromInline var elements: [Element] = []
     @usableFromInline var head = 0
 
@@ -10,31 +13,38 @@ package struct Deque<Element>: RandomAccessCollection, MutableCollection {
     @usableFromInline static var keptCount: Int { 32 }
 
     /// Creates an empty queue.
-    @inlinable package init() {}
+    @inlinable public init() {}
 
     /// The position of the first element.
-    @inlinable package var startIndex: Int { 0 }
+    @inlinable public var startIndex: Int { 0 }
     /// The position behind the last element.
-    @inlinable package var endIndex: Int { elements.count - head }
+    @inlinable public var endIndex: Int { elements.count - head }
+
+    /// The number of elements.
+    @inlinable public var count: Int { elements.count - head }
+    /// Whether there are no elements.
+    @inlinable public var isEmpty: Bool { head == elements.count }
+    /// The first element; nil when there is none.
+    @inlinable public var first: Element? { isEmpty ? nil : elements[head] }
 
     /// The element at a position, counted from the first.
-    @inlinable package subscript(position: Int) -> Element {
+    @inlinable public subscript(position: Int) -> Element {
         _read { yield elements[head + position] }
         _modify { yield &elements[head + position] }
     }
 
     /// Adds an element behind all others.
-    @inlinable package mutating func append(_ element: Element) { elements.append(element) }
+    @inlinable public mutating func append(_ element: Element) { elements.append(element) }
 
     /// Puts an element before all others; takes constant time when one has left.
-    @inlinable package mutating func prepend(_ element: Element) {
+    @inlinable public mutating func prepend(_ element: Element) {
         guard head > 0 else { return elements.insert(element, at: 0) }
         head -= 1
         elements[head] = element
     }
 
     /// Removes the first element and returns it; nil when there is none.
-    @inlinable package mutating func popFirst() -> Element? {
+    @inlinable public mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let element = elements[head]
         head += 1
@@ -49,7 +59,7 @@ package struct Deque<Element>: RandomAccessCollection, MutableCollection {
     }
 
     /// Removes the first element that satisfies `condition` and returns it; nil when none does.
-    @inlinable package mutating func remove(where condition: (Element) -> Bool) -> Element? {
+    @inlinable public mutating func remove(where condition: (Element) -> Bool) -> Element? {
         firstIndex(where: condition).map { elements.remove(at: head + $0) }
     }
 }
