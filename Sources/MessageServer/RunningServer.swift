@@ -34,6 +34,7 @@ package final class RunningServer: Sendable {
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
         FreeMemory.returnLargeBlocks()
+        FreeMemory.limitArenas()
         let observer = DeliveryWatch(passingTo: observer ?? LogObserver(logger))
         let isDraining = DrainFlag()
         let making = HandlerBuilder(factories: handlers, unasked: ProactiveMessages(), logger: logger)
