@@ -111,7 +111,7 @@ final class BusinessHandler: Sendable {
         } else {
             guard await life.waitUntilReady() else { return nil }
         }
-        if let maximum = (life.handler as? any EventHandler)?.maximumInFlight { slots.limit(to: maximum) }
+        if let maximum = life.maximumInFlight { slots.limit(to: maximum) }
         reportFallback(isNeeded: life.downSince != nil && isFallbackDue)
         return Responder(handler: life.handler, slots: slots, isFallback: false)
     }

@@ -14,6 +14,8 @@ final class HandlerLifecycle: Sendable {
     }
 
     let handler: any Handler
+    /// The handler, if it is one of the server's own bridges; a cast for each event would cost a microsecond.
+    private let bridge: (any EventHandler)?
     private let host: HandlerHost
     private let gate = ReadinessGate()
     private let state = Mutex(State())
@@ -24,19 +26,23 @@ final class HandlerLifecycle: Sendable {
 
     init(_ handler: any Handler, host: HandlerHost) {
         self.handler = handler
+        bridge = handler as? any EventHandler
         self.host = host
     }
+
+    /// How many events the handler accepts at a time; nil when it names no limit.
+    var maximumInFlight: Int? { bridge?.maximumInFlight }
 
     /// The time since when it accepts no events; nil while it does.
     var downSince: ContinuousClock.Instant? {
         if let made = state.withLock({ $0.isProvisioned ? nil : $0.made }) { return made }
-        return (handler as? any EventHandler)?.downSince
+        return bridge?.downSince
     }
 
     /// The status of the handler.
     var report: HandlerReport {
         get async {
-            if let handler = handler as? any EventHandler { return await handler.report }
+            if let bridge { return await bridge.report }
             return HandlerReport(health: state.withLock { $0.isProvisioned } ? .ready : .starting)
         }
     }
@@ -56,8 +62,7 @@ final class HandlerLifecycle: Sendable {
     /// Waits until it accepts events; false when it never will again, or when the task is cancelled.
     func waitUntilReady() async -> Bool {
         guard await gate.wait() else { return false }
-        guard let handler = handler as? any EventHandler else { return true }
-        return await handler.waitUntilReady()
+        return await bridge?.waitUntilReady() ?? true
     }
 
     /// Waits at most `time`; nil at the timeout.
@@ -77,7 +82,7 @@ final class HandlerLifecycle: Sendable {
     /// Ends all waits for the handler.
     func stopWaiting() {
         gate.closeForGood()
-        (handler as? any EventHandler)?.stopWaiting()
+        bridge?.stopWaiting()
     }
 
     /// Ends the work of ``start()``, once; cancels it after `time`.
