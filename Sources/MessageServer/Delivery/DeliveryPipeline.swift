@@ -37,6 +37,10 @@ struct DeliveryPipeline: Sendable {
                     guard let delivery = await store.nextDelivery(for: worker.business) else { return }
                     group.addTask(executorPreference: worker.executor) {
                         await deliver(delivery, on: worker)
+                        // A task for each delivery would cost more than finding the next one here.
+                        while !Task.isCancelled, let next = store.readyDelivery(for: worker.business) {
+                            await deliver(next, on: worker)
+                        }
                         inFlight.release()
                     }
                 }

@@ -4,12 +4,21 @@ import BusinessMessages
 struct ConversationKey: Hashable, Sendable {
     let business: BusinessID
     let customer: CustomerID
+    /// The first eight bytes of the customer's SHA-256, big-endian: they begin the name of the conversation's file.
+    ///
+    /// Kept because a key is hashed and compared a dozen times for a message.
+    let digest: UInt64
 
-    // The customers differ more often than the businesses.
+    init(business: BusinessID, customer: CustomerID) {
+        self.business = business
+        self.customer = customer
+        digest = ConversationPath.digest(of: customer)
+    }
+
     static func == (left: ConversationKey, right: ConversationKey) -> Bool {
-        left.customer == right.customer && left.business == right.business
+        left.digest == right.digest && left.customer == right.customer && left.business == right.business
     }
 
     // A customer belongs to one business, so the customer suffices for the hash.
-    func hash(into hasher: inout Hasher) { hasher.combine(customer.rawValue) }
+    func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }

@@ -7,8 +7,9 @@ import Synchronization
 final class ConversationPartition: Sendable {
     /// Runs the `record` stage of this partition's messages, in sequence.
     ///
-    /// Its work must not wait for a sync, a download, a handler or the gateway.
-    let executor: QueueExecutor
+    /// Its work must not wait for a sync, a download, a handler or the gateway. The partitions share threads: one while it
+    /// keeps up, more when a file blocks one of them.
+    let executor: BlockingTaskExecutor
     private let pool: Mutex<ConversationPool>
     /// The number of quarantined conversations.
     private let quarantines: Atomic<Int>
@@ -16,10 +17,10 @@ final class ConversationPartition: Sendable {
     private let refused = Mutex<Set<ConversationKey>>([])
     private let refusals = Atomic(0)
 
-    init(_ pool: ConversationPool, place: Int) {
+    init(_ pool: ConversationPool, on threads: SharedThreads) {
         quarantines = Atomic(pool.quarantine.paths.count)
         self.pool = Mutex(pool)
-        executor = QueueExecutor(label: "balloon.conversations.\(place)")
+        executor = BlockingTaskExecutor(on: threads)
     }
 
     /// Appends a line and returns when the system has it; with `mightBeThere`, skips an existing line.

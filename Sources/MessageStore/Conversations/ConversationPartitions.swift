@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import Dispatch
 import Logging
 import Synchronization
@@ -19,6 +20,7 @@ final class ConversationPartitions: Sendable {
     init(_ directory: DataDirectory, _ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
         let quarantined = Dictionary(
             grouping: try ConversationQuarantine.paths(in: directory.damaged), by: Self.place(ofPath:))
+        let threads = SharedThreads()
         all = (0..<Self.count).map { place in
             let quarantine = ConversationQuarantine(
                 directory, paths: Set(quarantined[place] ?? []), logger: logger)
@@ -26,17 +28,15 @@ final class ConversationPartitions: Sendable {
                 directory: directory.conversations, quarantine: quarantine, disk: configuration.disk,
                 maximumOpenFiles: configuration.maximumOpenConversations / Self.count,
                 maximumKnownEnds: configuration.maximumKnownConversations / Self.count)
-            return ConversationPartition(pool, place: place)
+            return ConversationPartition(pool, on: threads)
         }
     }
 
-    /// The partition of a conversation; computes one hash of the customer's identifier.
-    func partition(of key: ConversationKey) -> ConversationPartition { all[place(of: key)] }
+    /// The partition of a conversation.
+    func partition(of key: ConversationKey) -> ConversationPartition { all[Self.place(of: key)] }
 
     /// The index of that partition in ``all``.
-    func place(of key: ConversationKey) -> Int {
-        Int(ConversationPath.firstByte(of: key.customer)) % Self.count
-    }
+    static func place(of key: ConversationKey) -> Int { Int(key.digest >> 56) % count }
 
     /// Runs `body` for each of the conversations, in parallel for different partitions; returns after the
     /// last.
@@ -45,7 +45,7 @@ final class ConversationPartitions: Sendable {
         _ body: @Sendable (ConversationPartition, ConversationKey) -> Void
     ) {
         var places: [[ConversationKey]] = Array(repeating: [], count: Self.count)
-        for key in keys { places[Int(ConversationPath.firstByte(of: key.customer)) % Self.count].append(key) }
+        for key in keys { places[Self.place(of: key)].append(key) }
         DispatchQueue.concurrentPerform(iterations: Self.count) { [places] place in
             for key in places[place] { body(all[place], key) }
         }

@@ -30,11 +30,12 @@ enum ConversationPath {
         path.hasSuffix("/" + file(of: customer))
     }
 
-    /// The first byte of the hash in the file's name, which also names its folder.
-    static func firstByte(of customer: CustomerID) -> UInt8 {
+    /// The first eight bytes of the hash in the file's name, big-endian; the first of them names its folder.
+    static func digest(of customer: CustomerID) -> UInt64 {
         var hash = SHA256()
         hash.update(customer.rawValue.utf8Span.span)
-        return hash.finish()[0]
+        let digest = hash.finish()
+        return (0..<8).reduce(0) { $0 << 8 | UInt64(digest[$1]) }
     }
 
     /// The folder of a business.

@@ -5,10 +5,7 @@ package import BusinessMessages
 package struct Delivery: Sendable {
     /// The message's record number in the journal: the delivery's identity.
     package let record: UInt64
-    /// The receiving business.
-    package let business: BusinessID
-    /// The customer who sent it.
-    package let customer: CustomerID
+    let conversation: ConversationKey
     /// The message's id.
     package let id: MessageID
     /// The attributes of the message.
@@ -51,11 +48,15 @@ package struct Delivery: Sendable {
     let location: RecordLocation
     let act: ReceivedMessage.Act
 
+    /// The receiving business.
+    package var business: BusinessID { conversation.business }
+    /// The customer who sent it.
+    package var customer: CustomerID { conversation.customer }
+
     init(_ lease: Lease, _ texts: MessageRecords) {
         let pending = lease.pending
         record = pending.record
-        business = lease.conversation.business
-        customer = lease.conversation.customer
+        conversation = lease.conversation
         id = texts.id
         attributes = texts.attributes
         message = texts.message

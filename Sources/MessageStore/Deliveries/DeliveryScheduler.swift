@@ -35,13 +35,12 @@ final class DeliveryScheduler: Sendable {
         }
 
         let state = Mutex(State())
-        let executor: QueueExecutor
+        let executor: BlockingTaskExecutor
 
-        init(_ executor: QueueExecutor) { self.executor = executor }
+        init(_ executor: BlockingTaskExecutor) { self.executor = executor }
     }
 
     private let partitions: [Partition]
-    private let place: @Sendable (ConversationKey) -> Int
     private let ready = Mutex(ReadyConversations())
     private let references = Mutex(ReferenceQueue(slots: 16, share: 4))
     /// How many deliveries of each business are not finished, and may be.
@@ -61,7 +60,6 @@ final class DeliveryScheduler: Sendable {
         self.releaseBackoff = releaseBackoff
         self.suspectPatience = suspectPatience
         partitions = conversations.all.map { Partition($0.executor) }
-        place = { conversations.place(of: $0) }
     }
 
     /// The numbers of unfinished, parked and unreadable deliveries.
@@ -151,7 +149,7 @@ final class DeliveryScheduler: Sendable {
             _ = release(.recording)
             return
         }
-        partition.executor.queue.async {
+        Task(executorPreference: partition.executor) {
             self.recordSuspects(in: partition, recorder)
             self.start(recorder, behind: rest.dropFirst())
         }
@@ -174,9 +172,7 @@ final class DeliveryScheduler: Sendable {
     func stopRecording() async {
         recording.withLock { $0 = Recording(isStopped: true) }
         for partition in partitions {
-            await withCheckedContinuation { continuation in
-                partition.executor.queue.async { continuation.resume() }
-            }
+            await Task(executorPreference: partition.executor) {}.value
         }
     }
 
@@ -186,7 +182,11 @@ final class DeliveryScheduler: Sendable {
             state.isRecording = true
             return true
         }
-        if begins { partition.executor.queue.async { self.record(in: partition) } }
+        if begins { startRecording(in: partition) }
+    }
+
+    private func startRecording(in partition: Partition) {
+        Task(executorPreference: partition.executor) { self.record(in: partition) }
     }
 
     /// Records until no conversation of the partition has a recordable message; runs on the partition's
@@ -228,11 +228,17 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Waits for a delivery of a business; nil when closed or cancelled.
-    func next(for business: BusinessID) async -> Lease? {
-        while !Task.isCancelled, let key = ready.withLock({ $0.next(of: business) }) {
+    /// Leases a delivery of a business if one is ready.
+    func nextReady(for business: BusinessID) -> Lease? {
+        while let key = ready.withLock({ $0.next(of: business) }) {
             if let lease = withQueues(of: key, { $0.lease(key) }) { return lease }
         }
+        return nil
+    }
+
+    /// Waits for a delivery of a business; nil when closed or cancelled.
+    func next(for business: BusinessID) async -> Lease? {
+        if !Task.isCancelled, let lease = nextReady(for: business) { return lease }
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -448,7 +454,7 @@ final class DeliveryScheduler: Sendable {
         _ key: ConversationKey,
         _ body: (inout ConversationQueues) -> (Result, ConversationQueues.Progress)
     ) -> Result {
-        let partition = partitions[place(key)]
+        let partition = partitions[ConversationPartitions.place(of: key)]
         let (result, isDeliverable, isSuspect, beginsRecording) = partition.state.withLock { state in
             let (result, progress) = body(&state.queues)
             var begins = false
@@ -461,7 +467,7 @@ final class DeliveryScheduler: Sendable {
             let isSuspect = isDeliverable && state.queues.isSuspectNext(of: key)
             return (result, isDeliverable, isSuspect, begins)
         }
-        if beginsRecording { partition.executor.queue.async { self.record(in: partition) } }
+        if beginsRecording { startRecording(in: partition) }
         if isDeliverable { handOver(ready.withLock { isSuspect ? $0.addSuspect(key) : $0.add(key) }) }
         return result
     }
@@ -469,7 +475,7 @@ final class DeliveryScheduler: Sendable {
     private func withQueues<Result: Sendable>(
         of key: ConversationKey, _ body: (inout ConversationQueues) -> Result
     ) -> Result {
-        partitions[place(key)].state.withLock { body(&$0.queues) }
+        partitions[ConversationPartitions.place(of: key)].state.withLock { body(&$0.queues) }
     }
 
     private func handOver(_ handovers: [ReadyConversations.Handover]) {

@@ -152,6 +152,15 @@ extension Store {
         return nil
     }
 
+    /// Leases the next delivery of a business, if one is ready.
+    package func readyDelivery(for business: BusinessID) -> Delivery? {
+        while let lease = scheduler.nextReady(for: business) {
+            if held.keeps(lease) { continue }
+            if let delivery = delivery(lease) { return delivery }
+        }
+        return nil
+    }
+
     /// The leased delivery with its journal data; nil when that is unreadable, and then the lease is released
     /// or blocked.
     private func delivery(_ lease: Lease) -> Delivery? {
@@ -390,8 +399,4 @@ struct RefusedLines: Error, CustomStringConvertible {
     let record: UInt64
 
     var description: String { "a conversation's file refused lines of message \(record)" }
-}
-
-extension Delivery {
-    var conversation: ConversationKey { ConversationKey(business: business, customer: customer) }
 }
