@@ -54,22 +54,40 @@ struct DeliveryPipeline: Sendable {
     func deliver(_ delivery: Delivery, on worker: BusinessWorker) async {
         var stages = DeliveryStages(delivery, observer)
         do {
-            // Before any step that may crash the process again.
-            if delivery.crashes >= Self.maximumCrashes {
-                return try await finish(
-                    delivery, .failed(reason: "the process crashed three times during this delivery alone"),
-                    &stages)
-            }
-            if let original = delivery.original {
-                return try await finish(delivery, .repeated(of: original), &stages)
+            if let result = Self.resultWithoutEvent(of: delivery) {
+                return try await finish(delivery, result, &stages)
             }
             let event = try event(of: delivery, &stages)
             let delivery = try await fetch(delivery, event, &stages)
-            guard let outcome = try await outcome(of: delivery, event, worker, &stages) else { return }
-            try await finish(delivery, DeliveryResult(outcome.verdict), &stages)
+            if let decided = delivery.decided {
+                // Decision 4: after the outcome is decided, the handler is not called again.
+                try await store.rememberDecision(of: delivery)
+                return try await finish(delivery, DeliveryResult(decided.verdict), &stages)
+            }
+            while true {
+                let (business, responder) = try await responder(for: delivery, event, worker)
+                defer { business.leave() }
+                guard let handler = route(delivery, event, business, responder, &stages) else {
+                    return try await finish(delivery, .unhandled, &stages)
+                }
+                switch try await handle(delivery, event, handler, worker, business, responder, &stages) {
+                case .decided(let result): return try await finish(delivery, result, &stages)
+                case .attemptEnded: return
+                case .replaced: continue
+                }
+            }
         } catch {
             await fail(delivery, error, &stages)
         }
+    }
+
+    /// The end of a delivery whose event must not, or need not, be read.
+    private static func resultWithoutEvent(of delivery: Delivery) -> DeliveryResult? {
+        // Before any step that may crash the process again.
+        if delivery.crashes >= maximumCrashes {
+            return .failed(reason: "the process crashed three times during this delivery alone")
+        }
+        return delivery.original.map { .repeated(of: $0) }
     }
 
     /// The event as decoded for recording, or decoded again when it is no longer in memory.
@@ -121,34 +139,21 @@ struct DeliveryPipeline: Sendable {
         return areHere ? line.files : nil
     }
 
-    /// The outcome of an earlier attempt, or of a handler call now; nil when the delivery was ended or will
-    /// be retried.
-    ///
-    /// Decision 4: after the outcome is decided, the handler is not called again.
-    private func outcome(
-        of delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker, _ stages: inout DeliveryStages
-    ) async throws -> DecidedOutcome? {
-        if let decided = delivery.decided {
-            try await store.rememberDecision(of: delivery)
-            return decided
-        }
-        while true {
-            store.beginWaitingForHandler(delivery)
-            let (business, responder) = try await worker.responder(for: subscription(of: delivery, event))
-            defer { business.leave() }
-            store.endWaitingForHandler(delivery)
+    /// Waits for a handler that accepts the event; the caller calls `leave()` on the business when the event has ended.
+    private func responder(
+        for delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker
+    ) async throws -> (BusinessHandler, BusinessHandler.Responder) {
+        store.beginWaitingForHandler(delivery)
+        let (business, responder) = try await worker.responder(for: subscription(of: delivery, event))
+        store.endWaitingForHandler(delivery)
+        do {
             // An operator may have ended it while it waited for a handler.
             try store.checkLeased(delivery)
-            guard let handler = route(delivery, event, business, responder, &stages) else {
-                try await finish(delivery, .unhandled, &stages)
-                return nil
-            }
-            do {
-                return try await handle(delivery, event, handler, worker, business, responder, &stages)
-            } catch is HandlerSlots.Closed {
-                // It waited for a slot of a replaced handler: no attempt was made.
-            }
+        } catch {
+            business.leave()
+            throw error
         }
+        return (business, responder)
     }
 
     /// The subscription that a handler needs for the event.
@@ -174,22 +179,37 @@ struct DeliveryPipeline: Sendable {
         return handler
     }
 
-    /// The outcome of a handler call; nil when the handler must be called again.
+    /// The end of stage `handle`.
+    private enum Handled {
+        /// The outcome is decided and durable.
+        case decided(DeliveryResult)
+        /// The attempt ended without an outcome: the delivery is retried later, or is a dead letter.
+        case attemptEnded
+        /// The handler was replaced before it was called: the event is routed again, and no attempt counts.
+        case replaced
+    }
+
+    /// Calls the handler and decides the outcome.
     ///
     /// The outcome, the final bytes of every reply and the state are durable before the first reply is sent.
     private func handle(
         _ delivery: Delivery, _ event: InboundEvent, _ handler: any Handler, _ worker: BusinessWorker,
         _ business: BusinessHandler, _ responder: BusinessHandler.Responder, _ stages: inout DeliveryStages
-    ) async throws -> DecidedOutcome? {
+    ) async throws -> Handled {
         stages.begin(.handle)
         var context = try await context(of: delivery, event, business)
-        var answer = try await ask(handler, context, delivery, worker, business.deadline, responder.slots)
-        if case .failure = answer, !responder.isFallback,
-            let fallback = await business.fallbackResponder(for: subscription(of: delivery, event)),
-            let handler = fallback.handler
-        {
-            context = try await self.context(of: delivery, event, business)
-            answer = try await ask(handler, context, delivery, worker, business.deadline, fallback.slots)
+        var answer: Result<Outcome, HandlerFailure>
+        do {
+            answer = try await ask(handler, context, delivery, worker, business.deadline, responder.slots)
+            if case .failure = answer, !responder.isFallback,
+                let fallback = await business.fallbackResponder(for: subscription(of: delivery, event)),
+                let handler = fallback.handler
+            {
+                context = try await self.context(of: delivery, event, business)
+                answer = try await ask(handler, context, delivery, worker, business.deadline, fallback.slots)
+            }
+        } catch is HandlerSlots.Closed {
+            return .replaced
         }
         switch answer {
         case .success(.handled(let replies)):
@@ -204,7 +224,7 @@ struct DeliveryPipeline: Sendable {
         case .failure(let failure):
             try await tryAgain(delivery, failure.reason, asked: nil, &stages)
         }
-        return nil
+        return .attemptEnded
     }
 
     private func context(
@@ -261,7 +281,7 @@ struct DeliveryPipeline: Sendable {
     private func decide(
         _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ replies: [Reply], _ context: Context,
         _ stages: inout DeliveryStages
-    ) async throws -> DecidedOutcome? {
+    ) async throws -> Handled {
         var final: [DecidedReply] = []
         for reply in replies {
             let id = MessageID.random()
@@ -274,7 +294,7 @@ struct DeliveryPipeline: Sendable {
                     }
                     try await tryAgain(
                         delivery, "a reply's file cannot be used: \(error)", asked: nil, &stages)
-                    return nil
+                    return .attemptEnded
                 }
             }
             final.append(DecidedReply(id: id, kind: reply.kind, message: message))
@@ -283,7 +303,7 @@ struct DeliveryPipeline: Sendable {
         // Without replies and state, the end of the delivery contains the whole decision.
         if !final.isEmpty || decided.state != nil { try await store.decide(delivery, decided) }
         stages.end(.done)
-        return decided
+        return .decided(DeliveryResult(verdict))
     }
 
     func finish(
