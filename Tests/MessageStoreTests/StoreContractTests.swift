@@ -167,6 +167,92 @@ struct StoreContractTests {
         #expect(second.statistics.pendingDeliveries == 0)
         await second.close()
     }
+
+    @Test func `a postponed delivery stays first, and its attempts count in the next life`()
+        async throws
+    {
+        let store = try storage.open()
+        for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
+        let first = try await store.lease()
+        #expect((first.id, first.attempt) == (MessageID("1"), 1))
+        store.postpone(first, after: .zero)
+        let again = try await store.lease()
+        #expect((again.id, again.attempt) == (MessageID("1"), 2))
+        // Without an attempt.
+        #expect(store.release(again) != nil)
+        await store.close()
+        let second = try storage.open()
+        let recovered = try await second.lease()
+        #expect((recovered.id, recovered.attempt) == (MessageID("1"), 2))
+        await second.close()
+    }
+
+    @Test func `a parked delivery lets the next one pass, which reports the gap`() async throws {
+        let store = try storage.open()
+        for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
+        store.postpone(try await store.lease(), after: .seconds(3600), parks: true)
+        let next = try await store.lease()
+        #expect(next.id == MessageID("2"))
+        #expect(next.isAfterGap)
+        #expect(store.statistics.parkedDeliveries == 1)
+        await store.close()
+        let second = try storage.open()
+        #expect(second.statistics.parkedDeliveries == 1)
+        await second.close()
+    }
+
+    @Test func `a handler's state is that of the last decision, in this life of the store and in the next`()
+        async throws
+    {
+        let store = try storage.open()
+        for (id, state) in [("1", #"{"n":1}"#), ("2", #"{"n":2}"#)] {
+            #expect(await store.append(message(id)) == .stored)
+            let delivery = try await store.lease()
+            try await store.decide(delivery, DecidedOutcome(.handled, state: Array(state.utf8)))
+            try await store.finish(delivery, result: .handled)
+            #expect(try await store.state(of: business, customer) == Array(state.utf8))
+        }
+        await store.close()
+        let second = try storage.open()
+        #expect(try await second.state(of: business, customer) == Array(#"{"n":2}"#.utf8))
+        #expect(try await second.state(of: business, CustomerID("urn:mbid:other")) == nil)
+        await second.close()
+    }
+
+    @Test func `a message that an operator drops ends once, and the next one can be leased`() async throws {
+        let store = try storage.open()
+        for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
+        let first = try await store.lease()
+        await #expect(throws: StoreError.notFinished(record: first.record)) {
+            try await store.dropPending([first.record], reason: "no")
+        }
+        store.postpone(first, after: .seconds(3600))
+        #expect(try await store.dropPending([first.record], reason: "no") == [])
+        #expect(try await store.dropPending([first.record], reason: "no") == [first.record])
+        #expect(try await store.lease().id == MessageID("2"))
+        await store.close()
+    }
+
+    @Test func `a refused reply is retried with its id, and dropped once`() async throws {
+        let store = try storage.open()
+        #expect(await store.append(message("1")) == .stored)
+        let delivery = try await store.lease()
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply("a")]))
+        try await store.finish(delivery, result: .handled)
+        let entry = try #require(store.leaseReply())
+        store.postpone(entry, after: .zero)
+        let second = try #require(store.leaseReply())
+        #expect((second.reply, second.attempts) == (reply("a"), 1))
+        try await store.settle(second, .refused(status: 403, reason: "no"))
+        #expect(store.queuedReplyCount == 0)
+        _ = try await store.retry([second.id])
+        let retried = try #require(store.leaseReply())
+        #expect(retried.reply == reply("a"))
+        try await store.settle(retried, .refused(status: 403, reason: "no"))
+        #expect(try await store.drop([retried.id], reason: "no") == [])
+        #expect(try await store.drop([retried.id], reason: "no") == [retried.id])
+        await store.close()
+    }
 }
 
 /// Collects the answers to messages that were appended together.
