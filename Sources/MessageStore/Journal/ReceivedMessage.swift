@@ -99,7 +99,10 @@ package enum AppendResult: Hashable, Sendable {
     case stored
     /// A message with the same identity is on disk already.
     case duplicate
-    /// The message is not stored; the sender must try again.
+    /// The message does not count as stored; the sender must try again.
+    ///
+    /// After ``StoreError/notDurable(_:)`` and a crash right after it, the message may be on disk nevertheless: it is then
+    /// delivered, and its repetition is a duplicate.
     case failed(StoreError)
 }
 
