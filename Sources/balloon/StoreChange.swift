@@ -96,7 +96,7 @@ enum StoreChange {
             data, "repair", body(job:), { JournalRepair($0).map(Optional.some) },
             resumedBy: "balloon journal repair"
         ) { store in
-            confirms(store.journalDamage) ? try await store.repairJournal() : nil
+            confirms(store.repairPreview) ? try await store.repairJournal() : nil
         }
     }
 

@@ -72,7 +72,7 @@ package enum ControlRoutes {
                 }
             },
             route("/repair", jobs, read: { _ in () }) { _ in try await store.repairJournal().json },
-            HTTPRoute(.get, "/damage") { _, _ in HTTPResponse(.ok, json: store.journalDamage.json) },
+            HTTPRoute(.get, "/damage") { _, _ in HTTPResponse(.ok, json: store.repairPreview.json) },
             HTTPRoute(.get, "/jobs/*") { request, responder in
                 let id = String(decoding: request.path.dropFirst("/jobs/".utf8.count), as: UTF8.self)
                 jobs.wait(for: id, responder)

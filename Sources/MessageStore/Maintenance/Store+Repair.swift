@@ -4,23 +4,30 @@ import BusinessMessages
 import Logging
 
 extension Store {
-    /// The preview of a journal repair; empty for an intact journal.
-    package var journalDamage: JournalRepair {
-        let damage = held.damage
-        let conversations = damage.held.sorted {
+    /// The damage of the journal, without the list of held conversations; empty for an intact journal.
+    package var journalDamage: JournalRepair { damage(holding: []) }
+
+    /// The preview of a journal repair, with the first held conversations and their replies.
+    package var repairPreview: JournalRepair {
+        let conversations = held.damage.held.sorted {
             ($0.business.rawValue, $0.customer.rawValue) < ($1.business.rawValue, $1.customer.rawValue)
         }
-        return JournalRepair(
-            lostRecords: damage.losses.map(\.records),
-            segments: Set(damage.losses.map(\.segment) + damage.blemishes).sorted()
-                .map(SegmentName.text),
-            heldConversations: damage.held.count,
-            held: conversations.prefix(JournalRepair.maximumHeld).map { conversation in
+        return damage(
+            holding: conversations.prefix(JournalRepair.maximumHeld).map { conversation in
                 JournalRepair.Held(
                     business: conversation.business.rawValue, customer: conversation.customer.rawValue,
                     replies: outbox.queued(of: conversation, maximum: JournalRepair.Held.maximumReplies)
                         .map { "\($0.0.id)" })
-            }, isHarmful: damage.isHarmful)
+            })
+    }
+
+    private func damage(holding conversations: [JournalRepair.Held]) -> JournalRepair {
+        let damage = held.damage
+        return JournalRepair(
+            lostRecords: damage.losses.map(\.records),
+            segments: Set(damage.losses.map(\.segment) + damage.blemishes).sorted()
+                .map(SegmentName.text),
+            heldConversations: damage.held.count, held: conversations, isHarmful: damage.isHarmful)
     }
 
     /// Removes the lost records, so that the journal is intact again, and resumes held deliveries.

@@ -329,6 +329,14 @@ struct JournalRecoveryTests {
         #expect(store.leaseReply(of: business, customer) == nil)
         #expect(store.leaseExpiredReply(after: .zero) == nil)
         #expect(store.queuedReplies(of: business, customer).map(\.reply) == [reply])
+        let preview = try #require(JournalRepair(store.repairPreview.json))
+        #expect(
+            preview.held == [
+                JournalRepair.Held(
+                    business: business.rawValue, customer: customer.rawValue,
+                    replies: ["\(ReplyID(record: delivery.record, index: 0))"])
+            ])
+        #expect(preview.heldConversations == 1)
         _ = try await store.repairJournal()
         #expect(store.leaseReply()?.reply == reply)
         await store.close()
