@@ -104,7 +104,7 @@ struct MessageBoundsTests {
         #expect(unrecognized.excess == nil)
     }
 
-    @Test func `the search for attachment places stops at the number of attachments`() throws {
+    @Test func `no more attachment markers are searched than there are attachments`() throws {
         let marks = String(repeating: "\u{FFFC}", count: 5000)
         let event = try event(json: #"{"type":"text","body":"\#(marks)","attachments":[{},{}]}"#)
         guard case .text(let text) = event.content else { throw Unexpected(event.kind) }

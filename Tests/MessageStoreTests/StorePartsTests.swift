@@ -20,7 +20,9 @@ struct ConversationStorePartsTests {
         "000000000001.jsonl.damaged",
         "000000000001.jsonl.12.new", ".jsonl", "99999999999999999999999.jsonl",
     ])
-    func `other names are not segments`(name: String) { #expect(SegmentName.firstRecord(name) == nil) }
+    func `a file with another name is not a segment`(name: String) {
+        #expect(SegmentName.firstRecord(name) == nil)
+    }
 
     @Test func `conversation keys compare bytes, also where texts are canonically equivalent`() {
         func key(_ customer: String) -> ConversationKey {

@@ -27,7 +27,7 @@ import Testing
         "https://[::1",
         "https://[a]", "https://[::1]80", "https://a\\b", "https://\u{fc}.de", "https://a\n",
     ])
-    func `any other text is not a web address`(text: String) {
+    func `an invalid web address is refused`(text: String) {
         #expect(WebAddress(text) == nil)
     }
 
@@ -46,7 +46,7 @@ import Testing
         "10.0.0.1",
         "127.0.0.1", "127.0.0.1:0", "a..b", "https://apple.com", "unix:/x.y", "a.1",
     ])
-    func `any other text is not a download host`(text: String) {
+    func `an invalid download host is refused`(text: String) {
         #expect(throws: InvalidSetting.self) { try SettingFormat.downloadHost(text) }
     }
 
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ["", String(repeating: "a", count: 65), "A", "a_b", "a.b", "\u{e4}", "a/b"])
-    func `any other text is not a slug`(text: String) {
+    func `an invalid slug is refused`(text: String) {
         #expect(throws: InvalidSetting.self) { try SettingFormat.slug(text) }
     }
 }

@@ -372,7 +372,7 @@ struct JournalRecoveryTests {
         #expect(try directory.open().journalDamage.isEmpty)
     }
 
-    @Test func `a range without its abandoned records consists of pieces`() {
+    @Test func `abandoned records split a range into the ranges between them`() {
         var abandoned = AbandonedRecords()
         for range in [3...4, 8...8, 12...20] as [ClosedRange<UInt64>] { abandoned.insert(range) }
         #expect(abandoned.remaining(in: 1...13) == [1...2, 5...7, 9...11])
