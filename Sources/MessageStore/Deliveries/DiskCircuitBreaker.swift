@@ -18,6 +18,8 @@ final class DiskCircuitBreaker: Sendable {
     private let logger: Logger
     private let timers = DispatchQueue(label: "balloon.gate")
     private let state = Mutex(State())
+    /// The number of ended pauses for conversations.
+    private let resumptions = Atomic<UInt64>(0)
     /// The current reasons, for writers that must not wait for a lock.
     private let hint = Atomic<UInt8>(0)
 
@@ -38,17 +40,24 @@ final class DiskCircuitBreaker: Sendable {
         }
     }
 
+    /// The number of ended pauses, to be read before a conversation line is written.
+    var resumptionCount: UInt64 { resumptions.load(ordering: .relaxed) }
+
     /// Records that a conversation line was written.
     func recordWrite() { release(.conversations) }
 
     /// Records that a conversation line could not be written; an error of one file alone pauses no delivery.
-    func recordFailure(_ error: any Error) {
+    ///
+    /// `count` is ``resumptionCount`` from before the write. When a pause has ended since, another write succeeded
+    /// meanwhile, and the failure is ignored: it says nothing about the disk as it is now.
+    func recordFailure(_ error: any Error, since count: UInt64) {
         guard case StoreError.unavailable(_, let reason) = error, reason.isDiskWide else { return }
-        hold(.conversations, error)
+        hold(.conversations, error, since: count)
     }
 
-    private func hold(_ reason: ReadyConversations.Holds, _ error: any Error) {
+    private func hold(_ reason: ReadyConversations.Holds, _ error: any Error, since count: UInt64? = nil) {
         let isFirst = state.withLock { state in
+            if let count, count != resumptionCount { return false }
             if reason == .conversations, !state.isProbing {
                 state.isProbing = true
                 probeLater()
@@ -66,6 +75,7 @@ final class DiskCircuitBreaker: Sendable {
         if hint.load(ordering: .relaxed) & reason.rawValue == 0 { return }
         let wasLast = state.withLock { state in
             guard state.holds.remove(reason) != nil else { return false }
+            if reason == .conversations { resumptions.add(1, ordering: .relaxed) }
             hint.store(state.holds.rawValue, ordering: .relaxed)
             return scheduler.release(reason)
         }

@@ -368,13 +368,14 @@ extension Store {
     }
 
     func write(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
+        let resumptionCount = gate.resumptionCount
         do throws(StoreError) {
             try conversations.append(entry, mightBeThere: mightBeThere)
             checkpointer.recordWrite()
             gate.recordWrite()
         } catch {
             checkpointer.recordFailure(of: entry, error)
-            gate.recordFailure(error)
+            gate.recordFailure(error, since: resumptionCount)
             throw error
         }
     }

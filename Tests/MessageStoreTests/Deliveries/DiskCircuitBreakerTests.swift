@@ -118,6 +118,21 @@ struct DiskCircuitBreakerTests {
         await store.close()
     }
 
+    @Test func `a failed write that began before the last successful one pauses no delivery`() async throws {
+        let store = try directory.open()
+        let (gate, earlier) = (store.gate, store.gate.resumptionCount)
+        let full = StoreError.unavailable(path: "c", SystemError("write", code: ENOSPC))
+        gate.recordFailure(full, since: gate.resumptionCount)
+        #expect(store.scheduler.holds == .conversations)
+        gate.recordWrite()
+        gate.recordFailure(full, since: earlier)
+        #expect(store.scheduler.holds.isEmpty)
+        #expect(directory.log.lines.count { $0.hasPrefix("error disk write failed") } == 1)
+        gate.recordFailure(full, since: gate.resumptionCount)
+        #expect(store.scheduler.holds == .conversations)
+        await store.close()
+    }
+
     @Test func `an error of one conversation's file delays no other conversation`() async throws {
         let disk = FullConversations()
         let store = try directory.open { $0.disk = disk }
