@@ -46,14 +46,15 @@ import Testing
         let credentials = try TLSCredentials(certificateFile: certificate, keyFile: fixture("key.pem"))
         try #require(unlink(certificate) == 0 && mkfifo(certificate, 0o600) == 0)
         let isReloaded = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async {
+        // Queues of their own: the global one has as many threads as processors, which the tests' tasks share.
+        DispatchQueue(label: "reload").async {
             #expect(throws: TLSError.self) { try credentials.reload() }
             isReloaded.signal()
         }
         // Returns when the reload opened the pipe; the reload then waits for the first byte.
         let writer = open(certificate, O_WRONLY)
         let hasSession = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async {
+        DispatchQueue(label: "session").async {
             #expect(throws: Never.self) { _ = try credentials.makeSession() }
             hasSession.signal()
         }

@@ -1,6 +1,5 @@
 import BalloonJSON
 import BalloonPOSIX
-import Dispatch
 import Glibc
 import HandlerKit
 import HandlerProtocol
@@ -83,15 +82,10 @@ struct SessionTests {
 
         /// The next line that the handler writes.
         func line() async throws -> JSONValue {
-            let bytes: [UInt8] = await withCheckedContinuation { continuation in
-                DispatchQueue.global().async { [self] in
-                    var bytes: [UInt8] = []
-                    while bytes.last != UInt8(ascii: "\n"),
-                        let count = try? output.read(onto: &bytes, maximumBytes: 1),
-                        count > 0
-                    {}
-                    continuation.resume(returning: bytes)
-                }
+            let bytes = try await onThread { [self] in
+                var bytes: [UInt8] = []
+                while bytes.last != UInt8(ascii: "\n"), try output.read(onto: &bytes, maximumBytes: 1) > 0 {}
+                return bytes
             }
             return try JSONDocument(bytes).root
         }

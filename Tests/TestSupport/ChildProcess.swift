@@ -65,16 +65,19 @@ public final class ChildProcess: Sendable {
     /// Every whole line so far.
     public var lines: [String] { output.lines }
 
-    /// Every line, when the output has ended.
+    /// Every line, when the output has ended, at the latest after ``WaitLimit``.
     public func allLines() async -> [String] {
-        _ = await output.line { _ in false }
+        _ = await killingLate { await output.line { _ in false } }
         return lines
     }
 
-    /// The first line, past or to come, that is `wanted`; throws when the output ends without it.
+    /// The first line, past or to come, that is `wanted`; throws when the output ends without it, at the latest after
+    /// ``WaitLimit``.
     @discardableResult
     public func line(where wanted: @escaping @Sendable (String) -> Bool) async throws -> String {
-        guard let line = await output.line(where: wanted) else { throw Failure.ended(output: lines) }
+        guard let line = await killingLate({ await output.line(where: wanted) }) else {
+            throw Failure.ended(output: lines)
+        }
         return line
     }
 
@@ -85,7 +88,14 @@ public final class ChildProcess: Sendable {
     public func signalGroup(_ number: Int32) { end.send(number, to: -id) }
 
     /// Waits for the end: the exit status, or 128 + the signal that ended it.
-    public func status() async -> Int32 { await end.wait() }
+    ///
+    /// A process that runs until ``WaitLimit`` is killed.
+    public func status() async -> Int32 { await killingLate { await end.wait() } }
+
+    /// Runs a wait; kills the process and what it started at ``WaitLimit``, which ends every wait for it.
+    private func killingLate<Result>(_ wait: () async -> Result) async -> Result {
+        await WaitLimit.apply(expire: { [weak self] in self?.signalGroup(SIGKILL) }, to: wait)
+    }
 }
 
 /// The lines that a process wrote.

@@ -1,67 +1,45 @@
 public import Logging
-import Synchronization
+public import Testing
 
 /// Collects every log line of a test, so that it can check for required and forbidden lines.
 public final class LogCollector: Sendable {
-    private typealias Waiter = (wanted: @Sendable (String) -> Bool, CheckedContinuation<Void, Never>)
-    private let state = Mutex<(lines: [String], waiters: [Waiter])>(([], []))
+    private let collector = EventCollector<String>()
 
     /// Creates a collector without lines.
     public init() {}
 
     /// A logger at trace level that writes to this collector.
     public var logger: Logger {
-        Logger(label: "test") { _ in CollectingHandler(collector: self) }
+        Logger(label: "test") { _ in CollectingHandler(collector: collector) }
     }
 
     /// Every line so far, message and metadata in one string each.
-    public var lines: [String] { state.withLock { $0.lines } }
+    public var lines: [String] { collector.events }
 
     /// Waits for a line, past or to come, that is `wanted`; calls `wanted` once for each line, so that it may count.
-    public func first(where wanted: @escaping @Sendable (String) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.lines.contains(where: wanted) { return true }
-                state.waiters.append((wanted, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+    ///
+    /// The test fails when there is none within ``WaitLimit``.
+    public func first(
+        _ location: SourceLocation = #_sourceLocation, where wanted: @escaping @Sendable (String) -> Bool
+    ) async {
+        await collector.first(at: location, where: wanted)
     }
 
-    /// Waits until `count` lines, past or to come, are `wanted`.
-    public func count(_ count: Int, where wanted: @escaping @Sendable (String) -> Bool) async {
-        let seen = Mutex(0)
-        await first { line in
-            guard wanted(line) else { return false }
-            return seen.withLock { seen in
-                seen += 1
-                return seen == count
-            }
-        }
-    }
-
-    fileprivate func append(_ line: String) {
-        let ready = state.withLock { state in
-            state.lines.append(line)
-            var ready: [Waiter] = []
-            state.waiters.removeAll { waiter in
-                guard waiter.wanted(line) else { return false }
-                ready.append(waiter)
-                return true
-            }
-            return ready
-        }
-        for (_, waiter) in ready { waiter.resume() }
+    /// Waits until `count` lines, past or to come, are `wanted`, like ``first(_:where:)``.
+    public func count(
+        _ count: Int, _ location: SourceLocation = #_sourceLocation,
+        where wanted: @escaping @Sendable (String) -> Bool
+    ) async {
+        await collector.count(count, at: location, where: wanted)
     }
 }
 
 private struct CollectingHandler: LogHandler {
-    let collector: LogCollector
+    let collector: EventCollector<String>
     var logLevel = Logger.Level.trace
     var metadata: Logger.Metadata = [:]
 
-    init(collector: LogCollector) { self.collector = collector }
+    init(collector: EventCollector<String>) { self.collector = collector }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

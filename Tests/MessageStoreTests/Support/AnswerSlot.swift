@@ -1,5 +1,6 @@
 import MessageStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// Receives the answer to an append; a second answer fails the test.
@@ -23,14 +24,16 @@ final class AnswerSlot: Sendable {
         waiter?.resume(returning: answer)
     }
 
-    /// Waits for the answer.
+    /// Waits for the answer; without one within ``WaitLimit`` it is that of a closed store, which no test expects here.
     func answer() async -> AppendResult {
-        await withCheckedContinuation { continuation in
-            let answer = state.withLock { state in
-                if state.answer == nil { state.waiter = continuation }
-                return state.answer
+        await WaitLimit.apply(expire: { [weak self] in self?.set(.failed(.closed)) }) {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state in
+                    if state.answer == nil { state.waiter = continuation }
+                    return state.answer
+                }
+                if let answer { continuation.resume(returning: answer) }
             }
-            if let answer { continuation.resume(returning: answer) }
         }
     }
 }

@@ -1,5 +1,6 @@
 import MessageStore
 import Synchronization
+import TestSupport
 
 /// Counts answers from any thread until all expected ones arrived.
 final class Tally: Sendable {
@@ -17,20 +18,24 @@ final class Tally: Sendable {
         let waiter = state.withLock { state in
             state.counts[answer, default: 0] += 1
             state.missing -= 1
-            return state.missing == 0 ? state.waiter : nil
+            return state.missing == 0 ? state.waiter.take() : nil
         }
         waiter?.resume()
     }
 
-    /// The number of each answer.
+    /// The number of each answer, of those that arrive within ``WaitLimit``.
     func answers() async -> [AppendResult: Int] {
-        await withCheckedContinuation { continuation in
-            let isComplete = state.withLock { state in
-                if state.missing > 0 { state.waiter = continuation }
-                return state.missing == 0
+        await WaitLimit.apply(expire: { [weak self] in self?.endWait() }) {
+            await withCheckedContinuation { continuation in
+                let isComplete = state.withLock { state in
+                    if state.missing > 0 { state.waiter = continuation }
+                    return state.missing == 0
+                }
+                if isComplete { continuation.resume() }
             }
-            if isComplete { continuation.resume() }
         }
         return state.withLock { $0.counts }
     }
+
+    private func endWait() { state.withLock { $0.waiter.take() }?.resume() }
 }

@@ -1,0 +1,83 @@
+import Synchronization
+public import Testing
+
+/// Collects events, and lets a test wait for one, past or to come.
+public final class EventCollector<Event: Sendable>: Sendable {
+    private struct Waiter {
+        let id: Int
+        let wanted: @Sendable (Event) -> Bool
+        let continuation: CheckedContinuation<Event?, Never>
+    }
+
+    private let state = Mutex<(events: [Event], waiters: [Waiter])>(([], []))
+    private let lastID = Atomic(0)
+
+    /// Creates a collector without events.
+    public init() {}
+
+    /// Every event so far.
+    public var events: [Event] { state.withLock { $0.events } }
+
+    /// Adds an event, and resumes its waiters.
+    public func append(_ event: Event) {
+        let ready = state.withLock { state in
+            state.events.append(event)
+            // Called once for each event: `wanted` may count.
+            var ready: [Waiter] = []
+            state.waiters.removeAll { waiter in
+                guard waiter.wanted(event) else { return false }
+                ready.append(waiter)
+                return true
+            }
+            return ready
+        }
+        for waiter in ready { waiter.continuation.resume(returning: event) }
+    }
+
+    /// Waits for an event that is `wanted`, which is called once for each event.
+    ///
+    /// Without one within ``WaitLimit`` the test fails, and the result is nil.
+    @discardableResult
+    public func first(
+        at location: SourceLocation, where wanted: @escaping @Sendable (Event) -> Bool
+    ) async -> Event? {
+        let id = lastID.add(1, ordering: .relaxed).newValue
+        let event = await WaitLimit.apply(expire: { [weak self] in self?.expire(id) }) {
+            await withCheckedContinuation { continuation in
+                let event = state.withLock { state -> Event? in
+                    if let event = state.events.first(where: wanted) { return event }
+                    state.waiters.append(Waiter(id: id, wanted: wanted, continuation: continuation))
+                    return nil
+                }
+                if let event { continuation.resume(returning: event) }
+            }
+        }
+        if event == nil {
+            Issue.record(
+                "no such event within \(WaitLimit.seconds) s; the last are \(events.suffix(20))",
+                sourceLocation: location)
+        }
+        return event
+    }
+
+    /// Waits for `count` events that are `wanted`, like ``first(at:where:)``.
+    public func count(
+        _ count: Int, at location: SourceLocation, where wanted: @escaping @Sendable (Event) -> Bool
+    ) async {
+        let seen = Mutex(0)
+        await first(at: location) { event in
+            guard wanted(event) else { return false }
+            return seen.withLock { seen in
+                seen += 1
+                return seen == count
+            }
+        }
+    }
+
+    private func expire(_ id: Int) {
+        let expired = state.withLock { state in
+            state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+        }
+        expired?.continuation.resume(returning: nil)
+    }
+}
