@@ -134,12 +134,16 @@ struct ConversationRecoveryTests {
             $0.disk = disk
             $0.checkpointInterval = .milliseconds(1)
         }
-        let delivery = try await record("a", in: store)
+        // Both before the line: a round that syncs it first leaves nothing to rewrite.
         let obstacle = "\(file()).\(getpid()).new"
         try Directory.make(obstacle)
+        disk.forgets.store(false, ordering: .relaxed)
         disk.fails.store(true, ordering: .relaxed)
-        try await store.finish(delivery, result: .handled)
+        let delivery = try await record("a", in: store)
         await directory.log.first { $0.contains("rewriting of conversations failed") }
+        // The failed sync dropped the line.
+        try File(file(), for: .overwriting).truncate(to: 0)
+        try await store.finish(delivery, result: .handled)
         disk.fails.store(false, ordering: .relaxed)
         #expect(try directory.records("checkpoint").isEmpty)
         rmdir(obstacle)

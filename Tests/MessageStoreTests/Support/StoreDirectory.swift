@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
+import Dispatch
 import Logging
 import TestSupport
 import Testing
@@ -132,11 +133,15 @@ func message(
 }
 
 extension Store {
-    /// Appends and waits for the answer.
+    /// Appends, and waits for the answer and for the recorder: it has no order among conversations, so messages of several
+    /// customers would otherwise be leased in any order.
     func append(_ message: ReceivedMessage) async -> AppendResult {
-        await withCheckedContinuation { continuation in
+        let result = await withCheckedContinuation { continuation in
             append(message) { continuation.resume(returning: $0) }
         }
+        let key = ConversationKey(business: message.business, customer: message.customer)
+        await conversations.partition(of: key).rest()
+        return result
     }
 
     /// Ends a reply of a delivery as a sender would.
@@ -145,10 +150,21 @@ extension Store {
         try await settle(entry, result)
     }
 
-    /// Leases the next delivery, which must exist.
+    /// Returns when the recorder has tried every message that it was given, also those from earlier processes.
+    func rest() async { for partition in conversations.all { await partition.rest() } }
+
+    /// Leases the next delivery; throws when there is none within ``WaitLimit``.
     func lease(_ business: BusinessID = business) async throws -> Delivery {
-        guard let delivery = await nextDelivery(for: business) else { throw StoreError.closed }
-        return delivery
+        let waiter = Task { await nextDelivery(for: business) }
+        let delivery = await WaitLimit.apply(expire: { waiter.cancel() }) { await waiter.value }
+        return try #require(delivery, "no delivery within \(WaitLimit.seconds) s")
+    }
+}
+
+extension ConversationPartition {
+    /// Returns when the recorder has tried every message that it was given.
+    func rest() async {
+        await withCheckedContinuation { continuation in executor.queue.async { continuation.resume() } }
     }
 }
 
