@@ -38,6 +38,9 @@ package enum StandardStream: Int32, Sendable {
 
     /// Whether the stream is a terminal.
     package var isTerminal: Bool { isatty(rawValue) == 1 }
+
+    /// Whether standard input is a terminal.
+    package static var inputIsTerminal: Bool { isatty(0) == 1 }
 }
 
 extension StandardStream {

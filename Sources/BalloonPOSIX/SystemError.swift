@@ -40,6 +40,9 @@ extension SystemError {
     /// Whether something exists at the path already (`EEXIST`).
     package var isExisting: Bool { code == EEXIST }
 
+    /// Whether the reader of a pipe or socket has closed it (`EPIPE`).
+    package var isBrokenPipe: Bool { code == EPIPE }
+
     /// Whether the disk or quota is full (`ENOSPC`, `EDQUOT`).
     package var isFull: Bool { code == ENOSPC || code == EDQUOT }
 

@@ -3,7 +3,7 @@
 /// Apple sends `2026-07-10T17:00+0000`, without seconds and without a colon in the offset, and documents
 /// `2017-05-26T08:27:55+00:00` and `…Z` (Apple MSP API, "Time Picker Message"). All of RFC 3339 is accepted,
 /// fractions of a second are dropped, and a date without an offset is in GMT.
-func secondsSinceEpoch(parsing text: String) -> Int? {
+package func secondsSinceEpoch(parsing text: String) -> Int? {
     var rest = text.utf8[...]
     guard let year = rest.takeNumber(digits: 4), rest.take("-"),
         let month = rest.takeNumber(digits: 2), (1...12).contains(month), rest.take("-"),

@@ -24,7 +24,7 @@ extension StringProtocol {
     package var percentEncoded: String { Array(utf8).percentEncoded(keeping: \.isUnreserved) }
 
     /// The text without surrounding white space.
-    var trimmed: SubSequence {
+    package var trimmed: SubSequence {
         guard let start = firstIndex(where: { !$0.isWhitespace }),
             let end = lastIndex(where: { !$0.isWhitespace })
         else { return self[endIndex...] }

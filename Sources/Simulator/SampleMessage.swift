@@ -8,6 +8,8 @@ struct SampleMessage: Sendable {
     let session = MessageID.random().rawValue
     let request = MessageID.random().rawValue
     var text = "Good morning, is the blue bicycle still in stock?"
+    /// Whether the device signs in by version 2; older ones send a token.
+    var hasSecondAuthentication = true
 
     /// The members of the body that belong to `kind`, with commas between them.
     func members(of kind: Kind) -> String {
@@ -21,7 +23,10 @@ struct SampleMessage: Sendable {
         case .listPicker: interactive(data(listPicker))
         case .timePicker: interactive(data(timePicker))
         case .form: interactive(data(form))
-        case .authentication: interactive(data(authentication, version: "2.0"))
+        case .authentication:
+            hasSecondAuthentication
+                ? interactive(data(#""authenticate": {"status": "success"}"#, version: "2.0"))
+                : interactive(firstAuthentication)
         case .applePay: interactive(data(applePay))
         case .invitation: interactive(data(invitation))
         case .unrecognized: interactive(data(#""seatPicker": {"row": 12, "seat": "C"}"#))
@@ -98,7 +103,17 @@ extension SampleMessage {
         """
     }
 
-    private var authentication: String { #""authenticate": {"status": "success"}"# }
+    /// The bubbles are beside the data, as in Apple's sample.
+    private var firstAuthentication: String {
+        """
+        {"bid": "\(Interaction.businessExtension)", "sessionIdentifier": "\(session)",
+         "data": {"version": "1.0", "requestIdentifier": "\(request)",
+          "authenticate": {"status": "authenticated", "token": "dG9rZW4gb2YgYSBzaW11bGF0ZWQgZGV2aWNl"},
+          "images": [\(image)]},
+         "receivedMessage": {"style": "icon", "title": "Sign in", "subtitle": "To see your orders", "imageIdentifier": "1"},
+         "replyMessage": {"style": "icon", "title": "You signed in", "imageIdentifier": "1"}}
+        """
+    }
 
     private var applePay: String {
         """

@@ -16,6 +16,13 @@ package struct SimulatedCustomer: Sendable {
         .quickReply, .listPicker, .timePicker, .authentication, .authentication2, .form,
     ]
 
+    /// The language and region of the device; `en_US` when nil.
+    package var locale: String?
+    /// The purpose that the customer's link to the business named.
+    package var intent: String?
+    /// The department that the customer's link to the business named.
+    package var group: String?
+
     private let server: String
     private let mspID: String
     private let signer: TokenSigner
@@ -46,6 +53,7 @@ package struct SimulatedCustomer: Sendable {
     package func message(_ kind: Kind, id: MessageID = .random(), text: String? = nil) -> [UInt8] {
         var sample = SampleMessage()
         if let text { sample.text = text }
+        sample.hasSecondAuthentication = capabilities.contains(.authentication2)
         let json = JSONWriter.object(reservingCapacity: 2048) { writer in
             writer.field("id", id.rawValue)
             writer.field("v", 1)
@@ -53,9 +61,9 @@ package struct SimulatedCustomer: Sendable {
             writer.field("destinationId", business.rawValue)
             writer.field("locale", "en_US")
         }
-        var message = json
-        message.removeLast()
-        return message + ", \(sample.members(of: kind))}".utf8
+        let message = json.dropLast() + ", \(sample.members(of: kind))}".utf8
+        // The samples are valid JSON.
+        return (try? attributed(Array(message))) ?? Array(message)
     }
 
     /// Completes a given message: fills in `id`, `sourceId` and `destinationId` where they are missing or
@@ -68,7 +76,13 @@ package struct SimulatedCustomer: Sendable {
             "id": MessageID.random().rawValue, "sourceId": id.rawValue, "destinationId": business.rawValue,
         ]
         let missing = wanted.filter { name, _ in message[name]?.string?.isEmpty ?? true }
-        return message.replacing(members: missing.mapValues(quoted))
+        return try attributed(message.replacing(members: missing.mapValues(quoted)))
+    }
+
+    /// The message with the customer's locale, intent and group.
+    private func attributed(_ message: [UInt8]) throws(SimulatorError) -> [UInt8] {
+        let given = ["locale": locale, "intent": intent, "group": group].compactMapValues(\.self)
+        return given.isEmpty ? message : try root(of: message).replacing(members: given.mapValues(quoted))
     }
 
     /// Signs and posts `message` like Apple, and returns the server's answer.

@@ -36,6 +36,33 @@ import Testing
         #expect(document.root["body"]?.string == text)
     }
 
+    @Test func `the device's capabilities, locale, intent and group are sent`() throws {
+        var customer = try customer()
+        customer.capabilities = [.listPicker]
+        (customer.locale, customer.intent, customer.group) = ("de_DE", "sales", "bikes")
+        for message in [
+            customer.message(.text), try customer.message(completing: Array(#"{"locale":"x"}"#.utf8)),
+        ] {
+            let body = try JSONDocument(message).root
+            #expect(["locale", "intent", "group"].map { body[$0]?.string } == ["de_DE", "sales", "bikes"])
+            let headers = try customer.request(carrying: message).headers
+            #expect(headers.first { $0.name == "capability-list" }?.value == "LIST")
+        }
+    }
+
+    @Test func `a device without the newer authentication sends a token and bubbles`() throws {
+        var customer = try customer()
+        customer.capabilities = [.authentication]
+        let interactiveData = try JSONDocument(customer.message(.authentication)).root["interactiveData"]
+        #expect(interactiveData?["data"]?["version"]?.string == "1.0")
+        #expect(interactiveData?["data"]?["authenticate"]?["status"]?.string == "authenticated")
+        #expect(interactiveData?["data"]?["authenticate"]?["token"]?.string != nil)
+        #expect(interactiveData?["replyMessage"]?["title"]?.string == "You signed in")
+        customer.capabilities = [.authentication, .authentication2]
+        let newer = try JSONDocument(customer.message(.authentication)).root["interactiveData"]
+        #expect(newer?["data"]?["version"]?.string == "2.0")
+    }
+
     @Test func `no two messages have the same session`() throws {
         let sessions = try (1...2).map { _ in
             try JSONDocument(customer().message(.form)).root["interactiveData"]?["sessionIdentifier"]?.string

@@ -1,7 +1,7 @@
 /// Writes a date in Apple's format: `2026-07-10T17:00+0000`, with seconds only when they are not zero.
 ///
 /// Years outside 0 to 9999 cannot be written; the nearest possible date is used.
-func startTime(at seconds: Int) -> String {
+package func startTime(at seconds: Int) -> String {
     let bounded = min(max(seconds, -62_167_219_200), 253_402_300_799)
     let days = (bounded >= 0 ? bounded : bounded - 86_399) / 86_400
     let time = bounded - days * 86_400
@@ -13,7 +13,7 @@ func startTime(at seconds: Int) -> String {
 
 extension CalendarDate {
     /// The date in GMT this many seconds after 1970-01-01, at most in the year 9999.
-    init(atSeconds seconds: Int) {
+    package init(atSeconds seconds: Int) {
         let bounded = min(max(seconds, -62_167_219_200), 253_402_300_799)
         let (year, month, day) = date(afterDays: (bounded >= 0 ? bounded : bounded - 86_399) / 86_400)
         self.init(year: year, month: month, day: day)
@@ -37,7 +37,8 @@ private func date(afterDays days: Int) -> (year: Int, month: Int, day: Int) {
 }
 
 extension Int {
-    fileprivate func padded(_ digits: Int) -> String {
+    /// The number with zeros before it, up to this many digits.
+    func padded(_ digits: Int) -> String {
         let text = String(self)
         return String(repeating: "0", count: Swift.max(0, digits - text.count)) + text
     }

@@ -1,10 +1,14 @@
 /// A date of the Gregorian calendar.
-struct CalendarDate: Equatable, Comparable, Sendable {
-    let year: Int
-    let month: Int
-    let day: Int
+package struct CalendarDate: Equatable, Comparable, Sendable {
+    /// The year.
+    package let year: Int
+    /// The month, from 1.
+    package let month: Int
+    /// The day of the month, from 1.
+    package let day: Int
 
-    static func < (left: CalendarDate, right: CalendarDate) -> Bool {
+    /// Compares by time.
+    package static func < (left: CalendarDate, right: CalendarDate) -> Bool {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
 }
@@ -13,7 +17,7 @@ struct CalendarDate: Equatable, Comparable, Sendable {
 ///
 /// `yyyy` or `y`, `yy`, `MM` or `M`, `dd` or `d`, each once, separated by punctuation and blanks, with
 /// literal text in apostrophes. Names of months and days depend on the device's language and are refused.
-struct DatePattern: Sendable {
+package struct DatePattern: Sendable {
     fileprivate enum Part: Equatable, Sendable {
         case year(digits: Int?)
         case month(digits: Int?)
@@ -22,10 +26,10 @@ struct DatePattern: Sendable {
     }
 
     /// Apple's default pattern.
-    static let standard = DatePattern(
+    package static let standard = DatePattern(
         [.month(digits: 2), .slash, .day(digits: 2), .slash, .year(digits: 4)], "MM/dd/yyyy")
     /// The pattern of Apple's own sample.
-    static let iso = DatePattern(
+    package static let iso = DatePattern(
         [.year(digits: 4), .dash, .month(digits: 2), .dash, .day(digits: 2)], "yyyy-MM-dd")
 
     /// The pattern as text.
@@ -38,7 +42,7 @@ struct DatePattern: Sendable {
     }
 
     /// Parses a pattern; `nil` when it has other parts, a repeated part, or not all three.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var parts: [Part] = []
         var rest = text[...]
         while let character = rest.first {
@@ -80,7 +84,7 @@ struct DatePattern: Sendable {
     }
 
     /// Parses a date; `nil` when it does not match the pattern or does not exist.
-    func date(in text: String) -> CalendarDate? {
+    package func date(in text: String) -> CalendarDate? {
         var rest = text[...]
         var (year, month, day) = (0, 0, 0)
         for part in parts {
@@ -104,6 +108,19 @@ struct DatePattern: Sendable {
             return nil
         }
         return CalendarDate(year: year, month: month, day: day)
+    }
+
+    /// Writes a date.
+    package func text(of date: CalendarDate) -> String {
+        parts.map { part in
+            switch part {
+            case .literal(let character): String(character)
+            case .year(digits: 2): (date.year % 100).padded(2)
+            case .year(let digits): date.year.padded(digits ?? 1)
+            case .month(let digits): date.month.padded(digits ?? 1)
+            case .day(let digits): date.day.padded(digits ?? 1)
+            }
+        }.joined()
     }
 }
 

@@ -1,0 +1,254 @@
+import BalloonJSON
+package import BusinessMessages
+
+/// The message that a device sends when the customer answers an interactive message of a business.
+///
+/// It repeats the request's identifier and session, and contains only what was chosen. Sender, receiver and id are
+/// not in it: ``SimulatedCustomer/message(completing:)`` adds them.
+package struct DeviceAnswer: Sendable {
+    /// The message, a JSON object.
+    package let json: [UInt8]
+
+    /// Makes the answer; throws a ``DeviceAnswerError`` that lists what can be chosen when the choice is not possible.
+    ///
+    /// `today` is the device's date.
+    package init(
+        to offer: DeviceOffer, choosing choice: DeviceChoice, today: CalendarDate
+    ) throws(DeviceAnswerError) {
+        let interactiveData =
+            switch offer.kind {
+            case .form: try offer.formAnswer(choice, today: today)
+            case .app: try offer.appAnswer(choice)
+            default: try offer.itemAnswer(choice)
+            }
+        json = JSONWriter.object(reservingCapacity: interactiveData.count + 64) { writer in
+            writer.field("v", 1)
+            writer.field("type", "interactive")
+            writer.key("interactiveData")
+            writer.raw(interactiveData)
+        }
+    }
+}
+
+extension DeviceOffer {
+    fileprivate func itemAnswer(_ choice: DeviceChoice) throws(DeviceAnswerError) -> [UInt8] {
+        guard choice.fills.isEmpty else { throw .noPages(offered: offered) }
+        guard !choice.items.isEmpty else { throw .noChoice(offered: offered) }
+        let positions = try DeviceChoice.positions(of: choice.items, in: items, listed: offered)
+        try checkCounts(of: positions)
+        let chosen = positions.map { items[$0] }
+        guard let first = chosen.first, let position = positions.first else {
+            throw .noChoice(offered: offered)
+        }
+        switch kind {
+        case .quickReply: return frame { $0.quickReply(data?["quick-reply"], position, first) }
+        case .listPicker:
+            return frame(replyTitle: chosen.map(\.title).joined(separator: ", ")) { $0.listPicker(chosen) }
+        case .timePicker: return frame(replyTitle: first.title) { $0.event(data?["event"], first) }
+        case .applePay:
+            return frame(replyTitle: bubble("replyMessage")?["title"]?.string) {
+                $0.payment(data?["payment"], status: first.title)
+            }
+        default: return authentication(status: first.title)
+        }
+    }
+
+    /// A section without multiple selection takes one item.
+    private func checkCounts(of positions: [Int]) throws(DeviceAnswerError) {
+        var start = 0
+        for section in sections {
+            let range = start..<(start + section.items.count)
+            start = range.upperBound
+            guard section.isMultiple || positions.count(where: range.contains) <= 1 else {
+                throw .tooManyChoices(offered: offered)
+            }
+        }
+    }
+
+    fileprivate func formAnswer(
+        _ choice: DeviceChoice, today: CalendarDate
+    ) throws(DeviceAnswerError) -> [UInt8] {
+        let pages = form?.pages ?? []
+        guard choice.items.isEmpty else { throw .pagesOnly(pages: pages.map(\.line)) }
+        let answers = try form?.answers(choice.fills, today: today) ?? []
+        let dynamic = data?["dynamic"]
+        return frame(replyTitle: bubble("replyMessage")?["title"]?.string ?? question) { writer in
+            writer.key("dynamic")
+            writer.object { writer in
+                writer.field("template", dynamic?["template"]?.string)
+                writer.field("version", dynamic?["version"]?.string)
+                writer.field("private", dynamic?["data"]?["private"])
+                writer.key("selections")
+                writer.array { writer in for answer in answers { writer.selection(answer) } }
+            }
+        }
+    }
+
+    /// An app's bubbles are beside its URL, and it has no `data`.
+    fileprivate func appAnswer(_ choice: DeviceChoice) throws(DeviceAnswerError) -> [UInt8] {
+        guard choice.fills.isEmpty, choice.items.count == 1, let url = choice.items.first, !url.isEmpty else {
+            throw .noURL
+        }
+        return JSONWriter.object { writer in
+            for (name, value) in interactiveData.members
+            where !["URL", "url", "sessionIdentifier", "appIcon", "data"].contains(name) {
+                writer.field(name, value)
+            }
+            writer.field("sessionIdentifier", session)
+            writer.field("URL", url)
+        }
+    }
+
+    /// Version 1 has its bubbles beside `data`, and a token that no business can decrypt.
+    private func authentication(status: String) -> [UInt8] {
+        JSONWriter.object { writer in
+            writeHead(to: &writer)
+            writer.key("data")
+            writer.object { writer in
+                writeData(to: &writer)
+                writer.key("authenticate")
+                writer.object { writer in
+                    writer.field("status", status)
+                    if status == "authenticated" {
+                        writer.field("token", Base64.encode(Array("token of a simulated device".utf8)))
+                    }
+                    if status == "failed" {
+                        writer.key("errors")
+                        writer.array { writer in
+                            writer.object { writer in
+                                writer.field("code", 1)
+                                writer.field("domain", "com.apple.messages.business")
+                                writer.field("message", "The simulated customer did not sign in")
+                            }
+                        }
+                    }
+                }
+                writer.field("images", data?["images"])
+            }
+            writer.field("receivedMessage", bubble("receivedMessage"))
+            writer.field("replyMessage", bubble("replyMessage"))
+        }
+    }
+
+    private var data: JSONValue? { interactiveData["data"] }
+
+    private func bubble(_ name: String) -> JSONValue? { data?[name] ?? interactiveData[name] }
+
+    /// The frame of Apple's own kinds: everything is in `data`, also the bubbles.
+    private func frame(
+        replyTitle: String? = nil, _ content: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: interactiveData.text.count + 256) { writer in
+            writeHead(to: &writer)
+            writer.key("data")
+            writer.object { writer in
+                writeData(to: &writer)
+                content(&writer)
+                writer.field("images", data?["images"])
+                writer.field("receivedMessage", bubble("receivedMessage"))
+                if let replyTitle { writer.replyMessage(bubble("replyMessage"), title: replyTitle) }
+            }
+        }
+    }
+
+    private func writeHead(to writer: inout JSONWriter) {
+        writer.field("bid", interactiveData["bid"]?.string ?? Interaction.businessExtension)
+        writer.field("sessionIdentifier", session)
+    }
+
+    private func writeData(to writer: inout JSONWriter) {
+        writer.field("version", (data?["version"] ?? data?["mspVersion"])?.string ?? "1.0")
+        writer.field("requestIdentifier", requestIdentifier)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func quickReply(_ request: JSONValue?, _ position: Int, _ item: DeviceOffer.Item) {
+        key("quick-reply")
+        object { writer in
+            writer.field("summaryText", request?["summaryText"])
+            writer.field("selectedIndex", position)
+            writer.field("selectedIdentifier", item.identifier)
+            writer.field("items", request?["items"])
+        }
+    }
+
+    /// A device puts all chosen items under one heading.
+    fileprivate mutating func listPicker(_ chosen: [DeviceOffer.Item]) {
+        key("listPicker")
+        object { writer in
+            writer.key("sections")
+            writer.array { writer in
+                writer.object { writer in
+                    writer.field("title", "You Selected")
+                    writer.field("order", 0)
+                    writer.field("multipleSelection", chosen.count > 1)
+                    writer.key("items")
+                    writer.array { writer in for item in chosen.compactMap(\.source) { writer.value(item) } }
+                }
+            }
+        }
+    }
+
+    fileprivate mutating func event(_ event: JSONValue?, _ chosen: DeviceOffer.Item) {
+        key("event")
+        object { writer in
+            if let event {
+                for (name, value) in event.members where name != "timeslots" { writer.field(name, value) }
+            }
+            writer.key("timeslots")
+            writer.array { writer in
+                writer.object { writer in
+                    writer.field("identifier", chosen.source?["identifier"])
+                    writer.field("startTime", chosen.source.flatMap(DeviceOffer.startTime(of:)))
+                    writer.field("duration", chosen.source?["duration"])
+                }
+            }
+        }
+    }
+
+    /// Apple does not document the result; the session's secrets stay on the device.
+    fileprivate mutating func payment(_ payment: JSONValue?, status: String) {
+        key("payment")
+        object { writer in
+            writer.field("status", status)
+            writer.field("paymentRequest", payment?["paymentRequest"])
+            if let session = payment?["merchantSession"]?["merchantSessionIdentifier"] {
+                writer.key("merchantSession")
+                writer.object { $0.field("merchantSessionIdentifier", session) }
+            }
+        }
+    }
+
+    fileprivate mutating func selection(_ answer: DeviceForm.Answer) {
+        object { writer in
+            writer.field("pageIdentifier", answer.page.identifier)
+            writer.field("title", answer.page.title ?? "")
+            writer.field("subtitle", answer.page.subtitle ?? "")
+            writer.key("items")
+            writer.array { writer in
+                for item in answer.items {
+                    writer.object { writer in
+                        writer.field("identifier", item.identifier)
+                        writer.field("type", answer.page.type)
+                        writer.field("title", item.title)
+                        writer.field("value", item.value)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The bubble of the answer: the business's, with the choice as its title.
+    fileprivate mutating func replyMessage(_ bubble: JSONValue?, title: String) {
+        key("replyMessage")
+        object { writer in
+            writer.field("title", title)
+            writer.field("alternateTitle", bubble?["title"])
+            guard let bubble else { return }
+            for (name, value) in bubble.members where name != "title" && name != "alternateTitle" {
+                writer.field(name, value)
+            }
+        }
+    }
+}

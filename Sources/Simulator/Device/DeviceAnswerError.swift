@@ -1,0 +1,69 @@
+/// The reason why a choice answers no interactive message; its text lists what can be chosen.
+package enum DeviceAnswerError: Error, Sendable, Equatable {
+    /// The message asks the customer nothing.
+    case noQuestion
+    /// The content is behind a reference, which only a device can read.
+    case contentReferred
+    /// Nothing was chosen.
+    case noChoice(offered: [String])
+    /// The message does not offer the item.
+    case unknownChoice(String, offered: [String])
+    /// Several items have the title: name one by its number.
+    case ambiguousChoice(String, offered: [String])
+    /// The message, or one section of it, takes one item only.
+    case tooManyChoices(offered: [String])
+    /// The message has no pages to fill in.
+    case noPages(offered: [String])
+    /// A form is answered by page.
+    case pagesOnly(pages: [String])
+    /// The form has no such page.
+    case unknownPage(String, pages: [String])
+    /// The form ends before the page, with the other answers as they are.
+    case unreachedPage(String, reached: [String])
+    /// The page must be answered.
+    case missingAnswer(page: String, offered: [String])
+    /// The page does not take the text.
+    case refusedAnswer(page: String, String, expected: String)
+    /// The form's pages lead to a missing page or in a circle.
+    case brokenForm(page: String)
+    /// The answer to an app is one URL.
+    case noURL
+}
+
+extension DeviceAnswerError: CustomStringConvertible {
+    /// The reason in one line, and the offer in further lines.
+    package var description: String { ([reason] + offered.map { "  " + $0 }).joined(separator: "\n") }
+
+    /// The reason in one line.
+    package var reason: String {
+        switch self {
+        case .noQuestion: "the message asks the customer nothing"
+        case .contentReferred: "the content is behind a reference, which only a device can read"
+        case .noChoice: "nothing is chosen; choose one of"
+        case .unknownChoice(let choice, _): "\(choice) is not offered; choose one of"
+        case .ambiguousChoice(let choice, _): "several items are called \(choice); choose a number of"
+        case .tooManyChoices: "the message takes one item of a section; choose one of"
+        case .noPages: "the message is no form; choose one of"
+        case .pagesOnly: "a form is filled in page by page; its pages are"
+        case .unknownPage(let page, _): "the form has no page \(page); its pages are"
+        case .unreachedPage(let page, _): "the form ends before the page \(page); the pages on its way are"
+        case .missingAnswer(let page, let offered):
+            "the page \(page) must be answered" + (offered.isEmpty ? "" : "; choose one of")
+        case .refusedAnswer(let page, let text, let expected):
+            "the page \(page) does not take \(text.debugDescription): \(expected)"
+        case .brokenForm(let page): "the form leads from page \(page) to a missing page or in a circle"
+        case .noURL: "an app answers with one URL, such as ?parcel=7"
+        }
+    }
+
+    /// The choices.
+    package var offered: [String] {
+        switch self {
+        case .noChoice(let offered), .unknownChoice(_, let offered), .ambiguousChoice(_, let offered),
+            .tooManyChoices(let offered), .noPages(let offered), .pagesOnly(let offered),
+            .unknownPage(_, let offered), .unreachedPage(_, let offered), .missingAnswer(_, let offered):
+            offered
+        case .noQuestion, .contentReferred, .refusedAnswer, .brokenForm, .noURL: []
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import BalloonJSON
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+/// The answers to interactive messages in `Fixtures/answers`: each file has a message and cases of a choice with its answer, or
+/// with the error's text.
+@Suite struct DeviceAnswerTests {
+    @Test(arguments: Fixture.names(in: "answers"))
+    func `a choice in the table makes the answer or the error in the table`(name: String) throws {
+        let today = try #require(DatePattern.iso.date(in: "2026-11-22"))
+        let table = try JSONDocument(Fixture.bytes("answers/" + name)).root
+        let message = try JSONDocument(Array(try #require(table["message"]).text))
+        let cases = try #require(table["cases"])
+        #expect(cases.count > 0)
+        for (number, test) in cases.elements.enumerated() {
+            let choice = DeviceChoice(
+                items: test["choose"]?.elements.compactMap(\.string) ?? [],
+                fills: test["fill"]?.elements.compactMap { $0.string.flatMap(DeviceChoice.Fill.init(_:)) }
+                    ?? [])
+            let result = Result { () throws(DeviceAnswerError) in
+                try DeviceAnswer(to: DeviceOffer(message), choosing: choice, today: today).json
+            }
+            switch result {
+            case .success(let json):
+                let answer = try JSONDocument(json)
+                #expect(
+                    sorted(answer.root) == test["answer"].map(sorted), "case \(number) of \(name)")
+                #expect(
+                    InboundEvent.decode(message: answer).kind == InboundEvent.decode(message: message).kind)
+            case .failure(let error):
+                #expect(error.description == test["error"]?.string, "case \(number) of \(name)")
+            }
+        }
+    }
+
+    /// The text of a value with the members of its objects in order.
+    private func sorted(_ value: JSONValue) -> String {
+        switch value.kind {
+        case .object:
+            let members = value.members.map { "\($0.key.debugDescription):\(sorted($0.value))" }
+            return "{\(members.sorted().joined(separator: ","))}"
+        case .array: return "[\(value.elements.map(sorted).joined(separator: ","))]"
+        case .string: return (value.string ?? "").debugDescription
+        case .number, .boolean, .null: return String(decoding: value.text, as: UTF8.self)
+        }
+    }
+}
