@@ -1,4 +1,5 @@
 import BalloonJSON
+package import BusinessMessages
 package import HandlerKit
 
 /// Loads a configuration from the server's file, the files of the businesses beside it, and the environment.
@@ -7,25 +8,64 @@ package enum ConfigurationLoader {
     ///
     /// The businesses are `businesses/SLUG.json` next to `file`. The environment overrides the file.
     /// `handlers` are the handlers of the program, each of which is created once to check its own
-    /// configuration; nil leaves the bindings unchecked.
+    /// configuration; nil leaves the bindings unchecked. For ``ConfigurationPurpose/development`` the MSP's secret
+    /// is a random one.
     package static func load(
-        file: String, environment: [String: String], handlers: [any HandlerFactory]? = nil
+        file: String, environment: [String: String], handlers: [any HandlerFactory]? = nil,
+        for purpose: ConfigurationPurpose = .server
     ) throws(ConfigurationError) -> ServerConfiguration {
         var problems: [ConfigurationProblem] = []
         let folder = ConfigurationFile.folder(of: file)
-        let draft = draft(file, folder, environment, noting: &problems)
+        let environment = purpose.relevant(environment)
+        let handlers = purpose == .customer ? nil : handlers
+        let draft = draft(file, folder, environment, purpose, noting: &problems)
         var late: [ConfigurationProblem] = []
         let businesses = BusinessFolder.read(folder + "businesses", handlers: handlers, noting: &late)
         let loaded = draft.configuration(businesses: businesses, noting: &problems)
         problems += late
         guard var configuration = loaded, problems.isEmpty else { throw .problems(problems) }
-        configuration.warnings = SecretFiles.warnings(
-            about: draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses))
+        let secretFiles = draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses)
+        configuration.warnings = purpose == .server ? SecretFiles.warnings(about: secretFiles) : []
         return configuration
     }
 
+    /// The data directory that a server with this file uses; reads no secret and no business.
+    ///
+    /// Without a file it is the one of the environment, or nil.
+    package static func dataDirectory(
+        file: String?, environment: [String: String]
+    ) throws(ConfigurationError) -> String? {
+        var problems: [ConfigurationProblem] = []
+        let environment = ConfigurationPurpose.development.relevant(environment)
+        guard let file else {
+            let key = EnvironmentKey.dataDirectory
+            let relevant = environment.filter { $0.key == key.rawValue || $0.key == key.fileVariable }
+            let settings = EnvironmentSettings(
+                relevant, named: nil, noting: &problems, reading: ConfigurationFile.text)
+            let path = settings[key]?.parsed(SettingFormat.path, noting: &problems)
+            guard problems.isEmpty else { throw .problems(problems) }
+            return path
+        }
+        let folder = ConfigurationFile.folder(of: file)
+        let draft = draft(file, folder, environment, .development, noting: &problems)
+        let configuration = draft.configuration(businesses: [], noting: &problems)
+        guard let configuration, problems.isEmpty else { throw .problems(problems) }
+        return configuration.dataDirectory
+    }
+
+    /// The slugs and identifiers of the businesses beside a server's file; reads no secret.
+    package static func businesses(
+        file: String
+    ) throws(ConfigurationError) -> [(slug: String, id: BusinessID)] {
+        var problems: [ConfigurationProblem] = []
+        let folder = ConfigurationFile.folder(of: file) + "businesses"
+        let businesses = BusinessFolder.read(folder, handlers: nil, noting: &problems)
+        guard problems.isEmpty else { throw .problems(problems) }
+        return businesses.map { ($0.slug, $0.businessID) }
+    }
+
     private static func draft(
-        _ file: String, _ folder: String, _ environment: [String: String],
+        _ file: String, _ folder: String, _ environment: [String: String], _ purpose: ConfigurationPurpose,
         noting problems: inout [ConfigurationProblem]
     ) -> ServerDraft {
         let serverFile =
@@ -37,12 +77,25 @@ package enum ConfigurationLoader {
         // A reference is resolved only when it is used: when the environment gives the secret, its file may
         // be absent.
         let secret =
-            settings.given.contains(.secret)
+            settings.given.contains(.secret) || purpose == .development
             ? nil
             : serverFile.secret?.resolved(
                 in: environment, folder: folder, noting: &problems, reading: ConfigurationFile.text)
         return ServerDraft(
-            file: serverFile, environment: settings, referencedSecret: secret,
-            tls: serverFile.tls?.resolved(folder: folder, noting: &problems))
+            purpose: purpose, file: serverFile, environment: settings, referencedSecret: secret,
+            tls: tls(serverFile.tls, folder, purpose, noting: &problems))
+    }
+
+    /// The TLS files; those of a program that only needs to know whether there are any are not read.
+    private static func tls(
+        _ reference: TLSReference?, _ folder: String, _ purpose: ConfigurationPurpose,
+        noting problems: inout [ConfigurationProblem]
+    ) -> TLSFiles? {
+        switch purpose {
+        case .server: reference?.resolved(folder: folder, noting: &problems)
+        case .development: nil
+        case .customer:
+            reference.map { TLSFiles(certificateFile: $0.certificate.text, keyFile: $0.key.text) }
+        }
     }
 }

@@ -7,22 +7,24 @@ import Logging
 package struct ConfigurationSource: Sendable {
     private let file: String
     private let handlers: [any HandlerFactory]
+    private let purpose: ConfigurationPurpose
     private let adjust: @Sendable (inout ServerConfiguration) -> Void
 
     /// Uses the server's file; `adjust` changes the loaded configuration, for command options.
     package init(
-        file: String, handlers: [any HandlerFactory],
+        file: String, handlers: [any HandlerFactory], for purpose: ConfigurationPurpose = .server,
         adjust: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in }
     ) {
         self.file = file
         self.handlers = handlers
+        self.purpose = purpose
         self.adjust = adjust
     }
 
     /// Reads all parts, or throws all problems.
     package func load() throws(ConfigurationError) -> ServerConfiguration {
         var configuration = try ConfigurationLoader.load(
-            file: file, environment: ProcessEnvironment.variables(), handlers: handlers)
+            file: file, environment: ProcessEnvironment.variables(), handlers: handlers, for: purpose)
         adjust(&configuration)
         return configuration
     }

@@ -3,6 +3,7 @@ import BalloonWire
 
 /// The server's settings during loading: those of the file, overridden by the environment.
 struct ServerDraft {
+    let purpose: ConfigurationPurpose
     let file: ServerFile
     let environment: EnvironmentSettings
     /// The secret that the file references; ignored when the environment gives one.
@@ -15,8 +16,10 @@ struct ServerDraft {
         businesses: [BusinessConfiguration], noting problems: inout [ConfigurationProblem]
     ) -> ServerConfiguration? {
         let mspID = value(.mspID, SettingFormat.identifier, noting: &problems)
-        let secret = (environment[.secret] ?? referencedSecret)?.parsed(
-            SettingFormat.secret, noting: &problems)
+        let secret =
+            purpose == .development
+            ? .random(byteCount: 32)
+            : (environment[.secret] ?? referencedSecret)?.parsed(SettingFormat.secret, noting: &problems)
         let publicURL = value(.publicURL, SettingFormat.publicURL, noting: &problems)
         let listen = value(.listen, SettingFormat.listener, noting: &problems)
         let dataDirectory = value(.dataDirectory, SettingFormat.path, noting: &problems)
@@ -70,6 +73,7 @@ struct ServerDraft {
 
     private func reportMissing(in problems: inout [ConfigurationProblem]) {
         for (name, key) in file.missing where !environment.given.contains(key) {
+            if key == .secret, purpose == .development { continue }
             let hint = "add it, or set \(key.rawValue) or \(key.fileVariable)"
             problems.append(ConfigurationProblem(at: file.place, "has no \"\(name)\"", hint: hint))
         }

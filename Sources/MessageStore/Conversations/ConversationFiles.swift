@@ -50,6 +50,22 @@ package struct ConversationFiles: Sendable {
         }
     }
 
+    /// The businesses that have a conversation; reads no more than one file of each.
+    package func businesses() throws -> [BusinessID] {
+        guard Directory.exists(directory) else { return [] }
+        return try names("").compactMap { folder in
+            // A folder whose name is a hash has the business's id only in its messages.
+            guard folder.hasPrefix("x-") else { return BusinessID(folder) }
+            for inner in try names("/" + folder) {
+                for name in try names("/" + folder + "/" + inner) where name.hasSuffix(".jsonl") {
+                    let path = directory + "/" + folder + "/" + inner + "/" + name
+                    if let summary = try summary(path, folder: folder) { return summary.business }
+                }
+            }
+            return nil
+        }
+    }
+
     /// The conversations of a customer, one for each business; reads only this customer's files.
     ///
     /// Throws a ``StoreError``, including ``StoreError/quarantinedConversation(file:)``.

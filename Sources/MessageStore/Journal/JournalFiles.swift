@@ -8,6 +8,15 @@ package struct JournalFiles: Sendable {
     /// Uses the data directory at this path.
     package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).journal }
 
+    /// The size of all segments; it changes with each record.
+    package func sizeBytes() throws -> Int {
+        guard Directory.exists(directory) else { return 0 }
+        return try Directory.names(in: directory).reduce(0) { size, name in
+            // A segment that was deleted meanwhile has no size.
+            size + ((try? File(directory + "/" + name, for: .reading).sizeBytes()) ?? 0)
+        }
+    }
+
     /// Calls `body` with every `wanted` message, in the order of arrival.
     ///
     /// Reads the whole journal once and then each message separately: at most one text is in memory, and

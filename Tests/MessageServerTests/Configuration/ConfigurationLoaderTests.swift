@@ -29,6 +29,28 @@ import Testing
         #expect(demo.logLevel?.rawValue == "info")
     }
 
+    @Test func `each use of a configuration reads its own secrets only`() throws {
+        let files = try ConfigurationFiles(
+            server:
+                #"{"mspID":"msp","secret":{"env":"NONE"},"tls":{"certificateFile":"none","keyFile":"none"}}"#)
+        let file = files.directory.file("server.json")
+        let development = try ConfigurationLoader.load(file: file, environment: [:], for: .development)
+        #expect(development.tls == nil)
+        #expect(development.businesses.map(\.slug) == ["demo"])
+        let customer = try ConfigurationLoader.load(
+            file: file, environment: ["NONE": ConfigurationFiles.secret], for: .customer)
+        #expect(customer.tls != nil)
+        #expect(customer.secret.bytes == Array("secret-secret-secret".utf8))
+        #expect(throws: ConfigurationError.self) {
+            try ConfigurationLoader.load(file: file, environment: [:], for: .customer)
+        }
+        #expect(try ConfigurationLoader.dataDirectory(file: file, environment: [:]) == "data")
+        let environment = ["BALLOON_DATA_DIRECTORY": "/srv/data", "BALLOON_UNKNOWN": "1"]
+        #expect(try ConfigurationLoader.dataDirectory(file: nil, environment: environment) == "/srv/data")
+        #expect(try ConfigurationLoader.dataDirectory(file: nil, environment: [:]) == nil)
+        #expect(try ConfigurationLoader.businesses(file: file).map(\.id) == [BusinessID("b-1")])
+    }
+
     @Test func `an absent setting has its default`() throws {
         let configuration = try ConfigurationFiles().load()
         #expect(configuration.mspID == "msp")
