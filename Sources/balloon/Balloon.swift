@@ -13,7 +13,8 @@ import MessageServer
             """,
         version: BuildVersion.text,
         subcommands: [
-            Serve.self, Dev.self, Simulate.self, Send.self, Attachments.self, Validate.self, Convert.self,
+            Serve.self, Dev.self, Simulate.self, Chat.self, Send.self, Attachments.self, Validate.self,
+            Convert.self,
             Conversations.self, JournalCommands.self, Events.self, Replies.self, DeadLetters.self,
             Handlers.self,
             Initialize.self, Config.self, Token.self, HealthCheck.self,
@@ -29,8 +30,8 @@ import MessageServer
             } else {
                 try command.run()
             }
-            // A pipe's reader must not mistake a partial result for a complete one.
-            if let failure = StandardStream.output.failure {
+            // A pipe's reader must not mistake a partial result for a complete one; a reader that is gone wants no more.
+            if let failure = StandardStream.output.failure, !failure.isBrokenPipe {
                 throw CommandFailure.unwritten(to: "standard output", failure)
             }
         } catch {

@@ -15,12 +15,16 @@ enum CommandFailure: Error, Equatable {
     case malformed(path: String, reason: String)
     /// The data directory has no addresses of `balloon dev`: start it, or name another directory.
     case noDevelopmentServer(path: String)
+    /// `balloon dev` found the data directory of another server: name another directory.
+    case foreignDataDirectory(path: String)
     /// The data directory does not exist: correct the path.
     case noDataDirectory(path: String)
     /// The path of the control socket exceeds the limit for sockets: move the data directory.
     case socketPathTooLong(String)
     /// `--wait` reaches neither the server's control socket nor a simulated gateway: name the server's `--config` or `--data`.
     case noControlSocket
+    /// The business sent the customer no interactive message, or all of them are answered: write to it first.
+    case nothingAsked(customer: String)
     /// No server answers at the address: start the server, or name another address.
     case noAnswer(url: String)
     /// The server answered with a status other than 200: its log has the reason.

@@ -27,8 +27,25 @@ enum ConversationRendering {
         let isAccepted = line.outcome == nil || line.outcome == "accepted"
         let status = line.status.map { " \($0)" } ?? ""
         let outcome = isAccepted ? "" : "  (\(line.outcome ?? "")\(status))"
-        let summary = MessageSummary.text(of: line.message, kind: line.kind)
-        return terminalText("\(line.at)  \(who)  \(line.kind): \(summary)\(outcome)") + "\n"
+        let summary = MessageSummary.line(
+            of: line.message, kind: line.kind, isFromBusiness: line.direction == .outbound)
+        return terminalText("\(line.at)  \(who)  \(summary)")
+            + TerminalStyle.output.failure(terminalText(outcome)) + "\n"
+    }
+
+    /// `2026-11-21T10:00:00.123Z  business  handed off to a person: asked for one`.
+    static func handOffText(_ event: JournalEvent) -> String {
+        let reason = event.reason.map { ": \($0)" } ?? ""
+        return terminalText("\(event.at)  business  handed off to a person\(reason)") + "\n"
+    }
+
+    /// `{"record":12,"outcome":"handedOff","reason":"…"}`.
+    static func handOffJSON(_ event: JournalEvent) -> String {
+        jsonLine { writer in
+            writer.field("record", Int(clamping: event.record))
+            writer.field("outcome", event.status.rawValue)
+            writer.field("reason", event.reason)
+        }
     }
 
     /// The JSON of the line, as it is in the conversation's file.

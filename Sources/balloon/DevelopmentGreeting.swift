@@ -1,25 +1,43 @@
 import BalloonPOSIX
+import MessageServer
 
 /// The text that `balloon dev` prints when it is ready.
 struct DevelopmentGreeting {
     let server: DevelopmentServer
     let directory: String
+    let handlers: [BusinessConfiguration]
 
-    /// The addresses, and three commands that can be copied to a terminal in the same working directory.
+    /// The addresses, and commands that can be copied to a terminal in the same working directory.
     var text: String {
-        let program = ProgramName.here()
-        let data = directory == Dev.defaultDirectory ? "" : " --data \(shellWord(directory))"
-        return """
-            balloon dev listens on \(server.server) and stores its data in \(terminalText(directory))
-            the gateway is simulated at \(server.gateway)
+        """
+        balloon dev listens on \(server.server) and stores its data in \(terminalText(directory))
+        the gateway is simulated at \(server.gateway)
 
-            try, in another terminal:
-              \(program) simulate text --wait\(data)
-              \(program) simulate quickReply --wait\(data)
-              \(program) conversations show\(data)
-
-            """
+        try, in another terminal:
+        \(commands.map { "  \(ProgramName.here()) \($0)\n" }.joined())
+        """
     }
+
+    private var commands: [String] {
+        let data = directory == Dev.defaultDirectory ? "" : " --data \(shellWord(directory))"
+        let business = handlers.count == 1 ? "" : handlers.first.map { " --business \($0.slug)" } ?? ""
+        var commands = ["simulate text --wait\(business)\(data)"]
+        if handlers.first?.isDemo ?? false { commands.append("simulate --choose 2 --wait\(data)") }
+        commands.append("chat\(business)\(data)")
+        // A handler of the program has no process and no log of its own.
+        if let program = handlers.first(where: \.isProgram) {
+            commands += ["handlers logs \(program.slug)\(data)", "handlers restart \(program.slug)\(data)"]
+        }
+        return commands + ["conversations show\(data)"]
+    }
+}
+
+extension BusinessConfiguration {
+    fileprivate var isDemo: Bool {
+        if case .builtin(DemoHandlerFactory().name, _) = handler { true } else { false }
+    }
+
+    fileprivate var isProgram: Bool { if case .bound("exec", _) = handler { true } else { false } }
 }
 
 /// The command that starts the running program from the working directory.

@@ -9,12 +9,18 @@ import MessageServer
 ///
 /// ```json
 /// {"format":1,"server":"http://127.0.0.1:8080","gateway":"http://127.0.0.1:40123","mspID":"…","secret":"…",
-///  "business":"demo","businessID":"…"}
+///  "business":"demo","businessID":"…","businesses":[{"slug":"demo","businessID":"…"}]}
 /// ```
 ///
-/// The identity and the secret are created once; the addresses are written at every start.
+/// The identity and the secret are created once; the addresses and the businesses are written at every start.
 struct DevelopmentServer: Equatable {
-    /// The slug of the one business.
+    /// A business that the server serves.
+    struct Business: Equatable {
+        let slug: String
+        let id: BusinessID
+    }
+
+    /// The slug of the demo business.
     static let slug = "demo"
 
     /// The server's base URL.
@@ -25,8 +31,10 @@ struct DevelopmentServer: Equatable {
     let mspID: String
     /// The MSP's secret.
     let secret: Secret
-    /// The business's identity.
+    /// The demo business's identity.
     let businessID: BusinessID
+    /// The businesses of the last start: the demo, or those of a configuration.
+    var businesses: [Business] = []
 
     /// The file's path in a data directory.
     static func path(in directory: String) -> String { directory + "/dev.json" }
@@ -48,23 +56,37 @@ struct DevelopmentServer: Equatable {
             let secret = root["secret"]?.string.flatMap({ try? Secret(base64: $0) }),
             let businessID = root["businessID"]?.string
         else { throw .malformed(path: path, reason: "was not written by balloon dev; remove it") }
+        let businesses = root["businesses"]?.elements.compactMap { business -> Business? in
+            guard let slug = business["slug"]?.string, let id = business["businessID"]?.string else {
+                return nil
+            }
+            return Business(slug: slug, id: BusinessID(id))
+        }
         return DevelopmentServer(
-            server: server, gateway: gateway, mspID: mspID, secret: secret, businessID: BusinessID(businessID)
-        )
+            server: server, gateway: gateway, mspID: mspID, secret: secret,
+            businessID: BusinessID(businessID),
+            businesses: businesses ?? [Business(slug: slug, id: BusinessID(businessID))])
     }
 
-    /// The configuration of the server in `directory`, without its listening address.
-    func configuration(
-        directory: String,
-        handler: HandlerBinding = .builtin(name: DemoHandlerFactory().name, configuration: nil)
-    ) -> ServerConfiguration {
+    /// The configuration of the server in `directory` with the demo business, without its listening address.
+    func configuration(directory: String, handler: HandlerBinding? = nil) -> ServerConfiguration {
         let business = BusinessConfiguration(
-            slug: Self.slug, businessID: businessID, name: "Demo", handler: handler)
+            slug: Self.slug, businessID: businessID, name: "Demo",
+            handler: handler ?? .builtin(name: DemoHandlerFactory().name, configuration: nil))
         var configuration = ServerConfiguration(mspID: mspID, secret: secret, businesses: [business])
+        adjust(&configuration, directory: directory)
+        return configuration
+    }
+
+    /// Changes a configuration so that the server is this one: its identity, its gateway and its data directory.
+    func adjust(_ configuration: inout ServerConfiguration, directory: String) {
+        configuration.mspID = mspID
+        configuration.secret = secret
+        configuration.publicURL = nil
+        configuration.tls = nil
         configuration.dataDirectory = directory
         configuration.gateway.url = gateway + "/v1"
         configuration.gateway.downloadHosts = [String(gateway.dropFirst("http://".count))]
-        return configuration
     }
 
     /// Replaces the directory's file.
@@ -77,6 +99,15 @@ struct DevelopmentServer: Equatable {
             writer.field("secret", Base64.encode(secret.bytes))
             writer.field("business", Self.slug)
             writer.field("businessID", businessID.rawValue)
+            writer.key("businesses")
+            writer.array { writer in
+                for business in businesses {
+                    writer.object { writer in
+                        writer.field("slug", business.slug)
+                        writer.field("businessID", business.id.rawValue)
+                    }
+                }
+            }
         }
         try AtomicFile.write(json + [UInt8(ascii: "\n")], to: Self.path(in: directory))
     }

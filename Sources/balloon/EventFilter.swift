@@ -8,7 +8,8 @@ package import MessageStore
 struct EventFilter: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only events of the business with this identifier; a slug matches none.", valueName: "id"))
+            "Only events of this business: its slug, its identifier, or the beginning of one.",
+            valueName: "business"))
     var business: String?
 
     @Option(help: "Only events of this kind, or replyFailed.")
@@ -24,7 +25,14 @@ struct EventFilter: ParsableArguments {
     @Option(help: "Only events with this status.")
     var status: JournalEvent.Status?
 
-    /// Whether the event passes the filter.
+    /// The same filter with the identifier of its business; throws when no business matches.
+    func resolved(_ options: ReadingOptions) throws -> EventFilter {
+        var filter = self
+        filter.business = try options.business(business)?.rawValue
+        return filter
+    }
+
+    /// Whether the event passes the filter, which was resolved.
     func admits(_ event: JournalEvent) -> Bool {
         (status == nil || event.status == status) && (business == nil || event.business.rawValue == business)
             && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true

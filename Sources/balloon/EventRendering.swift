@@ -12,9 +12,13 @@ enum EventRendering {
         let summary = summary(event)
         let reason = event.reason.map { "  (\($0))" } ?? ""
         let original = event.replayOf.map { "  (replay of \($0))" } ?? ""
-        return terminalText(
-            "\(event.record)  \(event.at)  \(status(event))  \(event.business)  \(event.customer)  "
-                + "\(subscription(event).name): \(summary)\(reason)\(original)") + "\n"
+        let status = terminalText(status(event))
+        return terminalText("\(event.record)  \(event.at)  ")
+            + (event.isDeadLetter ? TerminalStyle.output.failure(status) : status)
+            + terminalText(
+                "  \(event.business)  \(event.customer)  \(subscription(event).name): \(summary)\(reason)\(original)"
+            )
+            + "\n"
     }
 
     /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`
@@ -74,7 +78,7 @@ enum EventRendering {
             let message = event.message
             return "reply \(message["reply"]?.string ?? "") \(message["status"]?.string ?? "")"
         }
-        return MessageSummary.text(of: event.message, kind: kind)
+        return MessageSummary.text(of: event.message, kind: kind, isFromBusiness: false)
     }
 
     /// Never nil: the journal contains valid messages only.

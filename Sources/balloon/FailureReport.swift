@@ -17,6 +17,7 @@ struct FailureReport {
         case let error as ConfigurationError: self.init(error)
         case let error as StoreError: self.init(error)
         case let error as SimulatorError: self.init(error)
+        case let error as DeviceAnswerError: self.init(error)
         case let error as TransportError: self.init(error)
         case let error as SystemError: self.init(error)
         default: return nil
@@ -46,6 +47,12 @@ struct FailureReport {
                 .unavailable, "\(path) does not exist",
                 hint: "start balloon dev, or name its directory with --data, or a configuration with --config"
             )
+        case .foreignDataDirectory(let path):
+            self.init(
+                .usage, "\(path) is the data directory of balloon serve",
+                hint:
+                    "name another directory with --data: the simulated gateway would accept the replies that wait there"
+            )
         case .noDataDirectory(let path):
             self.init(
                 .unavailable, "directory \(path) does not exist",
@@ -54,6 +61,12 @@ struct FailureReport {
             self.init(
                 .unavailable, "\(path) is too long for a socket, so the server has no control socket",
                 hint: "move the data directory so that this path has at most 107 bytes"
+            )
+        case .nothingAsked(let customer):
+            self.init(
+                .unavailable, "customer \(customer) has no unanswered question of the business",
+                hint:
+                    "send a message that the business answers with a question; run balloon conversations show to see it"
             )
         case .noAnswer(let url):
             self.init(
@@ -168,6 +181,12 @@ struct FailureReport {
                 .unavailable, "the simulator answered \(status)",
                 hint: "check that balloon dev listens at that address")
         }
+    }
+
+    private init(_ error: DeviceAnswerError) {
+        code = .usage
+        text = (["error: " + error.reason] + error.offered.map { "  " + $0 }).map { terminalText($0) + "\n" }
+            .joined()
     }
 
     private init(_ error: TransportError) {

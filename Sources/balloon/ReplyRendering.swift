@@ -7,10 +7,10 @@ import MessageStore
 enum ReplyRendering {
     /// `57.1  2026-11-21T10:00:00.123Z  queued  BUSINESS  CUSTOMER  text: Good morning  (3 attempts, next at …)`.
     static func text(_ reply: JournalReply) -> String {
-        let summary = message(reply).map { MessageSummary.text(of: $0.root, kind: reply.kind) } ?? ""
-        return terminalText(
-            "\(reply.id)  \(reply.decidedAt)  \(reply.status.rawValue)  \(reply.business)  \(reply.customer)  "
-                + "\(reply.kind): \(summary)\(remark(reply))") + "\n"
+        let status = reply.status.rawValue
+        return terminalText("\(reply.id)  \(reply.decidedAt)  ")
+            + (reply.isDeadLetter ? TerminalStyle.output.failure(status) : status)
+            + terminalText("  \(reply.business)  \(reply.customer)  \(summary(reply))\(remark(reply))") + "\n"
     }
 
     /// `{"reply":"57.1","at":"…","status":"refused","business":"…","customer":"…","id":"…","kind":"text","inReplyTo":"…",`
@@ -47,8 +47,7 @@ enum ReplyRendering {
 
     /// A queued reply in the form of a conversation line, before that line is written.
     static func conversationText(_ reply: JournalReply) -> String {
-        let summary = message(reply).map { MessageSummary.text(of: $0.root, kind: reply.kind) } ?? ""
-        return terminalText("\(reply.decidedAt)  business  \(reply.kind): \(summary)  (queued)") + "\n"
+        terminalText("\(reply.decidedAt)  business  \(summary(reply))  (queued)") + "\n"
     }
 
     /// The same as JSON: the future line, with `"outcome":"queued"` and without a number.
@@ -64,6 +63,11 @@ enum ReplyRendering {
             writer.key("message")
             writer.raw(reply.message)
         }
+    }
+
+    private static func summary(_ reply: JournalReply) -> String {
+        message(reply).map { MessageSummary.line(of: $0.root, kind: reply.kind, isFromBusiness: true) }
+            ?? reply.kind.rawValue
     }
 
     private static func remark(_ reply: JournalReply) -> String {

@@ -9,6 +9,8 @@ enum SimulatedInput {
     case kind(Kind)
     /// A given message.
     case message([UInt8])
+    /// An answer to what the business asked last.
+    case answer(DeviceChoice)
 
     /// Parses an argument: a kind's name, a file's path, or `-` for standard input.
     init(_ argument: String) throws(CommandFailure) {
@@ -30,10 +32,24 @@ enum SimulatedInput {
     }
 
     /// The whole message as `customer` sends it; `text` is the content of a message of kind `text`.
-    func message(of customer: SimulatedCustomer, text: String?) throws -> [UInt8] {
+    ///
+    /// `data` is the server's data directory, nil when it is unknown.
+    func message(of customer: SimulatedCustomer, text: String?, data: String?) async throws -> [UInt8] {
         switch self {
         case .kind(let kind): customer.message(kind, text: text)
         case .message(let text): try customer.message(completing: text)
+        case .answer(let choice):
+            try customer.message(completing: try await answer(choice, of: customer, data: data))
         }
+    }
+
+    private func answer(
+        _ choice: DeviceChoice, of customer: SimulatedCustomer, data: String?
+    ) async throws -> [UInt8] {
+        guard let offer = try await OpenOffer.newest(for: customer, data: data) else {
+            throw CommandFailure.nothingAsked(customer: terminalText(customer.id.rawValue))
+        }
+        let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
+        return try DeviceAnswer(to: offer, choosing: choice, today: today).json
     }
 }

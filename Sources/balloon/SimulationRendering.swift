@@ -22,9 +22,9 @@ struct SimulationRendering {
     ///
     /// The end is `handled, no reply`, `no handler for this kind` or `dead letter 57: the handler threw …`; as JSON it is always
     /// written: `{"record":57,"status":"handled","ended":true,"kind":"text","reason":"…","replies":[…]}`.
-    func delivery(_ answer: DeliveryAnswer) -> String {
+    func delivery(_ answer: DeliveryAnswer, omitsAccepted: Bool = false) -> String {
         var lines = ""
-        for reply in answer.replies {
+        for reply in answer.replies where !(omitsAccepted && reply.status == .accepted) {
             // The server wrote it, so it is valid JSON.
             if let document = try? JSONDocument(reply.message) { lines += self.reply(document.root) }
             guard reply.status != .accepted else { continue }
@@ -80,7 +80,9 @@ struct SimulationRendering {
         let kind = MessageSummary.kind(of: message)
         guard json else {
             let who = direction == "inbound" ? "customer" : "business"
-            return terminalText("\(who)  \(kind): \(MessageSummary.text(of: message, kind: kind))") + "\n"
+            let summary = MessageSummary.line(
+                of: message, kind: kind, isFromBusiness: direction == "outbound")
+            return terminalText("\(who)  \(summary)") + "\n"
         }
         return jsonLine { writer in
             writer.field("direction", direction)

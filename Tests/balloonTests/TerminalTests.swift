@@ -59,4 +59,15 @@ import Testing
     func `every listener except a unix socket has a URL on this machine`(text: String, url: String?) {
         #expect(SocketAddress(text)?.localURL == url)
     }
+
+    @Test(
+        arguments: [
+            (true, [:], "\u{1b}[31mx\u{1b}[0m"), (false, [:], "x"), (true, ["NO_COLOR": "1"], "x"),
+            (true, ["NO_COLOR": ""], "\u{1b}[31mx\u{1b}[0m"), (true, ["TERM": "dumb"], "x"),
+        ] as [(Bool, [String: String], String)])
+    func `colours are for terminals that want them`(
+        isTerminal: Bool, environment: [String: String], text: String
+    ) {
+        #expect(TerminalStyle(isTerminal: isTerminal, environment: environment).failure("x") == text)
+    }
 }

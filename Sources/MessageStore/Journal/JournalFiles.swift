@@ -8,12 +8,12 @@ package struct JournalFiles: Sendable {
     /// Uses the data directory at this path.
     package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).journal }
 
-    /// The size of all segments; it changes with each record.
-    package func sizeBytes() throws -> Int {
+    /// The time of the last write, in seconds since 1970; segments have their full size from the beginning.
+    package func lastWriteSecondsSince1970() throws -> Int {
         guard Directory.exists(directory) else { return 0 }
-        return try Directory.names(in: directory).reduce(0) { size, name in
-            // A segment that was deleted meanwhile has no size.
-            size + ((try? File(directory + "/" + name, for: .reading).sizeBytes()) ?? 0)
+        return try Directory.names(in: directory).reduce(0) { last, name in
+            // A segment that was deleted meanwhile has no time.
+            max(last, (try? FileTime.modifiedSecondsSince1970(directory + "/" + name)) ?? 0)
         }
     }
 

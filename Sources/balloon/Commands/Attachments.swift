@@ -26,14 +26,17 @@ struct Attachments: AsyncParsableCommand {
 
         func run() async throws {
             let files = try options.files()
-            let contents = AttachmentFiles(dataDirectory: options.data)
+            let contents = AttachmentFiles(dataDirectory: try options.data)
+            options.writeHeader("TIME", "HASH", "BYTES", "CUSTOMER", "NAME", "TYPE")
+            var entries: [AttachmentEntry] = []
             for conversation in try files.list()
             where customer == nil || conversation.customer.rawValue == customer {
                 for line in try files.lines(of: conversation.business, conversation.customer) {
-                    for entry in AttachmentEntry.entries(of: line, conversation.business, contents) {
-                        options.write(entry.text, json: entry.json)
-                    }
+                    entries += AttachmentEntry.entries(of: line, conversation.business, contents)
                 }
+            }
+            for entry in entries.sorted(by: { $0.line.at < $1.line.at }) {
+                options.write(entry.text, json: entry.json)
             }
         }
     }
@@ -54,7 +57,7 @@ struct Attachments: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let contents = AttachmentFiles(dataDirectory: options.data)
+            let contents = AttachmentFiles(dataDirectory: try options.data)
             _ = try options.files()
             let names = try contents.names(beginning: hash.lowercased())
             guard hash.utf8.count >= 2, names.count == 1, let path = contents.existing(names[0]) else {

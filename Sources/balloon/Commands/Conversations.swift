@@ -12,12 +12,23 @@ struct Conversations: AsyncParsableCommand {
     /// `balloon conversations list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the conversations: business, customer, number of lines, time of the last.")
+            abstract:
+                "List the conversations, newest last: time of the last line, number of lines, business, customer."
+        )
+
+        @Option(
+            help: ArgumentHelp(
+                "Only those of this business: its slug, its identifier, or the beginning of one.",
+                valueName: "business"))
+        var business: String?
 
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            for summary in try options.files().list() {
+            let business = try options.business(business)
+            options.writeHeader("LAST", "LINES", "BUSINESS", "CUSTOMER")
+            let found = try options.files().list().filter { business == nil || $0.business == business }
+            for summary in found.sorted(by: { $0.lastAt < $1.lastAt }) {
                 options.write(ConversationRendering.text(summary), json: ConversationRendering.json(summary))
             }
             // Damaged conversations are missing in the list; the exit code must show that.
@@ -37,8 +48,9 @@ struct Conversations: AsyncParsableCommand {
         var customer: String?
 
         @Option(
-            help: ArgumentHelp("The business's identifier, when several have that customer.", valueName: "id")
-        )
+            help: ArgumentHelp(
+                "The business, when several have that customer: its slug, its identifier, or the beginning of one.",
+                valueName: "business"))
         var business: String?
 
         @OptionGroup var options: ReadingOptions
@@ -47,8 +59,12 @@ struct Conversations: AsyncParsableCommand {
             guard let summary = try chosen() else {
                 return StandardStream.error.write("no conversation exists yet\n")
             }
+            let handOffs = try handOffs(in: summary)
             for line in try options.files().lines(of: summary.business, summary.customer) {
                 options.write(ConversationRendering.text(line), json: ConversationRendering.json(line))
+                guard line.direction == .inbound, let event = handOffs[line.record] else { continue }
+                options.write(
+                    ConversationRendering.handOffText(event), json: ConversationRendering.handOffJSON(event))
             }
             // A reply gets its line when its outcome is known.
             try options.journal().forEachReply(
@@ -61,10 +77,22 @@ struct Conversations: AsyncParsableCommand {
                 })
         }
 
+        /// The messages that were handed off to a person, by record; only the journal has them.
+        private func handOffs(in summary: ConversationFiles.Summary) throws -> [UInt64: JournalEvent] {
+            var found: [UInt64: JournalEvent] = [:]
+            try options.journal().forEach(
+                where: {
+                    $0.status == .handedOff && $0.customer == summary.customer
+                        && $0.business == summary.business
+                }, { found[$0.record] = $0 })
+            return found
+        }
+
         private func chosen() throws -> ConversationFiles.Summary? {
             let files = try options.files()
+            let business = try options.business(business)
             let isMeant = { (summary: ConversationFiles.Summary) in
-                business == nil || summary.business.rawValue == business
+                business == nil || summary.business == business
             }
             guard let customer else {
                 return try files.list().filter(isMeant).max { $0.lastAt < $1.lastAt }

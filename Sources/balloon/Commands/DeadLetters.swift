@@ -22,8 +22,19 @@ struct DeadLetters: AsyncParsableCommand {
 
         func run() async throws {
             let journal = try options.journal()
-            try journal.forEach(where: { $0.isDeadLetter && filter.admits($0) }, options.write)
-            try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }, options.write)
+            let filter = try filter.resolved(options)
+            options.writeHeader("RECORD", "TIME", "STATUS", "BUSINESS", "CUSTOMER", "MESSAGE")
+            var events = Deque<JournalEvent>()
+            try journal.forEach(where: { $0.isDeadLetter && filter.admits($0) }) { events.append($0) }
+            // A reply belongs to the place of its message.
+            try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }) { reply in
+                while let event = events.first, event.record <= reply.id.record {
+                    _ = events.popFirst()
+                    options.write(event)
+                }
+                options.write(reply)
+            }
+            while let event = events.popFirst() { options.write(event) }
         }
     }
 
@@ -89,7 +100,7 @@ struct DeadLetters: AsyncParsableCommand {
                 }
             }
             if !chosen.isEmpty {
-                results += try await StoreChange.replay(chosen.map(NamedState.init), data: options.data)
+                results += try await StoreChange.replay(chosen.map(NamedState.init), data: try options.data)
             }
             for result in results {
                 options.write(
@@ -111,7 +122,7 @@ struct DeadLetters: AsyncParsableCommand {
                 }
             }
             if !chosen.isEmpty {
-                results += try await StoreChange.retry(chosen, as: try edited(), data: options.data)
+                results += try await StoreChange.retry(chosen, as: try edited(), data: try options.data)
             }
             for result in results {
                 let verb = result.isRepetition ? "already retried" : "is sent again"
@@ -148,7 +159,7 @@ struct DeadLetters: AsyncParsableCommand {
                 throw StoreError.replyNotDead(other.id)
             }
             let before = try await StoreChange.drop(
-                replies.filter(\.isDeadLetter).map(\.id), data: options.data
+                replies.filter(\.isDeadLetter).map(\.id), data: try options.data
             ).union(replies.filter { !$0.isDeadLetter }.map(\.id))
             for reply in replies { options.writeDropped(reply.id, isRepetition: before.contains(reply.id)) }
             let chosen = try choice.events(options)
@@ -156,7 +167,7 @@ struct DeadLetters: AsyncParsableCommand {
                 throw StoreError.notDead(record: other.record)
             }
             if chosen.isEmpty { return }
-            let repeated = try await StoreChange.drop(chosen.map(\.record), data: options.data)
+            let repeated = try await StoreChange.drop(chosen.map(\.record), data: try options.data)
             for event in chosen {
                 options.writeDropped(event.record, isRepetition: repeated.contains(event.record))
             }
@@ -182,6 +193,7 @@ struct DeadLetterChoice: ParsableArguments {
     /// for a repetition.
     func events(_ options: ReadingOptions) throws -> [JournalEvent] {
         let journal = try options.journal()
+        let filter = try filter.resolved(options)
         if all { return try journal.events { $0.isDeadLetter && filter.admits($0) } }
         let records = names.compactMap { if case .event(let record) = $0 { record } else { nil } }
         return try records.isEmpty
@@ -191,6 +203,7 @@ struct DeadLetterChoice: ParsableArguments {
     /// The replies among them; named replies that are no longer dead letters are included, for a repetition.
     func replies(_ options: ReadingOptions) throws -> [JournalReply] {
         let journal = try options.journal()
+        let filter = try filter.resolved(options)
         if all {
             var replies: [JournalReply] = []
             try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }) { replies.append($0) }

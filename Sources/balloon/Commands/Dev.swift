@@ -1,17 +1,18 @@
 import ArgumentParser
-import BalloonJSON
 import BalloonPOSIX
 import Logging
 import MessageServer
+import MessageStore
 import Simulator
 
 /// `balloon dev`: the real server with a demo business, and the simulator instead of Apple's gateway.
 struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run the server with a demo business and a simulated gateway.",
+        abstract:
+            "Run the server with a simulated gateway, and with a demo business or those of a configuration.",
         discussion:
             """
-            Prints three commands to try. Other commands find the server through the file dev.json in its data directory.
+            Prints commands to try. Other commands find the server through the file dev.json in its data directory.
 
             With --misbehave the gateway misbehaves by a rule. A rule names a call: message, authenticate, preUpload, upload, \
             encodePayload, constructPayload, preDownload, blob or decodePayload, and then =503 or another status (=429/7 with \
@@ -28,14 +29,23 @@ struct Dev: AsyncParsableCommand {
             "The address to listen on; with port 0 the system chooses.", valueName: "host:port"))
     var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
 
-    @Option(help: ArgumentHelp("The data directory.", valueName: "dir"))
-    var data = Dev.defaultDirectory
-
     @Option(
+        name: .customLong("data"),
         help: ArgumentHelp(
-            "A handler program to run instead of the demo.",
-            valueName: "program"))
-    var handler: String?
+            "The data directory; else that of BALLOON_DATA_DIRECTORY, or data, and never that of --config.",
+            valueName: "dir"))
+    var directory: String?
+
+    private var data: String {
+        get throws {
+            if let directory { return directory }
+            let environment = ProcessEnvironment.variables()
+            return try ConfigurationLoader.dataDirectory(file: nil, environment: environment)
+                ?? Self.defaultDirectory
+        }
+    }
+
+    @OptionGroup var choice: DevelopmentHandler
 
     @Option(
         help: ArgumentHelp(
@@ -43,22 +53,27 @@ struct Dev: AsyncParsableCommand {
             valueName: "rule"))
     var misbehave: [MisbehaviourRule] = []
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Restart a handler that is a program when one of its files changes.")
+    var reload = true
+
     @OptionGroup var log: LogOptions
 
     func validate() throws {
-        if handler?.isEmpty ?? false { throw ValidationError("The handler's name is empty.") }
         if listen.localURL == nil { throw ValidationError("balloon dev listens on a TCP address only.") }
     }
 
     func run() async throws {
-        let binding = try binding()
+        var known = try identity()
+        let binding = try choice.binding(for: known)
         let logger = try log.start().logger
-        var known = try DevelopmentServer.read(in: data) ?? .random()
         let gateway = FakeGateway(
-            mspID: known.mspID, secret: known.secret, businesses: [known.businessID], logger: logger)
+            mspID: known.mspID, secret: known.secret,
+            // Those of a configuration may change while the server runs.
+            businesses: choice.config == nil ? [known.businessID] : nil, logger: logger)
         for rule in misbehave { gateway.misbehave(rule) }
-        let address = try await gateway.start()
-        known.gateway = "http://\(address)"
+        known.gateway = "http://\(try await gateway.start())"
         do {
             try await serve(known, binding, logger)
         } catch {
@@ -68,33 +83,50 @@ struct Dev: AsyncParsableCommand {
         await gateway.stop()
     }
 
-    private func binding() throws -> HandlerBinding {
-        guard let handler else { return .builtin(name: DemoHandlerFactory().name, configuration: nil) }
-        let program = SpawnedProcess.Program([handler], environment: [:], directory: ".")
-        if let error = program.obstacle {
-            throw CommandFailure.unstartable(
-                program: terminalText(handler), error, hint: terminalText(program.advice(about: error)))
+    /// The identity of the server in the data directory, or a new one.
+    private func identity() throws -> DevelopmentServer {
+        let data = try data
+        if let known = try DevelopmentServer.read(in: data) { return known }
+        // Replies that wait there belong to Apple's gateway, and the simulated one would accept them.
+        // An error means that no server has made the directory.
+        if Directory.isDirectory(data), (try? Store.check(data)) != nil {
+            throw CommandFailure.foreignDataDirectory(path: terminalText(data))
         }
-        let json = JSONWriter.object { writer in
-            writer.key("exec")
-            writer.array { $0.string(handler) }
-        }
-        return .bound(by: "exec", try JSONDocument(json).root)
+        // At once: a start that fails later leaves a directory that belongs to balloon dev.
+        let server = DevelopmentServer.random()
+        try Directory.make(data)
+        try server.write(in: data)
+        return server
     }
 
     private func serve(
-        _ known: DevelopmentServer, _ binding: HandlerBinding, _ logger: Logger
+        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ logger: Logger
     ) async throws {
+        let (listen, data) = (listen, try data)
+        let source = choice.config.map { file in
+            ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
+                known.adjust(&$0, directory: data)
+                $0.listen = listen
+            }
+        }
         var configuration = known.configuration(directory: data, handler: binding)
         configuration.listen = listen
-        try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger) { addresses in
+        if let source { configuration = try source.load() }
+        let businesses = configuration.businesses
+        var reloading: HandlerReloading?
+        try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger, source: source) {
+            addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""
+            known.businesses = businesses.map { .init(slug: $0.slug, id: $0.businessID) }
             // Written only after the server locked the directory, so that another server's addresses are not
             // overwritten.
             try known.write(in: data)
-            StandardStream.output.write(DevelopmentGreeting(server: known, directory: data).text)
+            if reload { reloading = HandlerReloading(of: businesses, data: data, logger: logger) }
+            let greeting = DevelopmentGreeting(server: known, directory: data, handlers: businesses)
+            StandardStream.output.write(greeting.text)
         }
+        withExtendedLifetime(reloading) {}
     }
 }
 

@@ -5,8 +5,8 @@ import MessageStore
 /// `balloon events …`: the inbound messages in the journal, and their outcomes.
 struct Events: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List, show, replay and drop the messages in the journal.",
-        subcommands: [List.self, Show.self, Replay.self, Drop.self])
+        abstract: "List, follow, show, replay and drop the messages in the journal.",
+        subcommands: [List.self, Tail.self, Show.self, Replay.self, Drop.self])
 
     /// `balloon events list`.
     struct List: AsyncParsableCommand {
@@ -18,6 +18,8 @@ struct Events: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
+            let filter = try filter.resolved(options)
+            options.writeHeader("RECORD", "TIME", "STATUS", "BUSINESS", "CUSTOMER", "MESSAGE")
             try options.journal().forEach(
                 where: filter.admits, options.write)
         }
@@ -63,6 +65,7 @@ struct Events: AsyncParsableCommand {
 
         func run() async throws {
             let journal = try options.journal()
+            let filter = try filter.resolved(options)
             let chosen =
                 try records.isEmpty
                 ? journal.events { filter.admits($0) && $0.isFinished && !$0.isReplyFailure }
@@ -73,7 +76,7 @@ struct Events: AsyncParsableCommand {
                     "\(chosen.count) would be delivered again; add --send to do it\n")
             }
             if chosen.isEmpty { return }
-            let results = try await StoreChange.replay(chosen.map(NamedState.init), data: options.data)
+            let results = try await StoreChange.replay(chosen.map(NamedState.init), data: try options.data)
             StandardStream.error.write(
                 "delivered again as \(results.map { "\($0.replay)" }.joined(separator: ", "))\n")
         }
@@ -96,7 +99,7 @@ extension Events {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let repeated = try await StoreChange.dropPending(records, data: options.data)
+            let repeated = try await StoreChange.dropPending(records, data: try options.data)
             for record in records {
                 options.writeDropped(record, isRepetition: repeated.contains(record))
             }

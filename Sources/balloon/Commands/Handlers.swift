@@ -28,8 +28,9 @@ struct Handlers: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let answer = try await ControlSocket(data: options.data).ask("GET", "/handlers")
+            let answer = try await ControlSocket(data: try options.data).ask("GET", "/handlers")
             guard let handlers = try JSONDocument(answer).root["handlers"]?.elements else { return }
+            options.writeHeader("BUSINESS", "HEALTH", "STATE")
             for handler in handlers {
                 options.write(text(handler), json: line(handler.text))
             }
@@ -102,7 +103,7 @@ struct Handlers: AsyncParsableCommand {
     ) async throws -> [UInt8] {
         let question = JSONWriter.object { $0.field("business", business) }
         do {
-            return try await ControlSocket(data: options.data).ask("POST", target, question)
+            return try await ControlSocket(data: try options.data).ask("POST", target, question)
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
                 "\"\(terminalText(business))\"", reason: "is not a business with a handler",

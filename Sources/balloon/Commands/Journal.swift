@@ -37,7 +37,7 @@ struct JournalCommands: AsyncParsableCommand {
 
         func run() async throws {
             let yes = yes
-            let done = try await StoreChange.repair(data: options.data, resuming: resume) { damage in
+            let done = try await StoreChange.repair(data: try options.data, resuming: resume) { damage in
                 if damage.isEmpty || !yes {
                     write(damage, isDone: false)
                     return false

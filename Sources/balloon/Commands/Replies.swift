@@ -18,7 +18,8 @@ struct Replies: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Only replies of the business with this identifier; a slug matches none.", valueName: "id"))
+                "Only replies of this business: its slug, its identifier, or the beginning of one.",
+                valueName: "business"))
         var business: String?
 
         @Option(help: "Replies with this status instead of queued ones.")
@@ -31,10 +32,12 @@ struct Replies: AsyncParsableCommand {
 
         func run() async throws {
             let wanted = status ?? .queued
+            let business = try options.business(business)
+            options.writeHeader("REPLY", "TIME", "STATUS", "BUSINESS", "CUSTOMER", "MESSAGE")
             try options.journal().forEachReply(
                 where: { reply in
                     (all || reply.status == wanted)
-                        && (business == nil || reply.business.rawValue == business)
+                        && (business == nil || reply.business == business)
                 },
                 options.write)
         }
@@ -72,7 +75,7 @@ struct Replies: AsyncParsableCommand {
         func run() async throws {
             let found = try options.journal().replies(replies)
             let chosen = found.filter { $0.status != .dropped }.map(\.id)
-            let before = try await StoreChange.drop(chosen, data: options.data)
+            let before = try await StoreChange.drop(chosen, data: try options.data)
                 .union(found.filter { $0.status == .dropped }.map(\.id))
             for reply in found { options.writeDropped(reply.id, isRepetition: before.contains(reply.id)) }
         }

@@ -6,29 +6,23 @@ import MessageServer
 
 /// The server that a command works with: the one of `balloon dev`, or a configured one.
 struct ServerOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("The data directory of balloon dev; the default is data.", valueName: "dir")
-    )
-    var data: String?
+    @OptionGroup var place: DataOptions
 
-    @Option(help: ArgumentHelp("The configuration file of another server instead.", valueName: "file"))
-    var config: String?
-
-    func validate() throws {
-        guard data == nil || config == nil else {
-            throw ValidationError("--data and --config exclude each other.")
-        }
-    }
+    /// Whether the options name a server.
+    var namesServer: Bool { place.directory != nil || place.config != nil }
 
     /// Collects the addresses and secrets of the server.
     func server() throws -> KnownServer {
-        if let config {
-            return KnownServer(
+        if let config = place.config {
+            var configuration =
                 try ConfigurationLoader.load(
-                    file: config, environment: ProcessEnvironment.variables(), handlers: BuiltinHandlers.all))
+                    file: config, environment: ProcessEnvironment.variables(), for: .customer)
+            configuration.dataDirectory = place.directory ?? configuration.dataDirectory
+            return KnownServer(configuration)
         }
-        let directory = data ?? Dev.defaultDirectory
-        guard let server = try DevelopmentServer.read(in: directory) else {
+        let directory = try place.data
+        // A server that has not started yet has no address.
+        guard let server = try DevelopmentServer.read(in: directory), !server.server.isEmpty else {
             throw CommandFailure.noDevelopmentServer(path: DevelopmentServer.path(in: directory))
         }
         return KnownServer(server, directory: directory)
@@ -47,8 +41,8 @@ struct KnownServer {
     let secret: Secret
     /// The accepted difference between a token's `iat` and now.
     let tokenAge: Duration
-    /// The businesses by slug, in order.
-    let businesses: [(slug: String, id: BusinessID)]
+    /// The businesses, by slug.
+    let businesses: [KnownBusiness]
     /// The server's configuration.
     let configuration: ServerConfiguration
 
@@ -58,7 +52,7 @@ struct KnownServer {
         mspID = server.mspID
         secret = server.secret
         tokenAge = ServerLimits().tokenAge
-        businesses = [(DevelopmentServer.slug, server.businessID)]
+        businesses = server.businesses.map { KnownBusiness(slug: $0.slug, id: $0.id) }
         configuration = server.configuration(directory: directory)
     }
 
@@ -71,18 +65,17 @@ struct KnownServer {
         mspID = configuration.mspID
         secret = configuration.secret
         tokenAge = configuration.limits.tokenAge
-        businesses = configuration.businesses.map { ($0.slug, $0.businessID) }
+        businesses = configuration.businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) }
         self.configuration = configuration
     }
 
-    /// The business with that slug, or the only business.
-    func business(_ slug: String?) throws(CommandFailure) -> BusinessID {
-        let found = businesses.filter { slug == nil || $0.slug == slug }
-        guard found.count == 1, let business = found.first else {
-            let slugs = businesses.map(\.slug).joined(separator: ", ")
+    /// The business with that slug, identifier or beginning of one, or the only business.
+    func business(_ name: String?) throws(CommandFailure) -> BusinessID {
+        if let name { return try KnownBusiness.find(name, among: businesses).id }
+        guard businesses.count == 1, let business = businesses.first else {
             throw .unknownArgument(
-                "--business", reason: slug.map { "has no business \(terminalText($0))" } ?? "is required",
-                hint: "the businesses are \(slugs)")
+                "--business", reason: "is required",
+                hint: "the businesses are \(businesses.compactMap(\.slug).joined(separator: ", "))")
         }
         return business.id
     }

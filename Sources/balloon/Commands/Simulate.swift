@@ -1,7 +1,6 @@
 import ArgumentParser
 import BalloonJSON
 import BalloonPOSIX
-import BalloonTransport
 import BusinessMessages
 import MessageServer
 import MessageStore
@@ -13,7 +12,8 @@ struct Simulate: AsyncParsableCommand {
         abstract: "Play a customer: send messages to a server as Apple does.",
         discussion: """
             Each message is a kind (\(Kind.allCases.map(\.rawValue).joined(separator: ", "))), or a file with a \
-            message in JSON, in which id, sourceId and destinationId may be missing. The server is the one that \
+            message in JSON, in which id, sourceId and destinationId may be missing. --choose and --fill answer the \
+            newest interactive message of the business that the customer has not answered. The server is the one that \
             balloon dev runs, unless --config names another.
             """)
 
@@ -23,7 +23,20 @@ struct Simulate: AsyncParsableCommand {
     private static let patience = 20
 
     @Argument(help: ArgumentHelp("The messages to send.", valueName: "kind|file"))
-    var messages: [String]
+    var messages: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Choose from what the business offered last: a number from 1, a title, or several with commas.",
+            valueName: "choice"))
+    var choose: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Fill in a page of the form that the business sent last; may be repeated.",
+            valueName: "page=value"),
+        transform: Simulate.fill)
+    var fill: [DeviceChoice.Fill] = []
 
     @Option(help: ArgumentHelp("The words of each message of kind text.", valueName: "words"))
     var text: String?
@@ -31,7 +44,7 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The server's base address; /message is appended to it.", valueName: "url"))
     var to: String?
 
-    @Option(help: ArgumentHelp("The business, when there is more than one.", valueName: "slug"))
+    @Option(help: ArgumentHelp("The business, when there is more than one.", valueName: "business"))
     var business: String?
 
     @Option(help: ArgumentHelp("The customer who writes.", valueName: "id"))
@@ -69,10 +82,13 @@ struct Simulate: AsyncParsableCommand {
     @Flag(help: "Write one JSON object for each message sent and each reply.")
     var json = false
 
+    @OptionGroup var device: DeviceOptions
     @OptionGroup var options: ServerOptions
 
     func validate() throws {
-        guard !messages.isEmpty else { throw ValidationError("Name a kind or a file.") }
+        guard messages.isEmpty != (choose.isEmpty && fill.isEmpty) else {
+            throw ValidationError("Name a kind or a file, or answer the business with --choose or --fill.")
+        }
         guard (1...1000).contains(repetitions) else { throw ValidationError("--repeat takes 1 to 1000.") }
         guard (1...86_400).contains(timeout) else {
             throw ValidationError("--timeout takes 1 to 86400 seconds.")
@@ -85,27 +101,27 @@ struct Simulate: AsyncParsableCommand {
         }
     }
 
+    private static func fill(_ text: String) throws -> DeviceChoice.Fill {
+        guard let fill = DeviceChoice.Fill(text) else { throw ValidationError("--fill takes page=value.") }
+        return fill
+    }
+
     func run() async throws {
-        let inputs = try messages.map { argument throws(CommandFailure) in try SimulatedInput(argument) }
+        var inputs = try messages.map { argument throws(CommandFailure) in try SimulatedInput(argument) }
+        if inputs.isEmpty { inputs = [.answer(DeviceChoice(items: choose, fills: fill))] }
         let server = try options.server()
-        guard let url = to ?? server.url else {
-            throw CommandFailure.unknownArgument(
-                "the server's URL", reason: "is not known", hint: "name its address with --to")
-        }
-        let customer = SimulatedCustomer(
-            id: CustomerID(customer), business: try server.business(business), server: url,
-            mspID: server.mspID, secret: server.secret, gateway: server.gateway,
-            transport: try CurlTransport())
+        let (customer, url) = try server.customer(
+            customer, with: device, business: business, to: to)
+        // With --to it may be another server than the one of the data directory.
+        let data =
+            to == nil || options.namesServer
+            ? server.configuration.dataDirectory : nil
         var messages: [[UInt8]] = []
         for input in inputs {
-            let message = try await message(input, of: customer)
+            let message = try await message(input, of: customer, data: data)
             messages += repeatElement(message, count: repetitions)
         }
         if shuffle { messages.shuffle() }
-        // With --to it may be another server than the one of the data directory.
-        let data =
-            to == nil || options.data != nil || options.config != nil
-            ? server.configuration.dataDirectory : nil
         var ends: [SimulatedEnd] = []
         var known: Set<[UInt8]> = []
         for message in messages {
@@ -120,17 +136,12 @@ struct Simulate: AsyncParsableCommand {
         if isFailed { throw ExitCode(CommandStatus.failed.rawValue) }
     }
 
-    private func message(_ input: SimulatedInput, of customer: SimulatedCustomer) async throws -> [UInt8] {
-        let message = try input.message(of: customer, text: text)
+    private func message(
+        _ input: SimulatedInput, of customer: SimulatedCustomer, data: String?
+    ) async throws -> [UInt8] {
+        let message = try await input.message(of: customer, text: text, data: data)
         guard case .kind(.text) = input else { return message }
-        var attachments: [[UInt8]] = []
-        for path in attach {
-            try CommandFile.check(path)
-            let name = path.split(separator: "/").last.map(String.init) ?? path
-            attachments.append(
-                try await customer.attach(path, name: name, mimeType: SendContent.mediaType(of: path)))
-        }
-        return try customer.message(message, with: attachments)
+        return try await customer.message(message, attaching: attach)
     }
 
     /// Posts a message; returns how its delivery ended when the command waits for that.
@@ -139,21 +150,11 @@ struct Simulate: AsyncParsableCommand {
     ) async throws -> SimulatedEnd? {
         // Numbers separate these replies from those to earlier messages.
         let before = waits && customer.hasGateway ? try await customer.replies().last?.number ?? 0 : 0
-        let answer: TransportResponse
-        do {
-            answer = try await customer.post(message, isLarge: large)
-        } catch TransportError.connectionFailed {
-            throw CommandFailure.noAnswer(url: url)
-        }
-        guard answer.status == 200 else {
-            let text = String(decoding: answer.body.prefix(200), as: UTF8.self)
-            throw CommandFailure.refused(
-                status: answer.status, answer: terminalText(String(text.prefix { !$0.isNewline })))
-        }
+        try await customer.send(message, to: url, isLarge: large)
         let rendering = SimulationRendering(json: json)
         StandardStream.output.write(rendering.sent(message))
         guard waits else { return nil }
-        if let data, let ended = try await delivery(of: message, data: data) {
+        if let data, let ended = try await DeliveryInquiry(data: data, timeout: timeout).end(of: message) {
             StandardStream.output.write(rendering.delivery(ended))
             return SimulatedEnd(ended)
         }
@@ -165,31 +166,6 @@ struct Simulate: AsyncParsableCommand {
         guard replies.isEmpty else { return .handled }
         StandardStream.error.write("note: no reply within \(Self.patience) seconds\n")
         return .pending
-    }
-
-    /// The state of a message's delivery at its end or at the timeout; nil when the server cannot be
-    /// asked.
-    private func delivery(of message: [UInt8], data: String) async throws -> DeliveryAnswer? {
-        let root = try JSONDocument(message).root
-        let (id, business) = (root["id"]?.string ?? "", root["destinationId"]?.string ?? "")
-        let deadline = ContinuousClock.now + .seconds(timeout)
-        while true {
-            let left = (deadline - .now).components.seconds
-            let target = DeliveryAnswer.target(
-                MessageID(id), to: BusinessID(business), waiting: Int(max(0, min(left, 15))))
-            let body: [UInt8]?
-            do { body = try await ControlSocket.get(target, data: data) } catch CommandFailure.refused(404, _)
-            {
-                // The data directory belongs to another server than the one that --to names.
-                return nil
-            }
-            guard let body else { return nil }
-            guard let answer = DeliveryAnswer(body) else {
-                throw CommandFailure.malformed(
-                    path: target, reason: "is answered by another version of balloon")
-            }
-            if answer.isEnded || left <= 0 { return answer }
-        }
     }
 
     /// The first reply, and others that closely follow it; none when no reply comes in time.
@@ -206,7 +182,7 @@ struct Simulate: AsyncParsableCommand {
 }
 
 /// How the delivery of a simulated message ended.
-private enum SimulatedEnd {
+enum SimulatedEnd {
     case handled
     /// The business has no handler for its kind.
     case unhandled

@@ -18,7 +18,7 @@ extension Conversations {
         func run() async throws {
             _ = try options.files()
             let json = options.json
-            let result = try StoreVerification.run(dataDirectory: options.data) { problem in
+            let result = try StoreVerification.run(dataDirectory: try options.data) { problem in
                 StandardStream.output.write(
                     json ? VerificationRendering.json(problem) : VerificationRendering.text(problem))
             }
@@ -54,10 +54,10 @@ extension Conversations {
 
         func run() async throws {
             _ = try options.files()
-            let rebuilt = try await StoreChange.rebuild(data: options.data, resuming: resume)
+            let rebuilt = try await StoreChange.rebuild(data: try options.data, resuming: resume)
             options.write(VerificationRendering.text(rebuilt), json: VerificationRendering.json(rebuilt))
             // Damage that the journal cannot repair is reported.
-            try StoreVerification.run(dataDirectory: options.data) { problem in
+            try StoreVerification.run(dataDirectory: try options.data) { problem in
                 StandardStream.error.write(VerificationRendering.text(problem))
             }
             .throwProblems()

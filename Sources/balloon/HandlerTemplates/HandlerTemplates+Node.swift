@@ -53,7 +53,7 @@ extension HandlerTemplates {
         |import { Buffer } from "node:buffer";
         |import { spawn } from "node:child_process";
         |import { createHash, createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-        |import { mkdtempSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+        |import { mkdtempSync, openSync, readFileSync, realpathSync, rmSync } from "node:fs";
         |import { createServer } from "node:http";
         |import { tmpdir } from "node:os";
         |import { basename, extname, isAbsolute, join, resolve } from "node:path";
@@ -772,8 +772,7 @@ extension HandlerTemplates {
         | *       assert.equal(reply.body, "Good morning!");
         | *     }));
         | *
-        | * The function takes a kind, or a message as an object, and returns the business's replies. Options are those of
-        | * `balloon simulate`: `customer("text", { attach: "picture.png" })`; an array repeats one. The files are deleted at the end.
+        | * The function is `simulate` with the directory of that server. The files are deleted at the end.
         | */
         |export async function simulated(program, body, { balloon = "balloon" } = {}) {
         |  const data = mkdtempSync(join(tmpdir(), "balloon-"));
@@ -785,17 +784,11 @@ extension HandlerTemplates {
         |  let isRunning = true;
         |  ended.then(() => { isRunning = false; });
         |  const customer = async (message, options = {}) => {
-        |    const file = join(data, `${randomUUID()}.json`);
-        |    if (typeof message === "object") writeFileSync(file, JSON.stringify(message));
-        |    const named = (name) => "--" + name.replace(/[A-Z]/gu, (letter) => "-" + letter.toLowerCase());
-        |    const more = Object.entries(options).flatMap(([name, value]) =>
-        |      [value].flat().flatMap((each) => [named(name), ...(each === true ? [] : [String(each)])]));
-        |    const what = typeof message === "object" ? [file] : message ? [message] : [];
-        |    const asked = [...what, "--wait", "--json", "--data", data, ...more];
-        |    const { status, output, errors } = await finished(spawn(balloon, ["simulate", ...asked]));
-        |    if (status !== 0) throw new SimulationError(errors + lines());
-        |    return output.split("\n").filter(Boolean).map((line) => JSON.parse(line))
-        |      .filter((line) => line.direction === "outbound").map((line) => line.message);
+        |    try {
+        |      return await simulate(message, { data, ...options }, { balloon });
+        |    } catch (error) {
+        |      throw error instanceof SimulationError ? new SimulationError(error.message + lines()) : error;
+        |    }
         |  };
         |  try {
         |    while (!lines().includes("handler is ready")) {
@@ -810,12 +803,40 @@ extension HandlerTemplates {
         |  }
         |}
         |
-        |async function finished(child) {
+        |/**
+        | * Sends a message as a customer and returns the business's replies.
+        | *
+        | * The message is a kind, or an object as a device sends it; null when `choose` or `fill` answers the business:
+        | *
+        | *     await simulate("text", { text: "I want pizza" });
+        | *     await simulate(null, { choose: "Margherita,Cola" });
+        | *     await simulate(null, { fill: { name: "Ada", payment: "Card" } });
+        | *
+        | * Options are those of `balloon simulate`; an array repeats one, and an object gives `name=value`.
+        | */
+        |export async function simulate(message, options = {}, { balloon = "balloon" } = {}) {
+        |  const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+        |  const given = isObject(message) ? JSON.stringify(message) : undefined;
+        |  const named = (name) => "--" + name.replace(/[A-Z]/gu, (letter) => "-" + letter.toLowerCase());
+        |  const values = (value) =>
+        |    isObject(value) ? Object.entries(value).map(([key, text]) => `${key}=${text}`) : [value].flat();
+        |  const more = Object.entries(options).flatMap(([name, value]) =>
+        |    values(value).flatMap((each) => [named(name), ...(each === true ? [] : [String(each)])]));
+        |  const what = given ? ["-"] : message ? [message] : [];
+        |  const child = spawn(balloon, ["simulate", ...what, "--wait", "--json", ...more]);
+        |  const { status, output, errors } = await finished(child, given);
+        |  if (status !== 0) throw new SimulationError(errors);
+        |  return output.split("\n").filter(Boolean).map((line) => JSON.parse(line))
+        |    .filter((line) => line.direction === "outbound").map((line) => line.message);
+        |}
+        |
+        |async function finished(child, input = "") {
         |  const collected = { output: "", errors: "" };
         |  child.stdout.setEncoding("utf8").on("data", (chunk) => { collected.output += chunk; });
         |  child.stderr.setEncoding("utf8").on("data", (chunk) => { collected.errors += chunk; });
         |  const status = new Promise((done, fail) => child.once("close", done).once("error", fail));
-        |  child.stdin.end();
+        |  // A command that ends early reads nothing.
+        |  child.stdin.on("error", () => {}).end(input);
         |  return { status: await status, ...collected };
         |}
         |

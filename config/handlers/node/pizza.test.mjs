@@ -10,50 +10,27 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { simulated } from "./balloon.mjs";
+import { simulate, simulated } from "./balloon.mjs";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const skip = spawnSync("balloon", ["--version"]).status === 0 ? false : "needs balloon on the PATH";
 
-/** What the device sends after the customer chose items, a time, or values of a form's pages in their order. */
-function chosen(message, ...identifiers) {
-  const content = structuredClone(message.interactiveData);
-  const { data, receivedMessage, replyMessage } = content;
-  const isChosen = ({ identifier }) => identifiers.includes(identifier);
-  delete data.images;
-  delete receivedMessage.imageIdentifier;
-  delete replyMessage.imageIdentifier;
-  if (data.listPicker) {
-    for (const section of data.listPicker.sections) section.items = section.items.filter(isChosen);
-    data.listPicker.sections = data.listPicker.sections.filter(({ items }) => items.length > 0);
-  } else if (data.event) {
-    data.event.timeslots = data.event.timeslots.filter(isChosen);
-  } else if (data.dynamic) {
-    data.dynamic.selections = data.dynamic.data.pages.map(({ pageIdentifier, type, subtitle }, place) => ({
-      pageIdentifier, title: "", subtitle,
-      items: [{ identifier: pageIdentifier, type, title: identifiers[place], value: identifiers[place] }],
-    }));
-    delete data.dynamic.data;
-  }
-  return { type: "interactive", interactiveData: content };
-}
-
 /** The whole conversation: from a text to the summary. */
 async function order(customer) {
-  const [greeting] = await customer({ type: "text", body: "Good morning" });
+  const [greeting] = await customer("text", { text: "Good morning" });
   assert.deepEqual(greeting.interactiveData.data["quick-reply"].items.map(({ title }) => title), [
     "Order a pizza", "Talk to a person",
   ]);
-  const [menu] = await customer({ type: "text", body: "I want pizza" });
+  const [menu] = await customer(null, { choose: "Order a pizza" });
   assert.deepEqual(menu.interactiveData.data.listPicker.sections.map(({ title }) => title), ["Pizza", "Drinks"]);
-  const [complaint, again] = await customer(chosen(menu, "cola"));
+  const [complaint] = await customer(null, { choose: "Cola" });
   assert.equal(complaint.body, "Please choose at least one pizza.");
-  const [times] = await customer(chosen(again, "margherita", "cola"));
+  const [times] = await customer(null, { choose: "Margherita,Cola" });
   const slot = times.interactiveData.data.event.timeslots[1];
-  const [form] = await customer(chosen(times, slot.identifier));
+  const [form] = await customer(null, { choose: 2 });
   const { pages } = form.interactiveData.data.dynamic.data;
   assert.deepEqual(pages.map(({ pageIdentifier }) => pageIdentifier), ["name", "address", "payment"]);
-  const [summary, link] = await customer(chosen(form, "Ada", "1 Long Street", "card"));
+  const [summary, link] = await customer(null, { fill: { name: "Ada", address: "1 Long Street", payment: "Card" } });
   assert.equal(summary.body, `Ada, we bring Margherita, Cola at ${slot.startTime.slice(11, 16)} GMT.`);
   assert.equal(link.richLinkData.assets.image.mimeType, "image/png");
 }
@@ -145,14 +122,7 @@ test("a customer orders a pizza from an HTTP service", { skip }, async () => {
         writeFileSync(file("server.json"), JSON.stringify(server));
         writeFileSync(file("businesses/pizza.json"), JSON.stringify(business));
         await running(["balloon", "serve", "--config", file("server.json")], /address\W+([0-9.:]+)/u, {}, ([, address]) =>
-          order(async (message) => {
-            writeFileSync(file("message.json"), JSON.stringify(message));
-            const words = ["simulate", file("message.json"), "--wait", "--json", "--data", file("dev"), "--to", `http://${address}`];
-            const { status, stdout, stderr } = spawnSync("balloon", words, { encoding: "utf8" });
-            assert.equal(status, 0, stderr);
-            return stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line))
-              .filter(({ direction }) => direction === "outbound").map((line) => line.message);
-          }));
+          order((message, options) => simulate(message, { data: file("dev"), to: `http://${address}`, ...options })));
       }));
   } finally {
     rmSync(folder, { recursive: true });

@@ -853,8 +853,7 @@ def simulated(program, balloon="balloon"):
                 [reply] = customer("text")
                 assert reply["body"] == "Good morning!"
 
-    The function takes a kind, or a message as a dictionary, and returns the business's replies. Options are those of
-    `balloon simulate`: `customer("text", attach="picture.png")`; a list repeats one. The files are deleted at the end.
+    The function is `simulate` with the directory of that server. The files are deleted at the end.
     """
     if shutil.which(balloon) is None:
         raise SimulationError(f"there is no program {balloon}; add its folder to PATH")
@@ -870,23 +869,42 @@ def simulated(program, balloon="balloon"):
                 time.sleep(0.05)
 
             def customer(message=None, **options):
-                given = json.dumps(message) if isinstance(message, dict) else None
-                words = [balloon, "simulate", "--wait", "--json", "--data", data]
-                words += ["-"] if given else [message] if message else []
-                for name, value in options.items():
-                    for each in value if isinstance(value, (list, tuple)) else [value]:
-                        words += ["--" + name.replace("_", "-")] + ([] if each is True else [str(each)])
-                ended = subprocess.run(words, input=given, capture_output=True, text=True)
-                if ended.returncode != 0:
-                    raise SimulationError(ended.stderr + _contents(lines))
-                sent = [json.loads(line) for line in ended.stdout.splitlines()]
-                return [line["message"] for line in sent if line.get("direction") == "outbound"]
+                try:
+                    return simulate(message, balloon=balloon, data=data, **options)
+                except SimulationError as error:
+                    raise SimulationError(f"{error}{_contents(lines)}") from None
 
             yield customer
         finally:
             server.terminate()
             server.wait()
             shutil.rmtree(data, ignore_errors=True)
+
+
+def simulate(message=None, balloon="balloon", **options):
+    """Sends a message as a customer and returns the business's replies.
+
+    The message is a kind, or a dictionary as a device sends it; without one, `choose` or `fill` answers the business:
+
+        simulate("text", text="I want pizza")
+        simulate(choose="Margherita,Cola")
+        simulate(fill={"name": "Ada", "payment": "Card"})
+
+    Options are those of `balloon simulate`; a list repeats one, and a dictionary gives `name=value`.
+    """
+    given = json.dumps(message) if isinstance(message, dict) else None
+    words = [balloon, "simulate", "--wait", "--json"]
+    words += ["-"] if given else [message] if message else []
+    for name, value in options.items():
+        if isinstance(value, dict):
+            value = [f"{key}={text}" for key, text in value.items()]
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            words += ["--" + name.replace("_", "-")] + ([] if each is True else [str(each)])
+    ended = subprocess.run(words, input=given, capture_output=True, text=True)
+    if ended.returncode != 0:
+        raise SimulationError(ended.stderr)
+    sent = [json.loads(line) for line in ended.stdout.splitlines()]
+    return [line["message"] for line in sent if line.get("direction") == "outbound"]
 
 
 def _contents(file):

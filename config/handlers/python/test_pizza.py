@@ -4,7 +4,7 @@ They need the program `balloon` on the PATH.
 """
 import base64
 import contextlib
-import copy
+import functools
 import json
 import os
 import pathlib
@@ -18,49 +18,27 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
-from balloon import simulated  # noqa: E402
+from balloon import simulate, simulated  # noqa: E402
 
 needs_balloon = pytest.mark.skipif(shutil.which("balloon") is None, reason="needs balloon on the PATH")
 
 
-def chosen(message, *identifiers):
-    """What the device sends after the customer chose items, a time, or values of a form's pages in their order."""
-    content = copy.deepcopy(message["interactiveData"])
-    data = content["data"]
-    data.pop("images", None)
-    for bubble in ("receivedMessage", "replyMessage"):
-        content[bubble].pop("imageIdentifier", None)
-    if "listPicker" in data:
-        for section in data["listPicker"]["sections"]:
-            section["items"] = [item for item in section["items"] if item["identifier"] in identifiers]
-        data["listPicker"]["sections"] = [section for section in data["listPicker"]["sections"] if section["items"]]
-    elif "event" in data:
-        data["event"]["timeslots"] = [slot for slot in data["event"]["timeslots"] if slot["identifier"] in identifiers]
-    elif "dynamic" in data:
-        pages = data["dynamic"].pop("data")["pages"]
-        data["dynamic"]["selections"] = [
-            {"pageIdentifier": page["pageIdentifier"], "title": page.get("title", ""), "subtitle": page["subtitle"],
-             "items": [{"identifier": page["pageIdentifier"], "type": page["type"], "title": value, "value": value}]}
-            for page, value in zip(pages, identifiers)]
-    return {"type": "interactive", "interactiveData": content}
-
-
 def order(customer):
     """The whole conversation: from a text to the summary."""
-    [greeting] = customer({"type": "text", "body": "Good morning"})
+    [greeting] = customer("text", text="Good morning")
     assert [item["title"] for item in greeting["interactiveData"]["data"]["quick-reply"]["items"]] == [
         "Order a pizza", "Talk to a person"]
-    [menu] = customer({"type": "text", "body": "I want pizza"})
+    [menu] = customer(choose="Order a pizza")
     sections = menu["interactiveData"]["data"]["listPicker"]["sections"]
     assert [section["title"] for section in sections] == ["Pizza", "Drinks"]
-    complaint, menu = customer(chosen(menu, "cola"))
+    complaint, menu = customer(choose="Cola")
     assert complaint["body"] == "Please choose at least one pizza."
-    [times] = customer(chosen(menu, "margherita", "cola"))
+    [times] = customer(choose="Margherita,Cola")
     slot = times["interactiveData"]["data"]["event"]["timeslots"][1]
-    [form] = customer(chosen(times, slot["identifier"]))
+    [form] = customer(choose=2)
     pages = form["interactiveData"]["data"]["dynamic"]["data"]["pages"]
     assert [page["pageIdentifier"] for page in pages] == ["name", "address", "payment"]
-    summary, link = customer(chosen(form, "Ada", "1 Long Street", "card"))
+    summary, link = customer(fill={"name": "Ada", "address": "1 Long Street", "payment": "Card"})
     assert summary["body"] == f"Ada, we bring Margherita, Cola at {slot['startTime'][11:16]} GMT."
     assert link["richLinkData"]["assets"]["image"]["mimeType"] == "image/png"
 
@@ -144,13 +122,4 @@ def test_a_customer_orders_a_pizza_from_an_http_service(tmp_path):
                               ("businesses/pizza.json", json.dumps(business))):
             (tmp_path / name).write_text(content)
         with running(["balloon", "serve", "--config", tmp_path / "server.json"], r"address\W+([0-9.:]+)") as address:
-            def customer(message):
-                ended = subprocess.run(
-                    ["balloon", "simulate", "-", "--wait", "--json", "--data", tmp_path / "dev",
-                     "--to", "http://" + address[1]],
-                    input=json.dumps(message), capture_output=True, text=True)
-                assert ended.returncode == 0, ended.stderr
-                lines = map(json.loads, ended.stdout.splitlines())
-                return [line["message"] for line in lines if line.get("direction") == "outbound"]
-
-            order(customer)
+            order(functools.partial(simulate, data=tmp_path / "dev", to="http://" + address[1]))

@@ -1,0 +1,46 @@
+import BalloonPOSIX
+
+/// The meaning of a line in `balloon chat`.
+enum ChatLine: Equatable {
+    case text(String)
+    case file(String)
+    case typing
+    case close
+    case json
+    case cancel
+    case help
+    case quit
+    case unknownCommand(String)
+
+    /// Parses a line; a path begins with a dot and a slash, or with a slash, and names a file.
+    init(_ line: String) {
+        switch line {
+        case "/typing": self = .typing
+        case "/close": self = .close
+        case "/json": self = .json
+        case "/cancel": self = .cancel
+        case "/help": self = .help
+        case "/quit": self = .quit
+        default:
+            let isPath = line.hasPrefix("/") || line.hasPrefix("./") || line.hasPrefix("../")
+            if isPath, Directory.exists(line), !Directory.isDirectory(line) {
+                self = .file(line)
+            } else if line.hasPrefix("/") {
+                self = .unknownCommand(line)
+            } else {
+                self = .text(line)
+            }
+        }
+    }
+
+    static let usage = """
+        a number or a title   answers the newest question
+        ./picture.png         sends a file
+        /typing               shows that you are typing
+        /close                closes the conversation
+        /cancel               leaves a form without sending it
+        /json                 shows messages as JSON, or no longer
+        /quit                 ends
+
+        """
+}

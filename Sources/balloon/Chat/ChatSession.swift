@@ -1,0 +1,148 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageServer
+import Simulator
+
+/// The customer's side of a conversation in the terminal: reads lines and sends messages.
+struct ChatSession {
+    private let customer: SimulatedCustomer
+    private let url: String
+    private let inquiry: DeliveryInquiry
+    private let screen: ChatScreen
+    private let lines = InputLines()
+    private let isTerminal = StandardStream.inputIsTerminal && StandardStream.output.isTerminal
+    /// The form that is being filled in, and its pages so far.
+    private var filling: (offer: DeviceOffer, fills: [DeviceChoice.Fill])?
+    private var hasDeadLetter = false
+
+    init(_ customer: SimulatedCustomer, url: String, inquiry: DeliveryInquiry, screen: ChatScreen) {
+        self.customer = customer
+        self.url = url
+        self.inquiry = inquiry
+        self.screen = screen
+    }
+
+    /// Runs until the input ends; returns whether a message or a reply became a dead letter.
+    mutating func run() async throws -> Bool {
+        if isTerminal { StandardStream.output.write("write a message; /help lists the commands\n") }
+        let screen = screen
+        // Between two lines of a terminal, messages arrive at any time.
+        let follower = isTerminal ? Task { await screen.follow() } : nil
+        defer { follower?.cancel() }
+        try await beginForm()
+        while let line = await nextLine() {
+            switch ChatLine(line) {
+            case .quit: return hasDeadLetter
+            case .help: write(ChatLine.usage)
+            case .json: await screen.switchFormat()
+            case .cancel: await cancel()
+            case .typing: try await send(customer.message(.typingStart))
+            case .close: try await send(customer.message(.close))
+            case .file(let path):
+                let message = customer.message(.text, text: "")
+                try await send(try await customer.message(message, attaching: [path]))
+            case .unknownCommand(let command):
+                write("no command and no file is called \(terminalText(command)); /help lists the commands\n")
+            case .text(let text): try await take(text)
+            }
+        }
+        return hasDeadLetter
+    }
+
+    private func nextLine() async -> String? {
+        if isTerminal { write("> ") }
+        return await lines.next()
+    }
+
+    private func write(_ text: String) { StandardStream.output.write(text) }
+
+    private mutating func cancel() async {
+        guard let filling else { return write("no form is being filled in\n") }
+        await screen.remove(filling.offer)
+        self.filling = nil
+        write("the form is not sent\n")
+    }
+
+    /// Fills in a page, answers a question, or sends a text; an impossible answer prints what can be chosen.
+    private mutating func take(_ text: String) async throws {
+        do {
+            if let filling {
+                try await fill(filling.offer, filling.fills, text)
+            } else if let offer = await screen.question, let answer = try answer(text, to: offer) {
+                await screen.remove(offer)
+                try await send(try customer.message(completing: answer))
+            } else if !text.isEmpty {
+                try await send(customer.message(.text, text: text))
+            }
+        } catch let error as DeviceAnswerError {
+            for line in [error.reason] + error.offered.map({ "  " + $0 }) { write(terminalText(line) + "\n") }
+        }
+    }
+
+    /// The answer to a question; nil when the text is no answer to it, but something else that the customer writes.
+    private func answer(_ text: String, to offer: DeviceOffer) throws(DeviceAnswerError) -> [UInt8]? {
+        guard offer.form == nil, offer.kind != .app || text.hasPrefix("?") else { return nil }
+        do throws(DeviceAnswerError) {
+            return try DeviceAnswer(to: offer, choosing: DeviceChoice(items: [text]), today: today).json
+        } catch {
+            // A number, or several, is meant as a choice.
+            if case .unknownChoice = error,
+                !text.allSatisfy({ $0.isNumber || $0 == "," || $0 == " " }) || text.isEmpty
+            {
+                return nil
+            }
+            throw error
+        }
+    }
+
+    private var today: CalendarDate { CalendarDate(atSeconds: SystemClock.secondsSince1970()) }
+
+    /// Begins with the newest question when it is a form.
+    private mutating func beginForm() async throws {
+        guard filling == nil, let offer = await screen.question, let form = offer.form else { return }
+        do throws(DeviceAnswerError) {
+            guard let page = try form.firstOpenPage(after: [], today: today) else { return }
+            filling = (offer, [])
+            write("fill in the form page by page; /cancel leaves it\n")
+            show(page)
+        } catch {
+            await screen.remove(offer)
+            write(terminalText(error.reason) + "\n")
+        }
+    }
+
+    /// Adds the answer to the page that is shown, and sends the form after the last page.
+    private mutating func fill(
+        _ offer: DeviceOffer, _ fills: [DeviceChoice.Fill], _ text: String
+    ) async throws {
+        guard let form = offer.form, let page = try form.firstOpenPage(after: fills, today: today) else {
+            return
+        }
+        let filled = fills + [DeviceChoice.Fill(page: page.identifier, value: text)]
+        if let next = try form.firstOpenPage(after: filled, today: today) {
+            filling = (offer, filled)
+            return show(next)
+        }
+        let answer = try DeviceAnswer(to: offer, choosing: DeviceChoice(fills: filled), today: today)
+        filling = nil
+        await screen.remove(offer)
+        try await send(try customer.message(completing: answer.json))
+    }
+
+    private func show(_ page: DeviceForm.Page) {
+        let question = [page.title, page.subtitle].compactMap(\.self).filter { !$0.isEmpty }
+        write(terminalText("page \(page.identifier): \(question.joined(separator: " - "))") + "\n")
+        for line in page.offered { write("  \(terminalText(line))\n") }
+    }
+
+    /// Sends a message and waits for the end of its delivery.
+    private mutating func send(_ message: [UInt8]) async throws {
+        try await customer.send(message, to: url)
+        guard let end = try await inquiry.end(of: message) else { throw CommandFailure.noControlSocket }
+        try await screen.showReplies()
+        await screen.show(end)
+        if SimulatedEnd(end) == .deadLetter { hasDeadLetter = true }
+        try await beginForm()
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import BusinessMessages
+import Simulator
+
+/// The device of a simulated customer.
+struct DeviceOptions: ParsableArguments {
+    /// A device with the capabilities of its system.
+    enum Device: String, CaseIterable, ExpressibleByArgument {
+        case iphone, ipad, mac
+        case oldIPhone = "old-iphone"
+
+        /// A Mac shows no forms; an older iPhone has none of what came later.
+        var capabilities: Capabilities {
+            switch self {
+            case .iphone, .ipad:
+                [.quickReply, .listPicker, .timePicker, .authentication, .authentication2, .form]
+            case .mac: [.quickReply, .listPicker, .timePicker, .authentication, .authentication2]
+            case .oldIPhone: [.listPicker, .timePicker, .authentication]
+            }
+        }
+    }
+
+    @Option(help: "The customer's device, which has the capabilities of its system.")
+    var device = Device.iphone
+
+    @Option(
+        help: ArgumentHelp(
+            "The device's capabilities instead, as Apple sends them: QUICK,LIST,TIME,AUTH,AUTH2,FORM.",
+            valueName: "list"))
+    var capabilities: String?
+
+    @Option(help: ArgumentHelp("The device's language and region, such as de_DE.", valueName: "locale"))
+    var locale: String?
+
+    @Option(
+        help: ArgumentHelp("The purpose that the customer's link to the business names.", valueName: "text"))
+    var intent: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The department that the customer's link to the business names.", valueName: "text"))
+    var group: String?
+
+    /// The customer with this device.
+    func applied(to customer: SimulatedCustomer) -> SimulatedCustomer {
+        var customer = customer
+        customer.capabilities = capabilities.map { Capabilities(parsing: $0) } ?? device.capabilities
+        customer.locale = locale
+        customer.intent = intent
+        customer.group = group
+        return customer
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import HandlerBridges
+import HandlerKit
+import Logging
+import MessageServer
+
+/// The handlers of `balloon dev`: a program, a service, those of a configuration, or the demo.
+struct DevelopmentHandler: ParsableArguments {
+    @Option(help: ArgumentHelp("A handler program to run instead of the demo.", valueName: "program"))
+    var handler: String?
+
+    @Option(help: ArgumentHelp("An HTTP service to ask instead of the demo.", valueName: "url"))
+    var handlerURL: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The environment variable with the service's secret, whsec_ and Base64.", valueName: "name"))
+    var handlerSecretEnv: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A server's file: its businesses with their handlers instead of the demo.", valueName: "file"))
+    var config: String?
+
+    func validate() throws {
+        if handler?.isEmpty ?? false { throw ValidationError("The handler's name is empty.") }
+        guard [handler, handlerURL, config].compactMap(\.self).count <= 1 else {
+            throw ValidationError("--handler, --handler-url and --config exclude each other.")
+        }
+        guard (handlerURL == nil) == (handlerSecretEnv == nil) else {
+            throw ValidationError("--handler-url and --handler-secret-env belong together.")
+        }
+    }
+
+    /// The binding of the one business; nil when a configuration has the businesses.
+    ///
+    /// It is checked, so that a wrong argument is reported before the server starts.
+    func binding(for server: DevelopmentServer) throws -> HandlerBinding? {
+        if config != nil { return nil }
+        if let handler { return try program(handler) }
+        guard let handlerURL else {
+            return .builtin(name: DemoHandlerFactory().name, configuration: nil)
+        }
+        let json = JSONWriter.object { writer in
+            writer.key("http")
+            writer.object { writer in
+                writer.field("url", handlerURL)
+                writer.key("secret")
+                writer.object { $0.field("env", handlerSecretEnv) }
+            }
+        }
+        let binding = try JSONDocument(json).root
+        let request = HandlerBindingRequest(
+            binding: binding, business: server.businessID, slug: DevelopmentServer.slug, directory: ".",
+            scratchDirectory: "", deadline: .seconds(30), maximumInFlight: 1, logger: Logger(label: "balloon")
+        )
+        do {
+            _ = try HTTPBinder().make(request)
+        } catch let error as BindingError {
+            throw CommandFailure.unknownArgument(
+                "--handler-url", reason: "is refused: \(error)",
+                hint: "check the address, and the secret in the environment variable")
+        }
+        return .bound(by: HTTPBinder().name, binding)
+    }
+
+    private func program(_ handler: String) throws -> HandlerBinding {
+        let program = SpawnedProcess.Program([handler], environment: [:], directory: ".")
+        if let error = program.obstacle {
+            throw CommandFailure.unstartable(
+                program: terminalText(handler), error, hint: terminalText(program.advice(about: error)))
+        }
+        let json = JSONWriter.object { writer in
+            writer.key("exec")
+            writer.array { $0.string(handler) }
+        }
+        return .bound(by: "exec", try JSONDocument(json).root)
+    }
+}

@@ -1,0 +1,78 @@
+import BalloonJSON
+import BusinessMessages
+import MessageStore
+import Simulator
+
+/// The newest interactive message of a business that a customer has not answered.
+enum OpenOffer {
+    /// A message of one side, as the search needs it.
+    private struct Said {
+        let id: MessageID
+        let isFromCustomer: Bool
+        let message: JSONValue
+    }
+
+    /// Finds it in the data directory and at the simulated gateway; nil when the business asked nothing, or every
+    /// question is answered.
+    ///
+    /// The gateway forgets at its restart, and the conversation's file gets a reply shortly after the journal.
+    static func newest(
+        for customer: SimulatedCustomer, data: String?
+    ) async throws -> DeviceOffer? {
+        var said = try data.map { try conversation(of: customer, data: $0) } ?? []
+        let known = Set(said.map(\.id))
+        if customer.hasGateway {
+            said += try await customer.replies().filter {
+                !known.contains($0.id) && $0.business == customer.business
+            }
+            .map { Said(id: $0.id, isFromCustomer: false, message: $0.message.root) }
+        }
+        return newest(in: said)
+    }
+
+    private static func newest(in said: [Said]) -> DeviceOffer? {
+        var answered: Set<String> = []
+        for one in said.reversed() {
+            // A message that asks nothing, or that only a device can read.
+            guard !one.isFromCustomer else {
+                answered.formUnion(answeredNames(one.message))
+                continue
+            }
+            guard let document = try? JSONDocument(Array(one.message.text)),
+                let offer = try? DeviceOffer(document)
+            else { continue }
+            if answered.isDisjoint(with: [offer.requestIdentifier, offer.session].compactMap(\.self)) {
+                return offer
+            }
+        }
+        return nil
+    }
+
+    /// The request and the session that an answer repeats.
+    private static func answeredNames(_ message: JSONValue) -> [String] {
+        let interactiveData = message["interactiveData"]
+        return [
+            interactiveData?["data"]?["requestIdentifier"]?.string,
+            interactiveData?["sessionIdentifier"]?.string,
+        ].compactMap(\.self)
+    }
+
+    /// The lines of the conversation, then the accepted replies that have no line yet.
+    private static func conversation(of customer: SimulatedCustomer, data: String) throws -> [Said] {
+        let lines = try ConversationFiles(dataDirectory: data).lines(of: customer.business, customer.id)
+        var said = lines.filter { $0.direction == .inbound || $0.outcome == "accepted" }.map {
+            Said(id: $0.id, isFromCustomer: $0.direction == .inbound, message: $0.message)
+        }
+        let known = Set(lines.map(\.id))
+        try JournalFiles(dataDirectory: data).forEachReply(
+            where: {
+                $0.status == .accepted && $0.customer == customer.id && $0.business == customer.business
+                    && !known.contains($0.messageID)
+            },
+            { reply in
+                let message = try JSONDocument(reply.message).root
+                said.append(Said(id: reply.messageID, isFromCustomer: false, message: message))
+            })
+        return said
+    }
+}

@@ -1,0 +1,73 @@
+import BalloonPOSIX
+import TestSupport
+import Testing
+
+@testable import balloon
+
+/// `balloon chat` with lines from a pipe.
+@Suite struct ChatTests {
+    @Test func `lines answer questions, fill in forms, send files and run commands`() async throws {
+        let directory = TemporaryDirectory()
+        let server = try await QuestionHandler.dev(in: directory)
+        try AtomicFile.write(Array("x".utf8), to: directory.file("note.txt"))
+        try AtomicFile.write(
+            Array(
+                """
+                I want pizza
+                Salami,Margherita
+                4
+                Margherita,Cola
+                a form
+
+                Ada
+                a form
+                /cancel
+                ./note.txt
+                /json
+                hello
+                /json
+                /nonsense
+                /typing
+                /quit
+                never sent
+                """.utf8), to: directory.file("lines"))
+        let result = try await Shell(directory: directory.path).run("balloon chat <lines")
+        #expect(result.status == 0, "\(result.errors)")
+        let choices = "  1 Margherita (Pizza)\n  2 Funghi (Pizza)\n  3 Cola (Drinks)\n"
+        let form =
+            "business  form: Question\nfill in the form page by page; /cancel leaves it\npage name: Name?\n  a text\n"
+        let parts = [
+            "business  listPicker: Question\n" + choices,
+            // A text that is no choice is sent as a text.
+            "business  text: nothing to choose\n",
+            "4 is not offered; choose one of\n" + choices,
+            "business  text: chosen: Margherita, Cola\n",
+            form, "the page name must be answered\n", "business  text: chosen: Ada\n",
+            form, "the form is not sent\n", "business  text: nothing to choose\n",
+            #"{"direction":"outbound","#,
+            "no command and no file is called /nonsense; /help lists the commands\n",
+            "no handler for this kind\n",
+        ]
+        var rest = result.output[...]
+        for part in parts {
+            guard let found = rest.firstRange(of: part) else {
+                Issue.record("\(part) is missing in \(rest) of \(result.output)")
+                break
+            }
+            rest = rest[found.upperBound...]
+        }
+        #expect(!result.output.contains("never sent"))
+        let shown = try await Shell(directory: directory.path).run("balloon conversations show")
+        #expect(shown.output.contains("customer  text: [note.txt]"))
+        await server.stop()
+    }
+
+    @Test(arguments: [
+        ("/typing", ChatLine.typing), ("/quit", .quit), ("/etc/passwd", .file("/etc/passwd")),
+        ("/etc", .unknownCommand("/etc")), ("./nothing", .text("./nothing")), ("Hello", .text("Hello")),
+        ("", .text("")),
+    ])
+    func `a line is a command, a file or a text`(line: String, meaning: ChatLine) {
+        #expect(ChatLine(line) == meaning)
+    }
+}

@@ -1,0 +1,148 @@
+import BalloonPOSIX
+import TestSupport
+import Testing
+
+@testable import balloon
+
+/// The handlers that `balloon dev` can run besides the demo.
+@Suite struct DevHandlerTests {
+    /// A handler that answers every text with its first argument's words.
+    private static func script(_ answer: String) -> [UInt8] {
+        Array(
+            #"""
+            #!/bin/sh
+            while IFS= read -r line; do
+                id=$(printf '%s' "$line" | sed -E 's/^\{"jsonrpc": ?"2\.0", ?"id": ?([0-9]+).*/\1/')
+                case $line in
+                *'"initialize"'*) result='{"protocolVersion":"1","handler":{"name":"test"},"events":["text"]}' ;;
+                *'"event"'*) result='{"replies":["\#(answer)"]}' ;;
+                *) continue ;;
+                esac
+                printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+            done
+            """#.utf8)
+    }
+
+    private static func write(_ answer: String, to name: String, in directory: TemporaryDirectory) throws {
+        // Replaced as editors do: a new file with the old name.
+        try AtomicFile.write(script(answer), to: directory.file(name + ".new"))
+        try Directory.makeExecutable(directory.file(name + ".new"))
+        try Directory.rename(directory.file(name + ".new"), to: directory.file(name))
+    }
+
+    @Test func `a handler program restarts when its file changes`() async throws {
+        let directory = TemporaryDirectory()
+        try Self.write("one", to: "bot.sh", in: directory)
+        let server = try await ServingCommand.dev("--handler ./bot.sh", in: directory)
+        let shell = Shell(directory: directory.path)
+        for command in ["balloon handlers logs demo", "balloon handlers restart demo", "balloon chat"] {
+            #expect(server.greeting.contains(command))
+        }
+        #expect(try await shell.run("balloon simulate text --wait").output.hasSuffix("business  text: one\n"))
+        try Self.write("two", to: "bot.sh", in: directory)
+        let changed = try await shell.run("balloon simulate text --wait") {
+            $0.output.hasSuffix("text: two\n")
+        }
+        #expect(changed.output.hasSuffix("business  text: two\n"))
+        #expect(try await shell.run("cat log").output.contains("handler file changed; restarting"))
+        await server.stop()
+    }
+
+    @Test func `a handler program stays when reloading is off`() async throws {
+        let directory = TemporaryDirectory()
+        try Self.write("one", to: "bot.sh", in: directory)
+        let server = try await ServingCommand.dev("--handler ./bot.sh --no-reload", in: directory)
+        try Self.write("two", to: "bot.sh", in: directory)
+        let shell = Shell(directory: directory.path)
+        #expect(try await shell.run("balloon simulate text --wait").output.hasSuffix("business  text: one\n"))
+        #expect(!(try await shell.run("cat log").output.contains("handler file changed")))
+        await server.stop()
+    }
+
+    @Test
+    func `dev serves the businesses of a configuration without the MSP's secret and its data directory`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("etc/businesses"))
+        let files = [
+            (
+                "server.json",
+                #"{"mspID":"msp","secret":{"file":"/nowhere/msp"},"dataDirectory":"/nowhere/data"}"#
+            ),
+            (
+                "businesses/fish.json",
+                #"{"businessID":"b-fish","name":"Fish","handler":{"exec":["sh","./fish.sh"]}}"#
+            ),
+            ("businesses/cake.json", #"{"businessID":"b-cake","name":"Cake","handler":{"builtin":"none"}}"#),
+        ]
+        for (name, text) in files {
+            try AtomicFile.write(Array(text.utf8), to: directory.file("etc/" + name))
+        }
+        try Self.write("cod", to: "etc/businesses/fish.sh", in: directory)
+        let server = try await ServingCommand.dev("--config etc/server.json", in: directory)
+        let shell = Shell(directory: directory.path)
+        let fish = try await shell.run("balloon simulate text --wait --business fish")
+        #expect(fish.output.hasSuffix("business  text: cod\n"), "\(fish.errors)")
+        let cake = try await shell.run("balloon simulate text --wait --business b-cake")
+        #expect(
+            cake.output.hasSuffix("handled, no reply\n")
+                || cake.output.hasSuffix("no handler for this kind\n"))
+        try Self.write("sole", to: "etc/businesses/fish.sh", in: directory)
+        let changed = try await shell.run("balloon simulate text --wait --business fish") {
+            $0.output.hasSuffix("text: sole\n")
+        }
+        #expect(changed.output.hasSuffix("business  text: sole\n"))
+        #expect(!Directory.exists("/nowhere"))
+        await server.stop()
+    }
+
+    @Test func `simulate with a configuration needs the MSP's secret alone`() async throws {
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("businesses"))
+        let files = [
+            (
+                "server.json",
+                #"{"mspID":"msp","secret":{"env":"MSP_SECRET"},"publicURL":"https://balloon.example","tls":{"certificateFile":"none","keyFile":"none"}}"#
+            ),
+            (
+                "businesses/fish.json",
+                #"{"businessID":"b","name":"Fish","handler":{"http":{"url":"https://fish.example","secret":{"env":"NONE"}}}}"#
+            ),
+        ]
+        for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
+        let result = try await Shell(directory: directory.path).run(
+            "MSP_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ= balloon simulate text --config server.json --to http://127.0.0.1:9"
+        )
+        #expect(result.status == 69)
+        #expect(
+            result.errors.hasPrefix("error: no server answers at http://127.0.0.1:9\n"), "\(result.errors)")
+    }
+
+    @Test func `dev asks an HTTP service, and refuses one without a usable secret`() async throws {
+        let directory = TemporaryDirectory()
+        let shell = Shell(directory: directory.path)
+        let missing = try await shell.run(
+            "balloon dev --listen 127.0.0.1:0 --handler-url http://127.0.0.1:9/ --handler-secret-env NONE")
+        #expect(missing.status == 64)
+        #expect(missing.errors.hasPrefix("error: --handler-url is refused: "), "\(missing.errors)")
+        let server = try await ServingCommand(
+            "dev --listen 127.0.0.1:0 --handler-url http://127.0.0.1:9/ --handler-secret-env KEY",
+            in: directory,
+            setup: "export KEY=whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=;",
+            until: ServingCommand.endOfGreeting)
+        let pending = try await shell.run("balloon simulate text --wait --timeout 1")
+        #expect(pending.status == 75)
+        await server.kill()
+    }
+
+    @Test func `dev refuses the data directory of a server`() async throws {
+        let directory = TemporaryDirectory()
+        let server = try await ServingCommand.dev(in: directory)
+        await server.stop()
+        try Directory.remove(DevelopmentServer.path(in: directory.file("data")))
+        let refused = try await Shell(directory: directory.path).run("balloon dev --listen 127.0.0.1:0")
+        #expect(refused.status == 64)
+        #expect(refused.errors.hasPrefix("error: data is the data directory of balloon serve\n"))
+    }
+}

@@ -1,0 +1,49 @@
+import BalloonJSON
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import balloon
+
+/// The line of a message in lists and conversations.
+@Suite struct MessageSummaryTests {
+    @Test(arguments: [
+        (
+            "answers/listPicker.json",
+            "listPicker: Choose your meal [Pizza: Margherita (margherita) | Funghi (funghi); Drinks: Cola (cola) | Red wine (wine)]"
+        ),
+        (
+            "answers/timePicker.json",
+            "timePicker: When? [2026-12-10T17:00+0000 (0) | 2026-12-10T18:30+0000 (1)]"
+        ),
+        (
+            "answers/quickReply.json",
+            "quickReply: When may we call you? [In the morning | At noon | Evening, or night]"
+        ),
+        ("answers/form-today.json", "form: A form [A (a)]"), ("answers/text.json", "text: Hello"),
+    ])
+    func `a question is shown with all that it offers`(name: String, line: String) throws {
+        let table = try JSONDocument(Fixture.bytes(name)).root
+        let message = try #require(table["message"])
+        #expect(
+            MessageSummary.line(of: message, kind: MessageSummary.kind(of: message), isFromBusiness: true)
+                == line)
+    }
+
+    @Test func `a rich link has its title and its address`() throws {
+        let message = try JSONDocument(
+            Array(
+                #"{"type":"richLink","richLinkData":{"url":"https://shop.example","title":"Our shop"}}"#.utf8)
+        ).root
+        #expect(
+            MessageSummary.line(of: message, kind: .text, isFromBusiness: true)
+                == "richLink: Our shop https://shop.example")
+    }
+
+    @Test func `a customer's choice is shown with what was chosen`() throws {
+        let message = try JSONDocument(Fixture.bytes("messages/listPicker.json")).root
+        #expect(
+            MessageSummary.line(of: message, kind: .listPicker, isFromBusiness: false)
+                == "listPicker: Apples, Pears, Rye bread")
+    }
+}
