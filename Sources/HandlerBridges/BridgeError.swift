@@ -18,8 +18,6 @@ package enum BridgeError: Error, Hashable, Sendable {
     case cancelled
     /// The handler answered with an error.
     case refused(RPCFailure)
-    /// The handler broke the protocol.
-    case invalid(HandlerProtocolError)
     /// The event of a check could not be written to a file for the handler.
     case noScratchFile(SystemError)
     /// The service answered with this status.
@@ -43,7 +41,6 @@ extension BridgeError: LoggableError {
         case .overran: "the handler overran its deadline"
         case .cancelled: "the call was cancelled"
         case .refused(let failure): "the handler answered with error \(failure.code)"
-        case .invalid(let error): "the handler's answer is invalid: \(error)"
         case .noScratchFile(let error): "the event's file could not be written: \(error)"
         case .status(let status): "the service answered with status \(status)"
         case .transport: "the service could not be reached"

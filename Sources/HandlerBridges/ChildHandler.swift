@@ -118,6 +118,11 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         await session?.stop()
     }
 
+    /// Adds the complete explanation to the latest log lines.
+    package func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID) {
+        tail.append(refusal, of: delivery)
+    }
+
     /// Sends the event to the process and returns its outcome.
     package func handle(_ context: Context) async throws -> Outcome {
         guard let session = state.withLock({ $0.session }) else { throw BridgeError.notRunning }
@@ -143,11 +148,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     ) async throws -> Outcome {
         switch answer {
         case .success(let result):
-            do throws(HandlerProtocolError) {
-                return try EventAnswer.outcome(result, changing: context.state, allowingFiles: true)
-            } catch {
-                throw BridgeError.invalid(error)
-            }
+            return try EventAnswer.outcome(result, changing: context.state, allowingFiles: true)
         case .failure(.refused(let failure)): return try outcome(failure)
         case .failure(.cancelled):
             await session.notify(

@@ -274,7 +274,7 @@ package actor ChildSession {
     private func reply(_ id: JSONValue, _ params: JSONValue) {
         let call: ReplyCall
         do throws(HandlerProtocolError) { call = try ReplyCall(params) } catch {
-            return refuse(id, RPCFailure(code: RPCFailure.Code.invalidParameters, message: "\(error)"))
+            return refuse(id, RPCFailure(error))
         }
         guard let host, repliesInFlight < Self.maximumReplies else {
             return refuse(

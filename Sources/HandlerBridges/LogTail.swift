@@ -1,3 +1,4 @@
+import HandlerKit
 import Synchronization
 
 /// The latest log lines of a handler, over all of its processes.
@@ -23,6 +24,13 @@ package final class LogTail: Sendable {
             // Remove a tenth at once, so that a flood does not move all lines for each new one.
             if lines.count >= Self.maximumLines { lines.removeFirst(Self.maximumLines / 10) }
             lines.append(line)
+        }
+    }
+
+    /// Adds the complete explanation of a refused answer, which may quote it: these lines are in memory only.
+    func append(_ refusal: AnswerRefusal, of delivery: DeliveryID) {
+        for problem in refusal.problems.prefix(20) {
+            append("[error] answer to delivery \(delivery.rawValue) refused: \(AnswerRefusal([problem]).explanation)")
         }
     }
 }

@@ -21,6 +21,7 @@ final class ServiceHandler: EventHandler {
     private let signature: WebhookSignature
     let subscriptions: Set<Subscription>
     private let transport: any HTTPTransport
+    private let tail = LogTail()
     private let state = Mutex(State())
 
     init(
@@ -46,7 +47,8 @@ final class ServiceHandler: EventHandler {
 
     var report: HandlerReport {
         let (isDown, failures) = state.withLock { ($0.failures >= Self.maximumFailures, $0.failures) }
-        return HandlerReport(health: isDown ? .open : failures == 0 ? .ready : .restarting)
+        return HandlerReport(
+            health: isDown ? .open : failures == 0 ? .ready : .restarting, log: tail.lines)
     }
 
     /// Resets the failure count; a service has nothing to restart.
@@ -69,6 +71,10 @@ final class ServiceHandler: EventHandler {
         // A redirect is most often a login page: no handler received the event.
         recordAnswer(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
         return try outcome(response, changing: context.state)
+    }
+
+    func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID) {
+        tail.append(refusal, of: delivery)
     }
 
     static func failure(_ error: TransportError?) -> BridgeError {
@@ -106,21 +112,18 @@ final class ServiceHandler: EventHandler {
     /// Maps an answer to an outcome; only failures that may pass are retried.
     func outcome(
         _ response: TransportResponse, changing state: ConversationState = ConversationState()
-    ) throws(BridgeError) -> Outcome {
+    ) throws -> Outcome {
         switch response.status {
         case 200..<300:
             guard !response.body.isEmpty else { return .handled }
-            guard let result = try? JSONDocument(response.body).root else { throw .notJSON }
-            do throws(HandlerProtocolError) { return try EventAnswer.outcome(result, changing: state) } catch
-            {
-                throw .invalid(error)
-            }
+            guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
+            return try EventAnswer.outcome(result, changing: state)
         case 300..<400, 408, 425, 429, 500...:
             // RFC 9110 §10.2.3; the date form is ignored, because clocks may differ.
             if let seconds = response.header("Retry-After").flatMap({ Int($0) }), seconds >= 0 {
                 return .retry(after: .seconds(seconds))
             }
-            throw .status(response.status)
+            throw BridgeError.status(response.status)
         default: return .reject(reason: "the service answered with status \(response.status)")
         }
     }

@@ -1,3 +1,5 @@
+public import BusinessMessages
+
 /// A handler that receives events of every kind through one method; it represents code outside the process.
 ///
 /// Handlers in the process conform to the protocol of each kind instead. For a type that conforms to both,
@@ -29,6 +31,14 @@ public protocol EventHandler: Handler {
 
     /// Restarts the handler on behalf of an operator; events in flight are delivered again.
     func restart() async
+
+    /// Records for the handler's author why its answer was refused; the server's log has it already.
+    func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID)
+}
+
+extension EventHandler {
+    /// Records nothing.
+    public func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID) {}
 }
 
 /// The status of a handler outside the process.

@@ -4,8 +4,8 @@ public enum HandlerHostError: Error, Hashable, Sendable {
     case unusableKey
     /// The customer's identifier is empty, longer than 512 bytes, or has a control character; correct the handler.
     case unusableCustomer
-    /// Apple would refuse the message, because it breaks this rule; correct the handler.
-    case unusableMessage(rule: String)
+    /// Apple would refuse the message, because it breaks these rules; correct the handler.
+    case unusableMessage(AnswerRefusal)
     /// The message could not be written to disk, or the server is stopping; try again with the same key.
     case notStored
 }
@@ -16,7 +16,7 @@ extension HandlerHostError: LoggableError {
         switch self {
         case .unusableKey: "the key must have 1 to 200 bytes"
         case .unusableCustomer: "the customer's identifier must have 1 to 512 bytes and no control characters"
-        case .unusableMessage(let rule): "the message breaks the rule \(rule)"
+        case .unusableMessage(let refusal): refusal.reason
         case .notStored: "the message could not be written to disk"
         }
     }

@@ -12,89 +12,54 @@ package import HandlerKit
 /// ```
 /// A missing `outcome` means `handled`. A reply is a text, or a message in Apple's format, in which the
 /// server fills in `id`, `v`, `sourceId` and `destinationId`. `state` replaces the handler's state of the
-/// conversation, `null` deletes it; when it is missing the state does not change.
+/// conversation, `null` deletes it; when it is missing the state does not change. Other members are refused.
 package enum EventAnswer {
-    /// Parses the `result` of `event`.
+    private static let members = ["outcome", "replies", "retryAfterMs", "reason", "state"]
+    private static let outcomes = ["handled", "retry", "reject", "handoff"]
+
+    /// Parses the result.
     ///
     /// With `allowingFiles` a text may name files of this machine: `"attachments": [{"path": "/…", "name":
-    /// "…", "mimeType": "…"}]`. Use it only for handlers that may read those files anyway.
+    /// "…", "mimeType": "…"}]`. Use it only for handlers that may read those files anyway. Throws every problem
+    /// of the result at once.
     package static func outcome(
         _ result: JSONValue, allowingFiles: Bool = false
-    ) throws(HandlerProtocolError) -> Outcome {
-        guard result.kind == .object || result.isNull else { throw .malformed("result") }
-        switch result["outcome"]?.string ?? (result["outcome"] == nil ? "handled" : "") {
-        case "handled": return .handled(try replies(result["replies"], allowingFiles))
-        case "retry": return .retry(after: try delay(result["retryAfterMs"]))
-        case "reject": return .reject(reason: reason(result))
-        case "handoff": return .handoff(reason: reason(result))
-        default: throw .malformed("outcome")
-        }
+    ) throws(AnswerRefusal) -> Outcome {
+        try outcome(result, changing: ConversationState(), allowingFiles: allowingFiles)
     }
 
     /// Parses the result and applies its `state`.
     package static func outcome(
         _ result: JSONValue, changing state: ConversationState, allowingFiles: Bool = false
-    ) throws(HandlerProtocolError) -> Outcome {
-        let outcome = try outcome(result, allowingFiles: allowingFiles)
-        switch result["state"] {
-        case nil: break
-        case .some(let value) where value.isNull: state.clear()
-        case .some(let value):
-            guard value.kind == .object else { throw .malformed("state") }
-            guard value.text.count <= ConversationState.maximumBytes else { throw .stateTooLarge }
-            state.replace(with: value)
+    ) throws(AnswerRefusal) -> Outcome {
+        if result.isNull { return .handled }
+        var reading = AnswerReading(result)
+        reading.check(result, as: members)
+        let replies = reading.replies(result["replies"], allowingFiles)
+        let delay = reading.delay(result["retryAfterMs"])
+        let reason = reading.reason(result["reason"])
+        let newState = reading.state(result["state"])
+        let name = result["outcome"].map { $0.string ?? "" } ?? "handled"
+        if !outcomes.contains(name), let outcome = result["outcome"] {
+            reading.report("outcome", at: outcome, allowed: outcomes.joined(separator: " "))
         }
-        return outcome
-    }
-
-    private static func replies(
-        _ value: JSONValue?, _ allowingFiles: Bool
-    ) throws(HandlerProtocolError) -> [Reply] {
-        guard let value, !value.isNull else { return [] }
-        guard value.kind == .array else { throw .malformed("replies") }
-        guard value.count <= ProtocolVersion.maximumReplies else { throw .tooManyReplies }
-        var replies: [Reply] = []
-        for element in value.elements {
-            let files = allowingFiles ? textWithFiles(element) : nil
-            guard let reply = files ?? reply(element) else { throw .unusableReply(replies.count) }
-            replies.append(reply)
+        guard reading.problems.isEmpty else { throw AnswerRefusal(reading.problems) }
+        if let newState {
+            if newState.isNull { state.clear() } else { state.replace(with: newState) }
         }
-        return replies
-    }
-
-    /// A text, or a message in Apple's format; nil when it is neither.
-    static func reply(_ value: JSONValue) -> Reply? {
-        if let text = value.string { return text.isEmpty ? nil : .text(text) }
-        // The error names the index of an invalid reply; `balloon validate` explains the cause.
-        return (try? JSONDocument(Array(value.text))).flatMap { try? Reply(json: $0) }
-    }
-
-    /// A text whose attachments are all files with absolute paths; nil for anything else.
-    private static func textWithFiles(_ value: JSONValue) -> Reply? {
-        guard value["type"]?.string == "text", let attachments = value["attachments"], attachments.count > 0
-        else {
-            return nil
+        return switch name {
+        case "retry": .retry(after: delay)
+        case "reject": .reject(reason: reason)
+        case "handoff": .handoff(reason: reason)
+        default: .handled(replies)
         }
-        var files: [OutboundFile] = []
-        for attachment in attachments.elements {
-            guard let path = attachment["path"]?.string, path.hasPrefix("/") else { return nil }
-            files.append(
-                OutboundFile(
-                    path: path, name: attachment["name"]?.string,
-                    mimeType: attachment["mimeType"]?.string ?? "application/octet-stream"))
-        }
-        return .text(value["body"]?.string ?? "", files: files)
     }
 
-    private static func delay(_ value: JSONValue?) throws(HandlerProtocolError) -> Duration? {
-        guard let value, !value.isNull else { return nil }
-        guard let milliseconds = value.int, milliseconds >= 0 else { throw .malformed("retryAfterMs") }
-        return .milliseconds(milliseconds)
-    }
-
-    /// The reason for the log, shortened.
-    private static func reason(_ result: JSONValue) -> String {
-        String((result["reason"]?.string ?? "no reason given").prefix(200))
+    /// Reads the message of `reply`: a text, or a message in Apple's format.
+    static func reply(_ value: JSONValue, in params: JSONValue) throws(AnswerRefusal) -> Reply {
+        var reading = AnswerReading(params)
+        guard let reply = reading.reply(value, false) else { throw AnswerRefusal(reading.problems) }
+        return reply
     }
 
     /// Writes the members of an outcome; the server replaces ids and addresses in the replies.

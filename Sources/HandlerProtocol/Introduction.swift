@@ -49,7 +49,7 @@ package struct Introduction: Hashable, Sendable {
         var subscriptions: Set<Subscription> = []
         for event in events.elements {
             guard let subscription = event.string.flatMap(Subscription.init(name:)) else {
-                throw .unknownKind
+                throw .unknownKind(event.string ?? event.shortened)
             }
             subscriptions.insert(subscription)
         }

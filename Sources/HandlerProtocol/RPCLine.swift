@@ -42,9 +42,14 @@ package enum RPCLine {
             writer.object { writer in
                 writer.field("code", failure.code)
                 writer.field("message", failure.message)
-                guard let delay = failure.retryAfter else { return }
+                guard failure.retryAfter != nil || !failure.problems.isEmpty else { return }
                 writer.key("data")
-                writer.object { $0.field("retryAfterMs", delay.milliseconds) }
+                writer.object { writer in
+                    writer.field("retryAfterMs", failure.retryAfter?.milliseconds)
+                    guard !failure.problems.isEmpty else { return }
+                    writer.key("problems")
+                    writer.array { writer in for problem in failure.problems { problem.write(to: &writer) } }
+                }
             }
         }
     }

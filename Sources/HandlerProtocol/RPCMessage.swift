@@ -1,4 +1,5 @@
 package import BalloonJSON
+package import HandlerKit
 
 /// One line: a message of JSON-RPC 2.0.
 package enum RPCMessage: Sendable {
@@ -58,16 +59,43 @@ package struct RPCFailure: Error, Hashable, Sendable {
     /// The requested delay before a retry, if any.
     package let retryAfter: Duration?
 
+    /// The broken rules of a refused message; `data.problems`.
+    package let problems: [AnswerRefusal.Problem]
+
     /// Creates an error answer.
-    package init(code: Int, message: String, retryAfter: Duration? = nil) {
+    package init(
+        code: Int, message: String, retryAfter: Duration? = nil, problems: [AnswerRefusal.Problem] = []
+    ) {
         self.code = code
         self.message = message
         self.retryAfter = retryAfter
+        self.problems = problems
     }
 
     init(_ error: JSONValue) {
         code = error["code"]?.int ?? Code.retryable
         message = error["message"]?.string ?? ""
         retryAfter = error["data"]?["retryAfterMs"]?.int.map { .milliseconds(max(0, $0)) }
+        problems = (error["data"]?["problems"]).map { $0.elements.map(AnswerRefusal.Problem.init) } ?? []
+    }
+}
+
+extension AnswerRefusal.Problem {
+    fileprivate init(_ value: JSONValue) {
+        func text(_ name: String) -> String { value[name]?.string ?? "" }
+        self.init(
+            rule: text("rule"), pointer: text("pointer"), found: text("found"), allowed: text("allowed"),
+            passage: text("passage"))
+    }
+
+    /// Writes the members.
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("rule", rule)
+            writer.field("pointer", pointer)
+            writer.field("found", found)
+            writer.field("allowed", allowed)
+            writer.field("passage", passage)
+        }
     }
 }

@@ -28,8 +28,12 @@ package struct ReplyCall: Hashable, Sendable {
         guard let customer = params["customer"]?.string else { throw .malformed("customer") }
         guard let key = params["key"]?.string else { throw .malformed("key") }
         guard let message = params["message"] else { throw .malformed("message") }
-        guard let reply = EventAnswer.reply(message) else { throw .unusableReply(0) }
-        self.init(customer: CustomerID(customer), key: key, message: reply)
+        do throws(AnswerRefusal) {
+            let reply = try EventAnswer.reply(message, in: params)
+            self.init(customer: CustomerID(customer), key: key, message: reply)
+        } catch {
+            throw .refused(error)
+        }
     }
 
     /// Writes the members of the `params` of `reply`; the server replaces the ids in the message.
@@ -45,9 +49,25 @@ extension RPCFailure {
     /// Maps a refusal of the server to the error that the handler receives.
     package init(_ error: HandlerHostError) {
         switch error {
-        case .unusableKey, .unusableCustomer, .unusableMessage:
+        case .unusableMessage(let refusal): self.init(refusal)
+        case .unusableKey, .unusableCustomer:
             self.init(code: Code.invalidParameters, message: error.reason)
         case .notStored: self.init(code: Code.retryable, message: error.reason)
+        }
+    }
+
+    /// The error for a message that breaks rules, with all of them.
+    package init(_ refusal: AnswerRefusal) {
+        self.init(
+            code: Code.invalidParameters, message: refusal.explanation, problems: refusal.problems)
+    }
+
+    /// The error for parameters that cannot be read.
+    package init(_ error: HandlerProtocolError) {
+        if case .refused(let refusal) = error {
+            self.init(refusal)
+        } else {
+            self.init(code: Code.invalidParameters, message: "\(error)")
         }
     }
 }

@@ -27,8 +27,8 @@ public final class TestHost: Sendable {
         HandlerHost(business: BusinessID("business"), slug: "business", logger: Logger(label: "handler")) {
             message, customer, key in
             guard (1...200).contains(key.utf8.count) else { throw HandlerHostError.unusableKey }
-            guard !message.problems().hasErrors else {
-                throw HandlerHostError.unusableMessage(rule: "\(message.problems())")
+            if let refusal = AnswerRefusal(message.problems(), at: "/message") {
+                throw HandlerHostError.unusableMessage(refusal)
             }
             self.keep(Sent(message: message, customer: customer, key: key))
             return MessageID("\(customer)/\(key)")

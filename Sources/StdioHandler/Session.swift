@@ -96,7 +96,7 @@ final class Session: Sendable {
             switch answer {
             case .success(let result): return MessageID(result["messageId"]?.string ?? "")
             case .failure(let failure) where failure.code == RPCFailure.Code.invalidParameters:
-                throw HandlerHostError.unusableMessage(rule: failure.message)
+                throw HandlerHostError.unusableMessage(AnswerRefusal(failure))
             case .failure: throw HandlerHostError.notStored
             }
         }
@@ -133,5 +133,15 @@ final class Session: Sendable {
 
     private func refuse(_ id: JSONValue, _ code: Int, _ message: String) {
         output.write(RPCLine.failure(id: id, RPCFailure(code: code, message: message)))
+    }
+}
+
+extension AnswerRefusal {
+    /// The server's problems, or its sentence where it names none.
+    fileprivate init(_ failure: RPCFailure) {
+        let unnamed = Problem(
+            rule: "parameters", pointer: "", found: "\"\(failure.message)\"", allowed: "valid parameters",
+            passage: "balloon-handler/1, \"A message without an event\"")
+        self.init(failure.problems.isEmpty ? [unnamed] : failure.problems)
     }
 }

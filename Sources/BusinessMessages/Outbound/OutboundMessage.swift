@@ -51,8 +51,11 @@ public struct OutboundMessage: Hashable, Sendable {
         return text + String(repeating: "\u{FFFC}", count: max(0, count - marked))
     }
 
-    /// Whether the message names local files that must be uploaded before it is sent.
-    package var hasFiles: Bool { if case .files = body { true } else { false } }
+    /// The local files that must be uploaded before the message is sent.
+    package var files: [OutboundFile] { if case .files(_, let files) = body { files } else { [] } }
+
+    /// Whether the message names local files.
+    package var hasFiles: Bool { !files.isEmpty }
 
     /// Creates a link to a web page.
     public static func richLink(_ link: RichLink) -> OutboundMessage { OutboundMessage(.richLink(link)) }

@@ -1,4 +1,4 @@
-internal import BalloonJSON
+package import BalloonJSON
 
 /// A check of one value; it reports problems and never stops.
 typealias Check = @Sendable (JSONValue, inout Inspection) -> Void
@@ -82,7 +82,7 @@ struct Member: Sendable {
 
 extension JSONValue {
     /// A short form of the value, for a problem report.
-    var shortened: String {
+    package var shortened: String {
         switch kind {
         case .object: "an object"
         case .array: count == 0 ? "an empty list" : "a list"

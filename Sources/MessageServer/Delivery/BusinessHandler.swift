@@ -124,6 +124,15 @@ final class BusinessHandler: Sendable {
         return await fallbackResponder()
     }
 
+    /// The fallback for an event at which the handler's answer was refused; how long the handler was down does not
+    /// matter.
+    func fallbackAfterRefusal(for subscription: Subscription) async -> Responder? {
+        guard let fallback, isSubscribed(fallback.life.handler, to: subscription),
+            await fallback.life.waitUntilReady(within: deadline) == true
+        else { return nil }
+        return Responder(handler: fallback.life.handler, slots: fallback.slots, isFallback: true)
+    }
+
     private var isFallbackDue: Bool {
         guard let fallback, let downSince = life?.downSince else { return false }
         return .now - downSince >= fallback.after

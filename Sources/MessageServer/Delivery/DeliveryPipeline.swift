@@ -197,34 +197,75 @@ struct DeliveryPipeline: Sendable {
         _ business: BusinessHandler, _ responder: BusinessHandler.Responder, _ stages: inout DeliveryStages
     ) async throws -> Handled {
         stages.begin(.handle)
-        var context = try await context(of: delivery, event, business)
-        var answer: Result<Outcome, HandlerFailure>
+        var answer: Result<CheckedAnswer, HandlerFailure>
         do {
-            answer = try await ask(handler, context, delivery, worker, business.deadline, responder.slots)
+            answer = try await ask(handler, delivery, event, worker, business, responder.slots)
+            if case .failure(.refused(let refusal)) = answer {
+                return try await refuse(
+                    delivery, event, refusal, of: handler, worker, business, responder, &stages)
+            }
             if case .failure = answer, !responder.isFallback,
                 let fallback = await business.fallbackResponder(for: subscription(of: delivery, event)),
                 let handler = fallback.handler
             {
-                context = try await self.context(of: delivery, event, business)
-                answer = try await ask(handler, context, delivery, worker, business.deadline, fallback.slots)
+                answer = try await ask(handler, delivery, event, worker, business, fallback.slots)
             }
         } catch is HandlerSlots.Closed {
             return .replaced
         }
         switch answer {
-        case .success(.handled(let replies)):
-            return try await decide(delivery, .handled, replies, context, &stages)
-        case .success(.reject(let reason)):
-            return try await decide(delivery, .rejected(reason: reason), [], context, &stages)
-        case .success(.handoff(let reason)):
-            return try await decide(delivery, .handedOff(reason: reason), [], context, &stages)
-        case .success(.retry(let after)):
-            try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
+        case .success(let checked):
+            switch checked.outcome {
+            case .handled: return try await decide(delivery, .handled, checked, &stages)
+            case .reject(let reason):
+                return try await decide(delivery, .rejected(reason: reason), checked, &stages)
+            case .handoff(let reason):
+                return try await decide(delivery, .handedOff(reason: reason), checked, &stages)
+            case .retry(let after):
+                try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
+            }
         case .failure(.notAsked(let error)): throw StoreError.unavailable(path: "handlers", error)
+        case .failure(.refused(let refusal)):
+            report(refusal, delivery, business)
+            try await finish(delivery, .failed(reason: refusal.reason), &stages)
         case .failure(let failure):
             try await tryAgain(delivery, failure.reason, asked: nil, &stages)
         }
         return .attemptEnded
+    }
+
+    /// Ends a delivery whose answer breaks a rule: a dead letter at once, because the same handler would answer the
+    /// same again. The fallback, if there is one, answers the customer.
+    private func refuse(
+        _ delivery: Delivery, _ event: InboundEvent, _ refusal: AnswerRefusal, of handler: any Handler,
+        _ worker: BusinessWorker, _ business: BusinessHandler, _ responder: BusinessHandler.Responder,
+        _ stages: inout DeliveryStages
+    ) async throws -> Handled {
+        report(refusal, delivery, business)
+        (handler as? any EventHandler)?.recordRefusal(refusal, of: DeliveryID("\(delivery.record)"))
+        if !responder.isFallback,
+            let fallback = await business.fallbackAfterRefusal(for: subscription(of: delivery, event)),
+            let handler = fallback.handler,
+            case .success(let checked) = try await ask(
+                handler, delivery, event, worker, business, fallback.slots),
+            !checked.replies.isEmpty
+        {
+            return try await decide(delivery, .failed(reason: refusal.reason), checked, &stages)
+        }
+        try await finish(delivery, .failed(reason: refusal.reason), &stages)
+        return .attemptEnded
+    }
+
+    private func report(_ refusal: AnswerRefusal, _ delivery: Delivery, _ business: BusinessHandler) {
+        guard let problem = refusal.problems.first else { return }
+        logger.warning(
+            "handler answer refused; nothing of it is sent",
+            metadata: [
+                "business": "\(business.slug)", "delivery": "\(delivery.record)", "rule": "\(problem.rule)",
+                "pointer": "\(problem.pointer)", "found": "\(problem.loggableFound)",
+                "allowed": "\(problem.allowed)", "passage": "\(problem.passage)",
+                "problems": "\(refusal.problems.count)",
+            ])
     }
 
     private func context(
@@ -257,51 +298,69 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
+    /// Calls the handler and checks its answer; the same rules hold for every kind of handler.
     private func ask(
-        _ handler: any Handler, _ context: Context, _ delivery: Delivery, _ worker: BusinessWorker,
-        _ deadline: Duration, _ slots: HandlerSlots
-    ) async throws -> Result<Outcome, HandlerFailure> {
+        _ handler: any Handler, _ delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker,
+        _ business: BusinessHandler, _ slots: HandlerSlots
+    ) async throws -> Result<CheckedAnswer, HandlerFailure> {
+        let context = try await context(of: delivery, event, business)
+        let deadline = business.deadline
         let answer = try await slots.run(within: deadline, on: worker.threads) {
             () async -> Result<Outcome, HandlerFailure> in
             do {
                 // The deadline starts here, regardless of the wait for a slot.
                 let context = context.beginning(deadline: .now + deadline)
-                let outcome = try await dispatch(context, to: handler) ?? .handled
-                let stateBytes = context.state.change?.count ?? 0
-                guard stateBytes <= ConversationState.maximumBytes else { return .failure(.stateTooLarge) }
-                return .success(outcome)
+                return .success(try await dispatch(context, to: handler) ?? .handled)
             } catch {
                 return .failure(HandlerFailure(error))
             }
         }
         if let failure = context.conversation.failure { throw failure }
-        return answer ?? .failure(.overran)
+        switch answer {
+        case nil: return .failure(.overran)
+        case .failure(let failure)?: return .failure(failure)
+        case .success(let outcome)?:
+            do {
+                let capabilities = delivery.attributes.capabilityList.map { Capabilities(parsing: $0) }
+                let outcome = try CheckedAnswer.check(outcome, context, for: capabilities)
+                return .success(try await prepare(outcome, delivery, context))
+            } catch let refusal as AnswerRefusal {
+                return .failure(.refused(refusal))
+            }
+        }
+    }
+
+    /// The final bytes of an answer's replies, with ids, and with files copied to the data directory.
+    private func prepare(
+        _ outcome: Outcome, _ delivery: Delivery, _ context: Context
+    ) async throws -> CheckedAnswer {
+        var final: [DecidedReply] = []
+        if case .handled(let replies) = outcome {
+            for (index, reply) in replies.enumerated() {
+                let id = MessageID.random()
+                var message = reply.encode(id: id, from: delivery.business, to: delivery.customer)
+                if reply.hasFiles {
+                    do { message = try await replyFiles.keep(message) } catch let error as UnreadableFile {
+                        // A disk error, not the handler's.
+                        guard !error.error.isDiskWide, !error.error.mayPass else {
+                            throw StoreError.unavailable(path: "attachments", error.error)
+                        }
+                        throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes)
+                    }
+                }
+                final.append(DecidedReply(id: id, kind: reply.kind, message: message))
+            }
+        }
+        return CheckedAnswer(outcome: outcome, replies: final, state: context.state.change)
     }
 
     private func decide(
-        _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ replies: [Reply], _ context: Context,
+        _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ answer: CheckedAnswer,
         _ stages: inout DeliveryStages
     ) async throws -> Handled {
-        var final: [DecidedReply] = []
-        for reply in replies {
-            let id = MessageID.random()
-            var message = reply.encode(id: id, from: delivery.business, to: delivery.customer)
-            if reply.hasFiles {
-                do { message = try await replyFiles.keep(message) } catch let error as SystemError {
-                    // A disk error, not the handler's.
-                    if error.isDiskWide || error.mayPass {
-                        throw StoreError.unavailable(path: "attachments", error)
-                    }
-                    try await tryAgain(
-                        delivery, "a reply's file cannot be used: \(error)", asked: nil, &stages)
-                    return .attemptEnded
-                }
-            }
-            final.append(DecidedReply(id: id, kind: reply.kind, message: message))
-        }
-        let decided = DecidedOutcome(verdict, replies: final, state: context.state.change)
+        let decided = DecidedOutcome(verdict, replies: answer.replies, state: answer.state)
         // Without replies and state, the end of the delivery contains the whole decision.
-        if !final.isEmpty || decided.state != nil { try await store.decide(delivery, decided) }
+        if !decided.replies.isEmpty || decided.state != nil { try await store.decide(delivery, decided) }
         stages.end(.done)
         return .decided(DeliveryResult(verdict))
     }

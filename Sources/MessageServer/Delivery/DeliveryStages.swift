@@ -68,6 +68,7 @@ extension DeliveryResult {
         case .handled: self = .handled
         case .rejected(let reason): self = .rejected(reason: reason)
         case .handedOff(let reason): self = .handedOff(reason: reason)
+        case .failed(let reason): self = .failed(reason: reason)
         }
     }
 }

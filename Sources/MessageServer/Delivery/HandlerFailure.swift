@@ -12,11 +12,13 @@ enum HandlerFailure: Error, Sendable, Equatable {
     /// A system error prevented the call, for example of the file of a long message; the handler is not at
     /// fault.
     case notAsked(SystemError)
-    /// The handler's state of the conversation exceeds `ConversationState.maximumBytes`.
-    case stateTooLarge
+    /// The answer breaks a rule, so that another attempt would fail too.
+    case refused(AnswerRefusal)
 
     init(_ error: any Error) {
-        if let error = error as? SystemError {
+        if let refusal = error as? AnswerRefusal {
+            self = .refused(refusal)
+        } else if let error = error as? SystemError {
             self = .notAsked(error)
         } else if let error = error as? any LoggableError {
             self = .failed(reason: error.reason)
@@ -31,7 +33,7 @@ enum HandlerFailure: Error, Sendable, Equatable {
         case .threw(let type): "the handler threw \(type)"
         case .failed(let reason): reason
         case .notAsked(let error): "\(error)"
-        case .stateTooLarge: "the handler's state is too large"
+        case .refused(let refusal): refusal.reason
         }
     }
 }

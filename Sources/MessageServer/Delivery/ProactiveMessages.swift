@@ -24,9 +24,7 @@ final class ProactiveMessages: Sendable {
         let json = message.encode(id: id, from: business, to: customer)
         let problems = OutboundMessage.problems(
             inJSON: json, needsEnvelope: true, now: SystemClock.secondsSince1970())
-        if let problem = problems.first(where: { $0.severity == .error }) {
-            throw .unusableMessage(rule: "\(problem.rule)")
-        }
+        if let refusal = AnswerRefusal(problems, at: "/message") { throw .unusableMessage(refusal) }
         let received = ReceivedMessage(
             business: business, customer: customer, id: id, message: json, outboundKind: message.kind)
         guard let store = store.withLock({ $0 }) else { throw .notStored }

@@ -16,11 +16,15 @@ struct ReplyFiles: Sendable {
 
     /// Copies the files that `message` names by path, and returns it with their hashes.
     ///
-    /// Throws a ``SystemError`` for an unreadable or too large file.
+    /// Throws an ``UnreadableFile`` for a missing, unreadable or too large file.
     func keep(_ message: [UInt8]) async throws -> [UInt8] {
-        try await withAttachments(of: message) { attachment in
+        try await withAttachments(of: message) { index, attachment in
             guard let path = attachment["path"]?.string else { return nil }
-            let stored = try await onDisk { try files.copy(path, maximumBytes: maximumBytes) }
+            let stored = try await onDisk {
+                do throws(SystemError) { return try files.copy(path, maximumBytes: maximumBytes) } catch {
+                    throw UnreadableFile(attachment: index, error: error)
+                }
+            }
             return JSONWriter.object(reservingCapacity: 256) { writer in
                 writer.field("name", attachment["name"]?.string)
                 writer.field("mimeType", attachment["mimeType"]?.string)
@@ -33,7 +37,7 @@ struct ReplyFiles: Sendable {
     /// Uploads the files that `message` names by hash, and returns it in Apple's format; a message without
     /// such files is returned unchanged.
     func upload(_ message: [UInt8], for business: BusinessID) async throws -> [UInt8] {
-        try await withAttachments(of: message) { attachment in
+        try await withAttachments(of: message) { _, attachment in
             guard let sha256 = attachment["file"]?.string else { return nil }
             guard let path = files.existing(sha256) else { throw ReplyFileMissing() }
             guard let file = try await gateway.upload(file: path, named: sha256, for: business) else {
@@ -48,15 +52,15 @@ struct ReplyFiles: Sendable {
 
     /// Replaces the attachments for which `change` returns a value.
     private func withAttachments(
-        of message: [UInt8], _ change: (JSONValue) async throws -> [UInt8]?
+        of message: [UInt8], _ change: (Int, JSONValue) async throws -> [UInt8]?
     ) async throws -> [UInt8] {
         guard let root = (try? JSONDocument(message, limits: .stored))?.root,
             let attachments = root["attachments"]
         else { return message }
         var changed: [[UInt8]] = []
         var isChanged = false
-        for attachment in attachments.elements {
-            let new = try await change(attachment)
+        for (index, attachment) in attachments.elements.enumerated() {
+            let new = try await change(index, attachment)
             isChanged = isChanged || new != nil
             changed.append(new ?? Array(attachment.text))
         }

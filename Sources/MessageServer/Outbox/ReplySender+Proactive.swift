@@ -20,7 +20,8 @@ extension ReplySender {
         let outbound = try request.outbound(id: id)
         var body = outbound.message
         if !request.files.isEmpty {
-            do { body = try await replyFiles.keep(body) } catch let error as SystemError {
+            do { body = try await replyFiles.keep(body) } catch let file as UnreadableFile {
+                let error = file.error
                 throw SendRefusal.fileUnreadable(error)
             }
         }

@@ -10,6 +10,8 @@ package struct DecidedOutcome: Hashable, Sendable {
         case rejected(reason: String)
         /// A person takes over.
         case handedOff(reason: String)
+        /// The handler's answer was refused; the replies are its fallback's.
+        case failed(reason: String)
     }
 
     /// The result of the event itself.

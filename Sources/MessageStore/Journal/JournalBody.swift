@@ -94,8 +94,8 @@ enum JournalBody {
     ///
     /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
     /// `"replyCount":2,"replies":[…]}`;
-    /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected` and
-    /// `handedOff`. With `"state":{…}` when the handler's state of the conversation changes with it.
+    /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected`,
+    /// `handedOff` and `failed`. With `"state":{…}` when the handler's state of the conversation changes with it.
     static func outcome(
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome, at: Timestamp
     ) -> [UInt8] {
@@ -104,6 +104,7 @@ enum JournalBody {
             case .handled: ("handled", nil)
             case .rejected(let reason): ("rejected", reason)
             case .handedOff(let reason): ("handedOff", reason)
+            case .failed(let reason): ("failed", reason)
             }
         return object("outcome") { writer in
             writer.field("of", Int(record))

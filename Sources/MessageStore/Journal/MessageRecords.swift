@@ -62,6 +62,7 @@ extension DecidedOutcome {
             switch root["outcome"]?.string {
             case "rejected": .rejected(reason: reason)
             case "handedOff": .handedOff(reason: reason)
+            case "failed": .failed(reason: reason)
             default: .handled
             }
         replies = (root["replies"]?.elements.map(DecidedReply.init)) ?? []

@@ -4,6 +4,7 @@ import HandlerBridges
 import HandlerKit
 import HandlerProtocol
 import Logging
+import MessageServer
 
 /// The verdict of an answer on the program.
 extension CheckRun {
@@ -23,19 +24,27 @@ extension CheckRun {
     }
 
     private func verdict(_ result: JSONValue, after time: Duration) -> HandlerCheck.Finding.Verdict {
-        do throws(HandlerProtocolError) {
+        do throws(AnswerRefusal) {
             let state = ConversationState()
             let outcome = try EventAnswer.outcome(result, changing: state, allowingFiles: true)
+            try checkFiles(of: outcome)
             let remembers = state.change == nil ? "" : ", remembers \(state.change?.count ?? 0) bytes"
             return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
-        } catch .unusableReply(let index) {
-            let reply = result["replies"]?[index].map { Array($0.text) } ?? []
-            let problems = OutboundMessage.problems(inJSON: reply, now: SystemClock.secondsSince1970()).map {
-                "\($0)"
-            }
-            return .failed("replies[\(index)] is refused", correction: problems.joined(separator: "; "))
         } catch {
-            return .failed("\(error)", correction: "answer as the protocol says")
+            return .failed(
+                "the answer is refused", mend: error.problems.map { "\(AnswerRefusal([$0]).explanation)" }
+                    .joined(separator: "; "))
+        }
+    }
+
+    private func checkFiles(of outcome: Outcome) throws(AnswerRefusal) {
+        guard case .handled(let replies) = outcome else { return }
+        for (index, reply) in replies.enumerated() {
+            for (attachment, file) in reply.files.enumerated() {
+                do throws(SystemError) { _ = try File(file.path, for: .readingRegular) } catch {
+                    throw UnreadableFile(attachment: attachment, error: error).refusal(reply: index)
+                }
+            }
         }
     }
 

@@ -1,0 +1,71 @@
+public import BusinessMessages
+
+/// The reason why the server refuses a handler's answer, or a message that answers no event.
+///
+/// One problem refuses the whole answer: nothing of it is sent, and the event becomes a dead letter, because the
+/// same handler would give the same answer again.
+public struct AnswerRefusal: Error, Hashable, Sendable {
+    /// A broken rule.
+    public struct Problem: Hashable, Sendable {
+        /// The rule's name: a `MessageRule`, or one of the handler protocol.
+        public let rule: String
+        /// The place in the answer, as a JSON Pointer (RFC 6901).
+        public let pointer: String
+        /// The found value, shortened; it may quote the answer.
+        public let found: String
+        /// The allowed values.
+        public let allowed: String
+        /// The passage of the documentation that contains the rule.
+        public let passage: String
+
+        /// Describes a broken rule.
+        public init(rule: String, pointer: String, found: String, allowed: String, passage: String) {
+            self.rule = rule
+            self.pointer = pointer
+            self.found = found
+            self.allowed = allowed
+            self.passage = passage
+        }
+
+        /// Describes a problem of a message at `pointer` in the answer.
+        public init(_ problem: MessageProblem, at pointer: String) {
+            self.init(
+                rule: problem.rule.rawValue, pointer: pointer + problem.pointer, found: problem.found,
+                allowed: problem.allowed, passage: problem.passage)
+        }
+    }
+
+    /// The problems in the order of the answer; at least one.
+    public let problems: [Problem]
+
+    /// Refuses for these problems, of which there is at least one.
+    public init(_ problems: [Problem]) { self.problems = problems }
+
+    /// The errors among the problems of the message at `pointer`; nil when Apple would accept the message.
+    public init?(_ problems: [MessageProblem], at pointer: String) {
+        let errors = problems.filter { $0.severity == .error }
+        if errors.isEmpty { return nil }
+        self.init(errors.map { Problem($0, at: pointer) })
+    }
+
+    /// Every problem, for the handler's author; it may quote the answer.
+    public var explanation: String { problems.map { $0.text(found: $0.found) }.joined(separator: "; ") }
+}
+
+extension AnswerRefusal: LoggableError {
+    /// The first problem without quoted texts, which may be a customer's, and the number of the others.
+    public var reason: String {
+        guard let first = problems.first else { return "the answer was refused" }
+        let others = problems.count > 1 ? ", and \(problems.count - 1) more" : ""
+        return "the answer was refused: " + first.text(found: first.loggableFound) + others
+    }
+}
+
+extension AnswerRefusal.Problem {
+    /// ``found`` without a quoted text.
+    package var loggableFound: String { found.hasPrefix("\"") ? "another text" : found }
+
+    fileprivate func text(found: String) -> String {
+        "rule \(rule) at \(pointer.isEmpty ? "/" : pointer): found \(found), allowed \(allowed) (\(passage))"
+    }
+}

@@ -1,0 +1,134 @@
+import BalloonJSON
+import HandlerKit
+
+/// Reads the members of an answer and collects its problems.
+struct AnswerReading {
+    private(set) var problems: [AnswerRefusal.Problem] = []
+    /// The pointer of the answer in its line, which problems leave out.
+    private let base: String
+
+    /// Reads members of `root`.
+    init(_ root: JSONValue) { base = root.pointer }
+
+    private static let passage = "balloon-handler/1, \"The answer\""
+    private static let textMembers = [
+        "type", "body", "attachments", "subject", "locale", "intent", "group", "id", "v", "sourceId",
+        "destinationId",
+    ]
+    private static let fileMembers = ["path", "name", "mimeType"]
+    /// The length of a handler's reason, which is for the log.
+    private static let maximumReasonLength = 200
+
+    mutating func report(_ rule: String, at value: JSONValue, found: String? = nil, allowed: String) {
+        problems.append(
+            AnswerRefusal.Problem(
+                rule: rule, pointer: pointer(of: value), found: found ?? value.shortened, allowed: allowed,
+                passage: Self.passage))
+    }
+
+    private func pointer(of value: JSONValue) -> String { String(value.pointer.dropFirst(base.count)) }
+
+    /// Reports what is no object, and each member with another name.
+    mutating func check(_ value: JSONValue, as names: [String]) {
+        guard value.kind == .object else { return report("type", at: value, allowed: "an object") }
+        for (name, member) in value.members where !names.contains(name) {
+            report("unknownMember", at: member, found: name, allowed: names.joined(separator: " "))
+        }
+    }
+
+    mutating func replies(_ value: JSONValue?, _ allowingFiles: Bool) -> [Reply] {
+        guard let value, !value.isNull else { return [] }
+        guard value.kind == .array else {
+            report("type", at: value, allowed: "a list")
+            return []
+        }
+        let maximum = ProtocolVersion.maximumReplies
+        guard value.count <= maximum else {
+            report("replyCount", at: value, found: "\(value.count) replies", allowed: "at most \(maximum)")
+            return []
+        }
+        var replies: [Reply] = []
+        for element in value.elements {
+            if let reply = reply(element, allowingFiles) { replies.append(reply) }
+        }
+        return replies
+    }
+
+    mutating func reply(_ value: JSONValue, _ allowingFiles: Bool) -> Reply? {
+        if let text = value.string {
+            if text.isEmpty { report("empty", at: value, allowed: "a text that is not empty") }
+            return text.isEmpty ? nil : .text(text)
+        }
+        guard value.kind == .object else {
+            report("type", at: value, allowed: "a text or a message")
+            return nil
+        }
+        if allowingFiles, value["type"]?.string == "text", let attachments = value["attachments"],
+            attachments.elements.contains(where: { $0["path"] != nil })
+        {
+            return textWithFiles(value, attachments)
+        }
+        do {
+            return try Reply(json: JSONDocument(Array(value.text)))
+        } catch let error as InvalidMessage {
+            problems += AnswerRefusal(error.problems, at: pointer(of: value))?.problems ?? []
+        } catch {
+            report("json", at: value, found: "\(error)", allowed: "one JSON value")
+        }
+        return nil
+    }
+
+    /// A text whose attachments are files with absolute paths.
+    private mutating func textWithFiles(_ value: JSONValue, _ attachments: JSONValue) -> Reply? {
+        let before = problems.count
+        check(value, as: Self.textMembers)
+        if let body = value["body"], body.string == nil { report("type", at: body, allowed: "a text") }
+        var files: [OutboundFile] = []
+        for attachment in attachments.elements {
+            check(attachment, as: Self.fileMembers)
+            guard let path = attachment["path"]?.string, path.hasPrefix("/"), !path.utf8.contains(0) else {
+                report("attachmentPath", at: attachment["path"] ?? attachment, allowed: "an absolute path")
+                continue
+            }
+            files.append(
+                OutboundFile(
+                    path: path, name: attachment["name"]?.string,
+                    mimeType: attachment["mimeType"]?.string ?? "application/octet-stream"))
+        }
+        return problems.count == before ? .text(value["body"]?.string ?? "", files: files) : nil
+    }
+
+    mutating func delay(_ value: JSONValue?) -> Duration? {
+        guard let value, !value.isNull else { return nil }
+        guard let milliseconds = value.int, milliseconds >= 0 else {
+            report("type", at: value, allowed: "a whole number of milliseconds, 0 or more")
+            return nil
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    /// The reason for the log, shortened.
+    mutating func reason(_ value: JSONValue?) -> String {
+        guard let value, !value.isNull else { return "no reason given" }
+        guard let text = value.string else {
+            report("type", at: value, allowed: "a text")
+            return ""
+        }
+        return String(text.prefix(Self.maximumReasonLength))
+    }
+
+    /// The new state, an object or null; nil when the state does not change.
+    mutating func state(_ value: JSONValue?) -> JSONValue? {
+        guard let value, !value.isNull else { return value }
+        guard value.kind == .object else {
+            report("type", at: value, allowed: "an object or null")
+            return nil
+        }
+        let maximum = ConversationState.maximumBytes
+        guard value.text.count <= maximum else {
+            report("stateSize", at: value, found: "\(value.text.count) bytes", allowed: "at most \(maximum) bytes")
+            return nil
+        }
+        return value
+    }
+}

@@ -1,0 +1,65 @@
+package import BalloonPOSIX
+import BusinessMessages
+package import HandlerKit
+import MessageStore
+
+/// An answer of a handler that breaks no rule.
+struct CheckedAnswer: Sendable {
+    let outcome: Outcome
+    /// The replies as they will be sent.
+    let replies: [DecidedReply]
+    /// The new state of the conversation; nil when it does not change.
+    let state: [UInt8]?
+
+    /// Checks everything but files; one problem refuses the whole answer. Without capabilities every device is assumed
+    /// to show everything.
+    static func check(
+        _ outcome: Outcome, _ context: Context, for capabilities: Capabilities?
+    ) throws(AnswerRefusal) -> Outcome {
+        let stateBytes = context.state.change?.count ?? 0
+        guard stateBytes <= ConversationState.maximumBytes else {
+            throw AnswerRefusal([
+                .init(
+                    rule: "stateSize", pointer: "/state", found: "\(stateBytes) bytes",
+                    allowed: "at most \(ConversationState.maximumBytes) bytes", passage: passage)
+            ])
+        }
+        guard case .handled(let replies) = outcome else { return outcome }
+        var problems: [AnswerRefusal.Problem] = []
+        for (index, reply) in replies.enumerated() {
+            // A file's attachment has no reference yet.
+            if reply.hasFiles { continue }
+            let found = reply.problems(for: capabilities)
+            problems += AnswerRefusal(found, at: "/replies/\(index)")?.problems ?? []
+        }
+        guard problems.isEmpty else { throw AnswerRefusal(problems) }
+        return outcome
+    }
+
+    fileprivate static let passage = "balloon-handler/1, \"The answer\""
+}
+
+/// A file of a reply that cannot be read.
+package struct UnreadableFile: Error {
+    /// Its place among the reply's attachments.
+    let attachment: Int
+    let error: SystemError
+
+    /// Describes a file at this place.
+    package init(attachment: Int, error: SystemError) {
+        self.attachment = attachment
+        self.error = error
+    }
+
+    /// The refusal of the answer that contains the reply.
+    package func refusal(
+        reply: Int, maximumBytes: Int = AttachmentSettings().maximumBytes
+    ) -> AnswerRefusal {
+        AnswerRefusal([
+            .init(
+                rule: "attachmentFile", pointer: "/replies/\(reply)/attachments/\(attachment)/path",
+                found: "\(error)", allowed: "a readable file of at most \(maximumBytes) bytes",
+                passage: CheckedAnswer.passage)
+        ])
+    }
+}
