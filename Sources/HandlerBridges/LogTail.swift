@@ -30,7 +30,9 @@ package final class LogTail: Sendable {
     /// Adds the complete explanation of a refused answer, which may quote it: these lines are in memory only.
     func append(_ refusal: AnswerRefusal, of delivery: DeliveryID) {
         for problem in refusal.problems.prefix(20) {
-            append("[error] answer to delivery \(delivery.rawValue) refused: \(AnswerRefusal([problem]).explanation)")
+            append(
+                "[error] answer to delivery \(delivery.rawValue) refused: \(AnswerRefusal([problem]).explanation)"
+            )
         }
     }
 }

@@ -13,7 +13,7 @@ extension Context {
 
     /// Handles the event with `reply`, or with a text when the customer's device cannot show `reply`.
     ///
-    /// Without `words` the text is the message's own headline with a line for each choice.
+    /// Without `words` the text is the message's `fallback`, or its own headline with a line for each choice.
     public func reply(_ reply: Reply, orText words: String? = nil) -> Outcome {
         .handled([showable(reply, words)])
     }
@@ -26,7 +26,7 @@ extension Context {
             try reply.require(capabilities)
             return reply
         } catch {
-            let text = words ?? error.fallback
+            let text = words ?? reply.fallback ?? error.fallback
             // A message without any text has no replacement; Apple's refusal of the message then names the
             // broken rule.
             return text.isEmpty ? reply : .text(text)

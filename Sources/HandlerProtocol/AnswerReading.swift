@@ -12,8 +12,8 @@ struct AnswerReading {
 
     private static let passage = "balloon-handler/1, \"The answer\""
     private static let textMembers = [
-        "type", "body", "attachments", "subject", "locale", "intent", "group", "id", "v", "sourceId",
-        "destinationId",
+        "type", "body", "attachments", "subject", "locale", "intent", "group", "fallback", "id", "v",
+        "sourceId", "destinationId",
     ]
     private static let fileMembers = ["path", "name", "mimeType"]
     /// The length of a handler's reason, which is for the log.
@@ -126,7 +126,9 @@ struct AnswerReading {
         }
         let maximum = ConversationState.maximumBytes
         guard value.text.count <= maximum else {
-            report("stateSize", at: value, found: "\(value.text.count) bytes", allowed: "at most \(maximum) bytes")
+            report(
+                "stateSize", at: value, found: "\(value.text.count) bytes",
+                allowed: "at most \(maximum) bytes")
             return nil
         }
         return value

@@ -74,7 +74,7 @@ package enum EventAnswer {
             writer.key("replies")
             writer.array { writer in
                 for reply in replies {
-                    writer.raw(reply.encode(id: .random(), from: context.business, to: context.customer))
+                    writer.raw(reply.encodeForServer(from: context.business, to: context.customer))
                 }
             }
         case .retry(let delay):

@@ -41,7 +41,7 @@ package struct ReplyCall: Hashable, Sendable {
         writer.field("customer", customer.rawValue)
         writer.field("key", key)
         writer.key("message")
-        writer.raw(message.encode(id: .random(), from: business, to: customer))
+        writer.raw(message.encodeForServer(from: business, to: customer))
     }
 }
 

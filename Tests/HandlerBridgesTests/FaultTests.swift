@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
+import MessageStore
 import ServerTestSupport
 import Simulator
 import TestSupport
@@ -15,7 +16,7 @@ struct FaultTests {
     /// The attempt whose answer reaches the customer.
     private static let survivors: [(fault: String, attempt: Int)] = [
         ("noise", 1), ("unknown", 1), ("duplicate", 1), ("long", 2), ("half", 2), ("exit", 2), ("late", 2),
-        ("refusing", 2), ("malformed", 2),
+        ("refusing", 2),
     ]
 
     @Test(arguments: survivors)
@@ -35,6 +36,70 @@ struct FaultTests {
         let words = try #require(texts.first).split(separator: " ")
         #expect(words.first == Substring(fault))
         #expect(try #require(words.last.flatMap { Int($0) }) >= attempt)
+        await server.stop()
+    }
+
+    private static let refusals = [
+        ("malformed", "/outcome"), ("unknownMember", "/reply"), ("refusedReply", "/replies/1"),
+        ("badFile", "/replies/0/attachments/0/path"), ("relativeFile", "/replies/0/attachments/0/path"),
+        ("unshowable", "/replies/1"),
+    ]
+
+    @Test(arguments: refusals)
+    func `one bad reply refuses the whole answer, and the conversation continues`(
+        _ fault: String, _ pointer: String
+    ) async throws {
+        let server = try await faultyServer(fault)
+        var customer = server.customer()
+        customer.capabilities = [.listPicker]
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let end = await server.stages.first { $0.stage == .finish }
+        guard case .failed(let reason) = end.result else {
+            Issue.record("\(end.result)")
+            return
+        }
+        #expect(end.attempt == 1)
+        #expect(reason.contains(" at \(pointer): found ") && reason.contains(", allowed "), "\(reason)")
+        #expect(server.log.lines.contains { $0.contains("handler answer refused") && $0.contains(pointer) })
+        // The second message is answered by the same handler, as if it had been mended.
+        #expect(try await customer.post(customer.message(completing: Self.mended)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.map { $0.message.root["body"]?.string } == ["mended"])
+        let tail = await server.logTail()
+        #expect(tail.contains { $0.contains("answer to delivery") && $0.contains(pointer) }, "\(tail)")
+        await server.stop()
+        let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events {
+            $0.status == .failed
+        }
+        #expect(dead.map(\.reason) == [reason])
+    }
+
+    private static let mended = Array(#"{"type": "text", "body": "mended"}"#.utf8)
+
+    @Test func `a fallback answers the customer when an answer is refused`() async throws {
+        let program = FaultyServer.program
+        let server = try await BridgedServer([
+            #"{"handler": {"exec": ["\#(program)", "malformed"]}, "fallback": {"text": "An agent will reply."}}"#
+        ])
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.map { $0.message.root["body"]?.string } == ["An agent will reply."])
+        await server.stages.first { $0.stage == .finish }
+        await server.stop()
+        let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events {
+            $0.status == .failed
+        }
+        #expect(dead.count == 1)
+    }
+
+    @Test func `a reply that the device cannot show is sent as its fallback`() async throws {
+        let server = try await faultyServer("fallback")
+        var customer = server.customer()
+        customer.capabilities = [.listPicker]
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.map { $0.message.root["body"]?.string } == ["Write yes or no."])
         await server.stop()
     }
 

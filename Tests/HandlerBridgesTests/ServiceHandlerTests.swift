@@ -59,11 +59,16 @@ struct ServiceHandlerTests {
     @Test(arguments: [
         (500, "", BridgeError.status(500)), (302, "", .status(302)), (408, "", .status(408)),
         (200, "hello", .notJSON),
-        (200, #"{"outcome":"perhaps"}"#, .invalid(.malformed("outcome"))),
     ])
     func `a transient failure is an error`(_ status: Int, _ body: String, _ error: BridgeError) {
         let response = TransportResponse(status: status, body: Array(body.utf8))
         #expect(throws: error) { try handler().outcome(response) }
+    }
+
+    @Test func `an answer that breaks a rule is refused`() throws {
+        let response = TransportResponse(status: 200, body: Array(#"{"outcome":"perhaps"}"#.utf8))
+        let refusal = #expect(throws: AnswerRefusal.self) { try handler().outcome(response) }
+        #expect(refusal?.problems.map(\.pointer) == ["/outcome"])
     }
 
     @Test func `an answer that is too large is reported as such`() {

@@ -114,13 +114,72 @@ struct EventTests {
         ])
         let answer = try written { EventAnswer.write(outcome, to: original, &$0) }
         #expect(try EventAnswer.outcome(answer, allowingFiles: true) == outcome)
-        #expect(throws: HandlerProtocolError.unusableReply(0)) { try EventAnswer.outcome(answer) }
+        #expect(throws: AnswerRefusal.self) { try EventAnswer.outcome(answer) }
         let relative = try JSONDocument(
             Array(#"{"replies":[{"type":"text","body":"x","attachments":[{"path":"offer.pdf"}]}]}"#.utf8)
         ).root
-        #expect(throws: HandlerProtocolError.unusableReply(0)) {
+        let refusal = #expect(throws: AnswerRefusal.self) {
             try EventAnswer.outcome(relative, allowingFiles: true)
         }
+        let problem = try #require(refusal?.problems.first)
+        #expect(problem.rule == "attachmentPath")
+        #expect(problem.pointer == "/replies/0/attachments/0/path")
+        #expect(problem.found == #""offer.pdf""#)
+        #expect(problem.allowed == "an absolute path")
+    }
+
+    @Test func `a problem's pointer begins at the answer, wherever that is`() throws {
+        let line = #"{"id":1,"result":{"outcome":"done","replies":["",{"type":"interactive"}]}}"#
+        let result = try #require(JSONDocument(Array(line.utf8)).root["result"])
+        let refusal = #expect(throws: AnswerRefusal.self) { try EventAnswer.outcome(result) }
+        let problems = try #require(refusal?.problems)
+        #expect(problems.map(\.pointer) == ["/replies/0", "/replies/1", "/outcome"])
+        #expect(problems.map(\.rule) == ["empty", "interactiveContent", "outcome"])
+        #expect(problems.last?.allowed == "handled retry reject handoff")
+        let params = try JSONDocument(
+            Array(#"{"params":{"customer":"c","key":"k","message":{"type":"interactive"}}}"#.utf8)
+        ).root
+        let failure = #expect(throws: HandlerProtocolError.self) {
+            try ReplyCall(try #require(params["params"]))
+        }
+        guard case .refused(let refusal)? = failure else {
+            Issue.record("\(failure as Any)")
+            return
+        }
+        #expect(refusal.problems.first?.pointer == "/message")
+    }
+
+    @Test func `the log's reason quotes no text of the answer`() throws {
+        let result = try JSONDocument(
+            Array(#"{"replies":[{"type":"greeting for Jane"}],"outcome":"done"}"#.utf8)
+        ).root
+        let refusal = try #require(#expect(throws: AnswerRefusal.self) { try EventAnswer.outcome(result) })
+        #expect(refusal.explanation.contains("Jane"))
+        #expect(!refusal.reason.contains("Jane"))
+        #expect(
+            refusal.reason.contains("rule messageType at /replies/0/type: found another text, allowed text"))
+        #expect(refusal.reason.hasSuffix("and 1 more"))
+    }
+
+    @Test func `a fallback survives writing and parsing, and never reaches Apple`() throws {
+        let original = try context("text")
+        let request = try QuickReplyRequest(
+            summary: "Collect?",
+            items: [.init("y", title: "Yes"), .init("n", title: "No")])
+        let reply = Reply.quickReply(request).orText("Write yes or no.")
+        let answer = try written { EventAnswer.write(.handled([reply]), to: original, &$0) }
+        #expect(answer["replies"]?[0]?["fallback"]?.string == "Write yes or no.")
+        guard case .handled(let replies) = try EventAnswer.outcome(answer), let read = replies.first else {
+            Issue.record("not handled")
+            return
+        }
+        #expect(read.fallback == "Write yes or no.")
+        #expect(try read.showable(on: []) == .text("Write yes or no."))
+        #expect(try read.showable(on: [.quickReply]) == read)
+        let sent = read.encode(id: MessageID("m"), from: BusinessID("b"), to: CustomerID("c"))
+        #expect(try JSONDocument(sent).root["fallback"] == nil)
+        let without = Reply.quickReply(request)
+        #expect(throws: UnsupportedMessage.self) { try without.showable(on: []) }
     }
 
     @Test func `the choice is a member of its own`() throws {
@@ -153,16 +212,23 @@ struct EventTests {
     }
 
     @Test(arguments: [
-        ("[]", HandlerProtocolError.malformed("result")), (#"{"outcome":"maybe"}"#, .malformed("outcome")),
-        (#"{"outcome":1}"#, .malformed("outcome")), (#"{"replies":"Hello"}"#, .malformed("replies")),
-        (#"{"replies":["a",{"type":"close"}]}"#, .unusableReply(1)),
-        (#"{"replies":[""]}"#, .unusableReply(0)),
-        (#"{"outcome":"retry","retryAfterMs":-1}"#, .malformed("retryAfterMs")),
-        (#"{"replies":["# + String(repeating: #""a","#, count: 32) + #""a"]}"#, .tooManyReplies),
+        ("[]", "type", ""), (#"{"outcome":"maybe"}"#, "outcome", "/outcome"),
+        (#"{"outcome":1}"#, "outcome", "/outcome"), (#"{"replies":"Hello"}"#, "type", "/replies"),
+        (#"{"reply":"Hello"}"#, "unknownMember", "/reply"),
+        (#"{"replies":["a",{"type":"close"}]}"#, "messageType", "/replies/1/type"),
+        (#"{"replies":[""]}"#, "empty", "/replies/0"), (#"{"replies":[1]}"#, "type", "/replies/0"),
+        (#"{"replies":[{"type":"text","body":"a","fallback":""}]}"#, "empty", "/replies/0/fallback"),
+        (#"{"outcome":"retry","retryAfterMs":-1}"#, "type", "/retryAfterMs"),
+        (#"{"reason":1}"#, "type", "/reason"), (#"{"state":[]}"#, "type", "/state"),
+        (#"{"replies":["# + String(repeating: #""a","#, count: 32) + #""a"]}"#, "replyCount", "/replies"),
     ])
-    func `an unusable answer is refused`(_ json: String, _ error: HandlerProtocolError) throws {
+    func `an unusable answer is refused with its rule and place`(
+        _ json: String, _ rule: String, _ pointer: String
+    ) throws {
         let result = try JSONDocument(Array(json.utf8)).root
-        #expect(throws: error) { try EventAnswer.outcome(result) }
+        let refusal = #expect(throws: AnswerRefusal.self) { try EventAnswer.outcome(result) }
+        #expect(refusal?.problems.map(\.rule) == [rule])
+        #expect(refusal?.problems.map(\.pointer) == [pointer])
     }
 
     @Test func `outcomes of a Swift handler survive writing and parsing`() throws {

@@ -33,7 +33,7 @@ struct HandshakeTests {
         (#"{}"#, HandlerProtocolError.unsupportedVersion),
         (#"{"protocolVersion":"2","events":"*"}"#, .unsupportedVersion),
         (#"{"protocolVersion":"1"}"#, .malformed("events")),
-        (#"{"protocolVersion":"1","events":["texts"]}"#, .unknownKind),
+        (#"{"protocolVersion":"1","events":["texts"]}"#, .unknownKind("texts")),
         (#"{"protocolVersion":"1","events":"*","maxInFlight":0}"#, .malformed("maxInFlight")),
     ])
     func `an unusable introduction is refused`(_ json: String, _ error: HandlerProtocolError)
@@ -41,6 +41,12 @@ struct HandshakeTests {
     {
         let result = try JSONDocument(Array(json.utf8)).root
         #expect(throws: error) { try Introduction(result) }
+    }
+
+    @Test func `an unknown kind is named together with those that exist`() {
+        let error = "\(HandlerProtocolError.unknownKind("speech"))"
+        #expect(error.contains(#""speech""#))
+        #expect(error.contains("text quickReply") && error.contains("replyFailed"))
     }
 
     @Test func `a star means every kind`() throws {

@@ -32,6 +32,8 @@ struct SchemaTests {
                 RPCLine.failure(
                     id: try JSONDocument([0x31]).root,
                     RPCFailure(code: RPCFailure.Code.busy, message: "busy", retryAfter: .seconds(1)))),
+            expected(
+                "refusal", RPCLine.failure(id: try JSONDocument([0x31]).root, RPCFailure(Self.refusal))),
         ]
         for kind in Kind.allCases {
             for path in [nil, "/there"] {
@@ -65,6 +67,12 @@ struct SchemaTests {
         #expect(found == [])
     }
 
+    private static let refusal = AnswerRefusal([
+        .init(
+            rule: "empty", pointer: "/message", found: "an empty text", allowed: "a text",
+            passage: "somewhere")
+    ])
+
     private static let introductions = [
         #"{"protocolVersion":"1","events":["text","replyFailed"]}"#,
         #"{"protocolVersion":"1","events":"*"}"#,
@@ -83,7 +91,8 @@ struct SchemaTests {
         #"{"replies":[{"type":"text","body":"Hi"},"Hi"],"state":{"a":[1]}}"#, #"{"state":null}"#,
         #"{"outcome":"retry"}"#, #"{"outcome":"retry","retryAfterMs":0}"#,
         #"{"outcome":"retry","retryAfterMs":null}"#, #"{"outcome":"reject","reason":"no"}"#,
-        #"{"outcome":"handoff","state":{}}"#, #"{"unknown":1}"#, "[]", #""handled""#, #"{"outcome":"maybe"}"#,
+        #"{"outcome":"handoff","state":{}}"#, #"{"unknown":1}"#, #"{"reason":null}"#, #"{"reason":1}"#, "[]",
+        #""handled""#, #"{"outcome":"maybe"}"#,
         #"{"outcome":null}"#, #"{"outcome":1}"#, #"{"replies":"Hi"}"#, #"{"replies":[""]}"#,
         #"{"replies":[1]}"#, #"{"replies":{}}"#, #"{"outcome":"retry","retryAfterMs":-1}"#,
         #"{"outcome":"retry","retryAfterMs":"1"}"#, #"{"outcome":"retry","retryAfterMs":1.5}"#,

@@ -34,14 +34,16 @@ struct StateTests {
     }
 
     @Test func `a state over the limit is refused`() throws {
-        for (bytes, error) in [
-            (ConversationState.maximumBytes, nil),
-            (ConversationState.maximumBytes + 1, HandlerProtocolError.stateTooLarge),
+        for (bytes, rule) in [
+            (ConversationState.maximumBytes, nil), (ConversationState.maximumBytes + 1, "stateSize"),
         ] {
             let text = String(repeating: "x", count: bytes - #"{"a":""}"#.utf8.count)
             let result = try JSONDocument(Array(#"{"state":{"a":"\#(text)"}}"#.utf8)).root
-            if let error {
-                #expect(throws: error) { try EventAnswer.outcome(result, changing: ConversationState()) }
+            if let rule {
+                let refusal = #expect(throws: AnswerRefusal.self) {
+                    try EventAnswer.outcome(result, changing: ConversationState())
+                }
+                #expect(refusal?.problems.map(\.rule) == [rule])
             } else {
                 #expect(throws: Never.self) { try EventAnswer.outcome(result, changing: ConversationState()) }
             }

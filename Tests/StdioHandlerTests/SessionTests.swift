@@ -11,6 +11,12 @@ import Testing
 
 /// Runs a Swift handler as a child process: the same steps as inside a server, over protocol lines.
 struct SessionTests {
+    private static let refusal = AnswerRefusal([
+        .init(
+            rule: "empty", pointer: "/message", found: "an empty text", allowed: "a text",
+            passage: "somewhere")
+    ])
+
     private final class Steps: Sendable {
         private let kept = Mutex<[String]>([])
         var all: [String] { kept.withLock { $0 } }
@@ -124,7 +130,7 @@ struct SessionTests {
         server.input.yield(
             RPCLine.failure(
                 id: try #require(nothing["id"]),
-                RPCFailure(code: RPCFailure.Code.invalidParameters, message: "textMissing")))
+                RPCFailure(Self.refusal)))
         let introduced = try await server.line()
         #expect(introduced["id"]?.int == 1)
         #expect(introduced["result"]?["handler"]?["name"]?.string == "baker")
@@ -132,7 +138,7 @@ struct SessionTests {
         #expect(
             steps.all == [
                 "make", "validate", "provision bakery m-1",
-                "\(HandlerHostError.unusableMessage(rule: "textMissing"))",
+                "\(HandlerHostError.unusableMessage(Self.refusal))",
             ])
 
         try server.event(2, "Hello", state: #"{"count":"6"}"#)

@@ -69,7 +69,7 @@ def tables():
     kinds = handler["kind"]["enum"]
     others = [each["const"] for each in handler["subscription"]["anyOf"] if "const" in each]
     answer = handler["answer"]["properties"]["result"]
-    replies = answer["allOf"][0]["then"]["properties"]["replies"]["anyOf"]
+    replies = answer["properties"]["replies"]["anyOf"]
     limits = handler["initialize"]["properties"]["params"]["properties"]["limits"]["properties"]
     event = handler["event"]["properties"]["params"]["properties"]["event"]["properties"]
     values = {

@@ -25,6 +25,8 @@ public struct OutboundMessage: Hashable, Sendable {
 
     let body: Body
     private var attributes = MessageAttributes()
+    /// The text for a device that cannot show the message, `fallback` in JSON; never sent beside it.
+    public internal(set) var fallback: String?
 
     init(_ body: Body) { self.body = body }
 
@@ -121,11 +123,45 @@ public struct OutboundMessage: Hashable, Sendable {
         return message
     }
 
+    /// The same message with a text that the server sends instead when the customer's device cannot show it.
+    public func orText(_ text: String) -> OutboundMessage {
+        var message = self
+        message.fallback = text
+        return message
+    }
+
+    /// The message itself, or its ``fallback`` when the customer's device cannot show it; throws when it has none.
+    public func showable(on capabilities: Capabilities) throws(UnsupportedMessage) -> OutboundMessage {
+        // Most replies are texts, which every device shows.
+        if kind == .text { return self }
+        do {
+            try require(capabilities)
+            return self
+        } catch {
+            guard let fallback, !fallback.isEmpty else { throw error }
+            var text = OutboundMessage.text(fallback)
+            text.attributes = attributes
+            return text
+        }
+    }
+
     /// Writes the body of `POST /v1/message`; the same values always produce the same bytes.
     ///
     /// Apple MSP API, "Sending Messages".
     public func encode(id: MessageID, from business: BusinessID, to customer: CustomerID) -> [UInt8] {
+        encode(id: id, from: business, to: customer, withFallback: false)
+    }
+
+    /// Does the same with ``fallback``, for the server that will send the message.
+    package func encodeForServer(from business: BusinessID, to customer: CustomerID) -> [UInt8] {
+        encode(id: .random(), from: business, to: customer, withFallback: true)
+    }
+
+    private func encode(
+        id: MessageID, from business: BusinessID, to customer: CustomerID, withFallback: Bool
+    ) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
+            if withFallback { writer.field("fallback", fallback) }
             writer.field("id", id.rawValue)
             writer.field("v", 1)
             writer.field("type", type)
@@ -144,6 +180,7 @@ public struct OutboundMessage: Hashable, Sendable {
     /// A missing request identifier is written as an empty one.
     package func draft() -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
+            writer.field("fallback", fallback)
             writer.field("type", type)
             writer.field("locale", attributes.locale)
             writer.field("intent", attributes.intent)

@@ -5,7 +5,8 @@ extension Checks {
     static func message(needsEnvelope: Bool) -> Check {
         { value, inspection in
             inspection.inspect(
-                value, as: envelope(isRequired: needsEnvelope), in: "Common Specifications",
+                value, as: envelope(isRequired: needsEnvelope) + (needsEnvelope ? [] : drafts),
+                in: "Common Specifications",
                 then: { message, inspection in
                     content(of: message, &inspection)
                     addresses(of: message, &inspection)
@@ -32,6 +33,9 @@ extension Checks {
             .optional("interactiveDataRef", uploadedInteraction),
         ]
     }
+
+    /// The members of a message that the server is to send.
+    private static let drafts: [Member] = [.optional("fallback", words)]
 
     private static let version: Check = { value, inspection in
         guard let number = value.int else {

@@ -11,7 +11,9 @@ struct CheckedAnswer: Sendable {
     /// The new state of the conversation; nil when it does not change.
     let state: [UInt8]?
 
-    /// Checks everything but files; one problem refuses the whole answer. Without capabilities every device is assumed
+    /// Checks everything but files; one problem refuses the whole answer.
+    ///
+    /// Without capabilities every device is assumed
     /// to show everything.
     static func check(
         _ outcome: Outcome, _ context: Context, for capabilities: Capabilities?
@@ -26,14 +28,35 @@ struct CheckedAnswer: Sendable {
         }
         guard case .handled(let replies) = outcome else { return outcome }
         var problems: [AnswerRefusal.Problem] = []
+        var showable: [Reply] = []
         for (index, reply) in replies.enumerated() {
-            // A file's attachment has no reference yet.
-            if reply.hasFiles { continue }
-            let found = reply.problems(for: capabilities)
-            problems += AnswerRefusal(found, at: "/replies/\(index)")?.problems ?? []
+            do throws(AnswerRefusal) {
+                showable.append(try check(reply, for: capabilities, at: "/replies/\(index)"))
+            } catch {
+                problems += error.problems
+            }
         }
         guard problems.isEmpty else { throw AnswerRefusal(problems) }
-        return outcome
+        return .handled(showable)
+    }
+
+    /// The message, or its fallback when the device cannot show it.
+    static func check(
+        _ message: Reply, for capabilities: Capabilities?, at pointer: String
+    ) throws(AnswerRefusal) -> Reply {
+        // A file's attachment has no reference yet; every device shows a text with files.
+        if message.hasFiles { return message }
+        if let refusal = AnswerRefusal(message.problems(), at: pointer) { throw refusal }
+        guard let capabilities else { return message }
+        do throws(UnsupportedMessage) { return try message.showable(on: capabilities) } catch {
+            throw AnswerRefusal([
+                .init(
+                    rule: MessageRule.capability.rawValue, pointer: pointer,
+                    found: capabilities.tokens.isEmpty ? "a device without capabilities" : "\(capabilities)",
+                    allowed: "\(error.missing.rawValue) in capability-list, or a text in \"fallback\"",
+                    passage: MessageRule.capability.passage ?? passage)
+            ])
+        }
     }
 
     fileprivate static let passage = "balloon-handler/1, \"The answer\""

@@ -235,7 +235,9 @@ struct DeliveryPipeline: Sendable {
     }
 
     /// Ends a delivery whose answer breaks a rule: a dead letter at once, because the same handler would answer the
-    /// same again. The fallback, if there is one, answers the customer.
+    /// same again.
+    ///
+    /// The fallback, if there is one, answers the customer.
     private func refuse(
         _ delivery: Delivery, _ event: InboundEvent, _ refusal: AnswerRefusal, of handler: any Handler,
         _ worker: BusinessWorker, _ business: BusinessHandler, _ responder: BusinessHandler.Responder,
@@ -321,13 +323,23 @@ struct DeliveryPipeline: Sendable {
         case .failure(let failure)?: return .failure(failure)
         case .success(let outcome)?:
             do {
-                let capabilities = delivery.attributes.capabilityList.map { Capabilities(parsing: $0) }
-                let outcome = try CheckedAnswer.check(outcome, context, for: capabilities)
+                let outcome = try CheckedAnswer.check(outcome, context, for: try capabilities(of: delivery))
                 return .success(try await prepare(outcome, delivery, context))
             } catch let refusal as AnswerRefusal {
                 return .failure(.refused(refusal))
             }
         }
+    }
+
+    /// The capabilities of the customer's device; nil when they are not known.
+    ///
+    /// The event of a failed reply has no list of its own.
+    private func capabilities(of delivery: Delivery) throws -> Capabilities? {
+        var list = delivery.attributes.capabilityList
+        if delivery.isReplyFailure {
+            list = try store.lastCapabilities(of: delivery.business, delivery.customer)
+        }
+        return list.map { Capabilities(parsing: $0) }
     }
 
     /// The final bytes of an answer's replies, with ids, and with files copied to the data directory.

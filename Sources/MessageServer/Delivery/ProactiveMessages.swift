@@ -20,14 +20,25 @@ final class ProactiveMessages: Sendable {
     ) async throws(HandlerHostError) -> MessageID {
         guard (1...200).contains(key.utf8.count) else { throw .unusableKey }
         guard customer.fitsHeader else { throw .unusableCustomer }
+        guard let store = store.withLock({ $0 }) else { throw .notStored }
+        let checked: Reply
+        do {
+            let capabilities = try await store.knownCapabilities(of: business, customer)
+            checked = try CheckedAnswer.check(message, for: capabilities, at: "/message")
+        } catch let refusal as AnswerRefusal {
+            throw .unusableMessage(refusal)
+        } catch {
+            // The conversation cannot be read now.
+            throw .notStored
+        }
         let id = Self.id(business, customer, key)
-        let json = message.encode(id: id, from: business, to: customer)
+        let json = checked.encode(id: id, from: business, to: customer)
+        // Also the addresses, and files, which only a reply to an event may have.
         let problems = OutboundMessage.problems(
             inJSON: json, needsEnvelope: true, now: SystemClock.secondsSince1970())
         if let refusal = AnswerRefusal(problems, at: "/message") { throw .unusableMessage(refusal) }
         let received = ReceivedMessage(
-            business: business, customer: customer, id: id, message: json, outboundKind: message.kind)
-        guard let store = store.withLock({ $0 }) else { throw .notStored }
+            business: business, customer: customer, id: id, message: json, outboundKind: checked.kind)
         let result = await withCheckedContinuation { continuation in
             store.append(received) { continuation.resume(returning: $0) }
         }
@@ -58,5 +69,13 @@ extension CustomerID {
     /// Whether the identifier can be a header field of a call to the gateway: 1 to 512 bytes without control characters.
     var fitsHeader: Bool {
         (1...512).contains(rawValue.utf8.count) && rawValue.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+}
+
+extension Store {
+    /// The capabilities of the customer's device at its last message; nil when they are not known.
+    func knownCapabilities(of business: BusinessID, _ customer: CustomerID) async throws -> Capabilities? {
+        let list = try await onDisk { try self.lastCapabilities(of: business, customer) }
+        return list.map { Capabilities(parsing: $0) }
     }
 }

@@ -81,15 +81,20 @@ package struct SendRequest: Sendable {
 
     /// The message to send; its attachments are still paths of local files, which are uploaded later.
     ///
-    /// Refuses messages that Apple would refuse, independent of the customer's device.
-    package func outbound(id: MessageID) throws(SendRefusal) -> DecidedReply {
+    /// Refuses messages that Apple would refuse, and with capabilities those that the customer's device cannot show, unless
+    /// they have a fallback.
+    package func outbound(
+        id: MessageID, for capabilities: Capabilities? = nil
+    ) throws(SendRefusal) -> DecidedReply {
         guard customer.fitsHeader else { throw .customerMalformed }
-        let outbound: OutboundMessage
+        var outbound: OutboundMessage
         do { outbound = try OutboundMessage(json: message) } catch { throw .invalid(error.problems) }
         if !files.isEmpty { return try withFiles(id) }
+        // A message without a fallback is refused below.
+        if let capabilities, let shown = try? outbound.showable(on: capabilities) { outbound = shown }
         let body = outbound.encode(id: id, from: business, to: customer)
         let problems = OutboundMessage.problems(
-            inJSON: body, needsEnvelope: true, now: SystemClock.secondsSince1970())
+            inJSON: body, needsEnvelope: true, for: capabilities, now: SystemClock.secondsSince1970())
         guard !problems.hasErrors else { throw .invalid(problems) }
         return DecidedReply(id: id, kind: outbound.kind, message: body)
     }

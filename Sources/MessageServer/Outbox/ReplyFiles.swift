@@ -75,8 +75,7 @@ struct ReplyFiles: Sendable {
 struct ReplyFileMissing: Error, Equatable {}
 
 /// Runs blocking disk work outside the cooperative pool.
-private func onDisk<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result
-{
+func onDisk<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(with: Swift.Result { try work() }) }
     }

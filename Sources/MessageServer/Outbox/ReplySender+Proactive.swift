@@ -17,7 +17,8 @@ extension ReplySender {
     }
 
     private func message(_ request: SendRequest, _ id: MessageID) async throws -> ReceivedMessage {
-        let outbound = try request.outbound(id: id)
+        let capabilities = try await store.knownCapabilities(of: request.business, request.customer)
+        let outbound = try request.outbound(id: id, for: capabilities)
         var body = outbound.message
         if !request.files.isEmpty {
             do { body = try await replyFiles.keep(body) } catch let file as UnreadableFile {

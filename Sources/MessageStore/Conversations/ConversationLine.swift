@@ -7,7 +7,8 @@ package import BusinessMessages
 /// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`
 ///
 /// Outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `failed`) and, when the
-/// gateway answered, `"status":200`. An inbound line of a repeated choice adds `"repeats":"…"`. The results
+/// gateway answered, `"status":200`. An inbound line adds `"capabilities":"QUICK,LIST"` when the message came with
+/// them, and that of a repeated choice `"repeats":"…"`. The results
 /// of a message's attachments are a separate later line with the message's id and record, no message, and
 /// `"files":[{"sha256":"…","size":148861}]`. Files of earlier versions have that member in the message's own
 /// line.
@@ -44,6 +45,8 @@ package struct ConversationLine: Sendable {
     package let status: Int?
     /// Inbound: the recent message with the same choice, because of which no handler was called.
     package let repeats: MessageID?
+    /// Inbound: the header `capability-list`, which lines of earlier versions do not have.
+    package let capabilities: String?
     /// Inbound: the results of the attachments, in order.
     package private(set) var files: [RecordedFile]
 
@@ -95,6 +98,7 @@ package struct ConversationLine: Sendable {
         outcome = root["outcome"]?.string
         status = root["status"]?.int
         repeats = root["repeats"]?.string.map { MessageID($0) }
+        capabilities = root["capabilities"]?.string
         files = RecordedFile.list(in: root) ?? []
     }
 }
@@ -111,6 +115,8 @@ struct ConversationEntry: Sendable {
     var result: ReplyResult?
     /// Inbound lines only: the message that this one repeats.
     var repeats: MessageID?
+    /// Inbound lines only: the header `capability-list`.
+    var capabilities: String?
     /// Inbound lines only: the results of the attachments.
     var files: [RecordedFile] = []
     /// Whether the line only contains the results of an earlier line's attachments.
@@ -131,6 +137,14 @@ struct ConversationEntry: Sendable {
         return kind != .unrecognized || redacted(message) != nil
     }
 
+    /// The same line as written by versions that did not record capabilities; nil when it has none.
+    var withoutCapabilities: ConversationEntry? {
+        guard capabilities != nil else { return nil }
+        var older = self
+        older.capabilities = nil
+        return older
+    }
+
     /// The line with its line feed.
     func line(sequence: Int) -> [UInt8] {
         let json = JSONWriter.object(reservingCapacity: message.count + 384) { writer in
@@ -146,6 +160,7 @@ struct ConversationEntry: Sendable {
             writer.field("record", Int(record))
             writer.field("outcome", result?.name)
             writer.field("status", result?.status)
+            writer.field("capabilities", capabilities)
             writer.field("repeats", repeats?.rawValue)
             if !files.isEmpty { writer.files(files) }
             if isFilesOnly { return }

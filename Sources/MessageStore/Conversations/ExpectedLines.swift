@@ -21,6 +21,8 @@ struct ExpectedLines {
         let end: UInt64
         /// The checksum of the line after its number; nil where the line depends on data that is not kept.
         let checksum: UInt32?
+        /// The checksum of the same line from a version that did not record capabilities.
+        let olderChecksum: UInt32?
         /// The index of its folder in the list of folders.
         let path: Int32
         var isFound = false
@@ -45,7 +47,12 @@ struct ExpectedLines {
         }
         lines[key(path, entry.identity)] = Line(
             record: entry.record, end: end,
-            checksum: entry.isRedacted ? nil : Self.checksum(entry.line(sequence: 0).dropLast()), path: place)
+            checksum: entry.isRedacted ? nil : Self.checksum(entry),
+            olderChecksum: entry.isRedacted ? nil : entry.withoutCapabilities.map(Self.checksum), path: place)
+    }
+
+    private static func checksum(_ entry: ConversationEntry) -> UInt32 {
+        checksum(entry.line(sequence: 0).dropLast())
     }
 
     /// Ends the insertion: lines after the last checkpoint need not be on disk yet.
@@ -71,7 +78,8 @@ struct ExpectedLines {
         lines[key]?.isFound = true
         found += 1
         guard let checksum = known.checksum else { return .same }
-        return checksum == Self.checksum(text[...]) ? .same : .differs
+        let found = Self.checksum(text[...])
+        return found == checksum || found == known.olderChecksum ? .same : .differs
     }
 
     /// The lines that must be on disk and were not found, in the order of their records.

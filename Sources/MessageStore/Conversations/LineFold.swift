@@ -62,7 +62,7 @@ extension MessageRecords {
     ) -> [ConversationEntry] {
         var entry = ConversationEntry(
             conversation: conversation, record: record, at: receivedAt, id: id, kind: kind, message: message,
-            repeats: original)
+            repeats: original, capabilities: attributes.capabilityList)
         guard let files else { return [entry] }
         guard let filesLineAt else {
             entry.files = files

@@ -122,7 +122,8 @@ extension Store {
         if !lease.pending.isReplay {
             let entry = ConversationEntry(
                 conversation: lease.conversation, record: lease.pending.record, at: message.receivedAt,
-                id: message.id, kind: kind, message: message.message, repeats: original)
+                id: message.id, kind: kind, message: message.message, repeats: original,
+                capabilities: message.attributes.capabilityList)
             do throws(StoreError) { try write(entry, mightBeThere: lease.pending.isRecovered) } catch {
                 guard lease.pending.releases >= Self.maximumRecordings,
                     case .unavailable(_, let reason) = error,
@@ -247,6 +248,20 @@ extension Store {
                 of: ConversationKey(business: business, customer: customer), maximum: maximum,
                 maximumBytes: maximumBytes))
     }
+
+    /// The latest `capability-list` of a customer's device; nil when none of the last messages has one.
+    ///
+    /// Reads the conversation's file.
+    package func lastCapabilities(of business: BusinessID, _ customer: CustomerID) throws -> String? {
+        for maximum in [20, Self.maximumCapabilityLines] {
+            let lines = try recentLines(of: business, customer, maximum: maximum)
+            if let found = lines.last(where: { $0.capabilities != nil }) { return found.capabilities }
+            if lines.count < maximum { return nil }
+        }
+        return nil
+    }
+
+    private static let maximumCapabilityLines = 1000
 
     /// Throws when a conversation is known to be damaged, so that no handler is called without its history.
     package func checkIntact(_ business: BusinessID, _ customer: CustomerID) throws {

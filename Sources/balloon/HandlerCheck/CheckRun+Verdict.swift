@@ -32,7 +32,8 @@ extension CheckRun {
             return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
         } catch {
             return .failed(
-                "the answer is refused", mend: error.problems.map { "\(AnswerRefusal([$0]).explanation)" }
+                "the answer is refused",
+                mend: error.problems.map { "\(AnswerRefusal([$0]).explanation)" }
                     .joined(separator: "; "))
         }
     }

@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: ["/nowhere/offer.pdf", "/dev/zero", "pipe"])
-    func `a reply with an unreadable file counts as the handler's failure`(_ path: String) async throws {
+    func `a reply with an unreadable file refuses the answer`(_ path: String) async throws {
         let directory = TemporaryDirectory()
         // The pipe has no writer.
         if path == "pipe" { try #require(mkfifo(directory.file(path), 0o600) == 0) }
@@ -237,7 +237,7 @@ import Testing
             FileHandler(path: path == "pipe" ? directory.file(path) : path))
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
-        await server.log.first { $0.contains("a reply's file") }
+        await server.log.first { $0.contains("handler answer refused") && $0.contains("attachmentFile") }
         await server.stop()
         #expect(try server.conversation(of: customer).map(\.direction) == [.inbound])
     }

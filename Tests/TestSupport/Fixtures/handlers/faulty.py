@@ -107,8 +107,25 @@ def event(call):
             length = len(json.load(file)["body"])
         write(result(call, {"replies": [f"{length} {os.stat(path).st_mode & 0o777:o} {'message' in params['event']}"]}))
         return
-    if fault == "refusedReply":
-        answer = result(call, {"replies": [{"type": "interactive"}]})
+    if params["event"].get("text") == "mended":
+        answer = result(call, {"replies": ["mended"]})
+    elif fault == "refusedReply":
+        answer = result(call, {"replies": ["fine", {"type": "interactive"}]})
+    elif fault == "unknownMember":
+        answer = result(call, {"reply": "hi"})
+    elif fault in ["badFile", "relativeFile"]:
+        path = "/nowhere/offer.pdf" if fault == "badFile" else "offer.pdf"
+        attachment = {"path": path, "name": "offer.pdf", "mimeType": "application/pdf"}
+        answer = result(call, {"replies": [{"type": "text", "body": "Look:", "attachments": [attachment]}]})
+    elif fault in ["unshowable", "fallback"]:
+        question = {"type": "interactive", "interactiveData": {
+            "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension",
+            "data": {"version": "1.0", "requestIdentifier": "r", "quick-reply": {"summaryText": "Collect?", "items": [
+                {"identifier": "y", "title": "Yes"}, {"identifier": "n", "title": "No"}]}}}}
+        if fault == "fallback":
+            answer = result(call, {"replies": [{**question, "fallback": "Write yes or no."}]})
+        else:
+            answer = result(call, {"replies": ["fine", question]})
     if fault == "crash":
         os._exit(5)
     if fault == "small" and os.path.getsize(params["event"].get("messagePath", "/")) > 1 << 20:
@@ -141,7 +158,7 @@ def event(call):
     if fault == "refusing" and first:
         write(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32004, "message": "busy"}}))
         return
-    if fault == "malformed" and first:
+    if fault == "malformed" and params["event"].get("text") != "mended":
         answer = result(call, {"outcome": "perhaps"})
     write(answer)
     if fault == "duplicate":
