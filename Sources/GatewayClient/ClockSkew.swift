@@ -1,4 +1,4 @@
-import BalloonPOSIX
+import BalloonTransport
 import Synchronization
 
 /// Reports once that the clocks of this machine and the gateway differ.
@@ -22,16 +22,4 @@ final class ClockSkew: Sendable {
         else { return nil }
         return ahead
     }
-}
-
-/// Reads an `IMF-fixdate` (RFC 9110 §5.6.7), `Sun, 06 Nov 1994 08:49:37 GMT`; nil for the obsolete forms.
-func secondsSince1970(_ date: String) -> Int? {
-    let parts = date.split(separator: " ")
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    guard parts.count == 6, parts[5] == "GMT", parts[1].utf8.count == 2, parts[3].utf8.count == 4,
-        let month = months.firstIndex(of: String(parts[2]))
-    else { return nil }
-    let number = month < 9 ? "0\(month + 1)" : "\(month + 1)"
-    let timestamp = Timestamp(rfc3339: "\(parts[3])-\(number)-\(parts[1])T\(parts[4])Z")
-    return timestamp.map { Int($0.milliseconds / 1000) }
 }

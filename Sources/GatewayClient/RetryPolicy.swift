@@ -22,18 +22,3 @@ package struct RetryPolicy: Sendable, Equatable {
             after: attempt, atLeast: retryAfter, limit: maximumRetryAfter, random: random)
     }
 }
-
-extension Duration {
-    /// Parses `Retry-After`, a number of seconds or a date, at `now` in seconds since 1970 (RFC 9110
-    /// §10.2.3); a past date is a zero wait.
-    init?(retryAfter field: String?, now: Int) {
-        guard let field else { return nil }
-        if (1...9).contains(field.utf8.count), let seconds = UInt32(field) {
-            self = .seconds(seconds)
-        } else if let date = secondsSince1970(field) {
-            self = .seconds(max(0, date - now))
-        } else {
-            return nil
-        }
-    }
-}

@@ -96,7 +96,7 @@ final class ServiceHandler: EventHandler {
     /// Signs the exact bytes of the body, as Standard Webhooks specifies.
     func request(_ context: Context, now: Int = SystemClock.secondsSince1970()) -> TransportRequest {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
-        let id = context.deliveryID.rawValue
+        let id = context.globalDeliveryID ?? context.deliveryID.rawValue
         var request = TransportRequest(
             method: "POST", url: address.url,
             headers: [
@@ -119,10 +119,9 @@ final class ServiceHandler: EventHandler {
             guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
             return try EventAnswer.outcome(result, changing: state)
         case 300..<400, 408, 425, 429, 500...:
-            // RFC 9110 §10.2.3; the date form is ignored, because clocks may differ.
-            if let seconds = response.header("Retry-After").flatMap({ Int($0) }), seconds >= 0 {
-                return .retry(after: .seconds(seconds))
-            }
+            let delay = Duration(
+                retryAfter: response.header("Retry-After"), now: SystemClock.secondsSince1970())
+            if let delay { return .retry(after: delay) }
             throw BridgeError.status(response.status)
         default: return .reject(reason: "the service answered with status \(response.status)")
         }

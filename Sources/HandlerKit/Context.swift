@@ -20,8 +20,16 @@ public struct Context: Sendable {
     public let attempt: Int
     /// Whether an earlier event of the conversation was skipped after many failures and may be delivered later.
     public let isAfterGap: Bool
+    /// Whether an operator delivers the event again.
+    public let isReplay: Bool
+    /// When the server received the event, as `2026-11-21T10:00:00.123Z`; nil in a handler's tests.
+    public let receivedAt: String?
+    /// Why the event is `unrecognized`; nil for every other kind.
+    public let unrecognizedReason: UnrecognizedReason?
     /// The time after which the answer is dropped and the handler's task cancelled.
-    public let deadline: ContinuousClock.Instant
+    public private(set) var deadline: ContinuousClock.Instant
+    /// The delivery's identity among all data directories; nil in a handler's tests.
+    package var globalDeliveryID: String?
     private let handlerLogger: Logger
 
     /// Creates a context, in a server or in a handler's tests.
@@ -34,6 +42,9 @@ public struct Context: Sendable {
         deliveryID: DeliveryID,
         attempt: Int = 1,
         isAfterGap: Bool = false,
+        isReplay: Bool = false,
+        receivedAt: String? = nil,
+        unrecognizedReason: UnrecognizedReason? = nil,
         deadline: ContinuousClock.Instant,
         logger: Logger
     ) {
@@ -45,8 +56,18 @@ public struct Context: Sendable {
         self.deliveryID = deliveryID
         self.attempt = attempt
         self.isAfterGap = isAfterGap
+        self.isReplay = isReplay
+        self.receivedAt = receivedAt
+        self.unrecognizedReason = unrecognizedReason
         self.deadline = deadline
         handlerLogger = logger
+    }
+
+    /// The same context with another deadline; it shares the handler's state.
+    package func beginning(deadline: ContinuousClock.Instant) -> Context {
+        var context = self
+        context.deadline = deadline
+        return context
     }
 
     /// The subscription that a handler needs for the event.

@@ -30,6 +30,9 @@ extension EventCall {
             deliveryID: DeliveryID(delivery),
             attempt: params["attempt"]?.int ?? 1,
             isAfterGap: params["afterGap"]?.bool ?? false,
+            isReplay: event["replay"]?.bool ?? false,
+            receivedAt: event["receivedAt"]?.string,
+            unrecognizedReason: event["unrecognizedReason"]?.string.flatMap(UnrecognizedReason.init),
             deadline: .now + .milliseconds(min(max(0, params["deadlineMs"]?.int ?? 30000), 86_400_000)),
             logger: logger)
     }

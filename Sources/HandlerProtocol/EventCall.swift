@@ -54,6 +54,10 @@ package enum EventCall {
         writer.field("kind", context.subscription.name)
         writer.field("business", event.business.rawValue)
         writer.field("customer", event.customer.rawValue)
+        writer.field("receivedAt", context.receivedAt)
+        writer.field("seq", sequence(of: context))
+        if context.isReplay { writer.field("replay", true) }
+        writer.field("unrecognizedReason", context.unrecognizedReason?.rawValue)
         writer.key("capabilities")
         writer.array { writer in
             for capability in event.attributes.capabilities.tokens { writer.string(capability.rawValue) }
@@ -72,6 +76,13 @@ package enum EventCall {
         } else {
             writer.field("message", event.message)
         }
+    }
+
+    /// The number of the event's line, if the line is among the latest ones.
+    private static func sequence(of context: Context) -> Int? {
+        guard context.replyFailure == nil else { return nil }
+        return context.conversation.entries
+            .last { $0.direction == .inbound && $0.id == context.event.id }?.seq
     }
 
     private static func bounded(_ attribute: String?) -> String? {
@@ -100,7 +111,9 @@ package enum EventCall {
     /// JSON.
     private static func writeHighlights(of content: Content, to writer: inout JSONWriter) {
         switch content {
-        case .text(let text): writer.field("text", text.plainBody)
+        case .text(let text):
+            writer.field("text", text.plainBody)
+            if let tapback = text.tapback { write(tapback, to: &writer) }
         case .quickReply(let reply): writer.field("selectedIdentifier", reply.selectedItem?.identifier)
         case .listPicker(let picker):
             writer.key("selectedIdentifiers")
@@ -120,8 +133,42 @@ package enum EventCall {
                     }
                 }
             }
-        case .authentication, .applePay, .app, .invitation, .typingStart, .typingEnd, .close, .unrecognized:
-            break
+        case .authentication(let authentication):
+            writer.key("authentication")
+            writer.object { writer in
+                writer.field("status", authentication.result.name)
+                writer.field("error", authentication.errorCode ?? authentication.problems.first?.name)
+            }
+        case .applePay(let payment):
+            writer.key("payment")
+            writer.object { $0.field("state", payment.status) }
+        case .app(let app):
+            writer.key("app")
+            writer.object { $0.field("url", app.url) }
+        case .invitation(let invitation):
+            write(invitation: invitation.isAccepted, invitation.referenceID, to: &writer)
+        case .close(let close) where close.isDeclinedInvitation:
+            write(invitation: false, close.referenceIDs.first, to: &writer)
+        case .typingStart, .typingEnd, .close, .unrecognized: break
+        }
+    }
+
+    private static func write(_ tapback: Tapback, to writer: inout JSONWriter) {
+        writer.key("tapback")
+        writer.object { writer in
+            writer.field("reaction", tapback.reaction.name)
+            writer.field("of", tapback.target.words)
+            writer.field("removed", tapback.isRemoved)
+        }
+    }
+
+    private static func write(
+        invitation isAccepted: Bool, _ referenceID: String?, to writer: inout JSONWriter
+    ) {
+        writer.key("invitation")
+        writer.object { writer in
+            writer.field("accepted", isAccepted)
+            writer.field("referenceId", referenceID)
         }
     }
 
@@ -158,5 +205,52 @@ package enum EventCall {
             writer.field("outcome", entry.outcome)
             writer.field("message", entry.message)
         }
+    }
+}
+
+extension Tapback.Reaction {
+    /// The name in the protocol: an English word, or the emoji.
+    fileprivate var name: String {
+        switch self {
+        case .loved: "loved"
+        case .liked: "liked"
+        case .disliked: "disliked"
+        case .laughed: "laughed"
+        case .emphasized: "emphasized"
+        case .questioned: "questioned"
+        case .emoji(let emoji): emoji
+        case .sticker: "sticker"
+        }
+    }
+}
+
+extension Tapback.Target {
+    /// The text of the message, or Apple's words for another target.
+    fileprivate var words: String {
+        switch self {
+        case .text(let text): text
+        case .attachment(let words): words
+        case .businessMessages(let count): "\(count) Business Message\(count == 1 ? "" : "s")"
+        }
+    }
+}
+
+extension Authentication.Result {
+    /// The name in the protocol.
+    fileprivate var name: String {
+        switch self {
+        case .succeeded: "succeeded"
+        case .failed: "failed"
+        case .cancelled: "cancelled"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+extension Authentication.Problem {
+    /// The domain and the code, as far as they are known.
+    fileprivate var name: String? {
+        let parts = [domain, code.map { "\($0)" }].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 }

@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BalloonWire
 
 /// The directory of all stored data: its layout, its version and its owner.
 struct DataDirectory: Sendable {
@@ -16,6 +17,7 @@ struct DataDirectory: Sendable {
     var states: String { path + "/states" }
     /// The deliveries that handlers currently process.
     var calls: String { path + "/calls" }
+    private var identityFile: String { path + "/identity" }
     private var lockFile: String { path + "/lock" }
     private var versionFile: String { path + "/VERSION" }
     private static let version = "1\n"
@@ -37,6 +39,22 @@ struct DataDirectory: Sendable {
             try Directory.synchronize(Directory.parent(of: path))
         }
         return lock
+    }
+
+    /// The directory's identity, 32 hexadecimal digits, created once; the caller has the lock.
+    func identity() throws(StoreError) -> String {
+        do throws(SystemError) {
+            let found = String(decoding: try File(identityFile, for: .reading).readAll(), as: UTF8.self)
+            let digits = found.prefix { $0 != "\n" }
+            if digits.utf8.count == 32 { return String(digits) }
+        } catch {
+            guard error.isMissing else { throw .unavailable(path: identityFile, error) }
+        }
+        let new = Hex.encode(Secret.random(byteCount: 16).bytes)
+        try run(identityFile) { () throws(SystemError) in
+            try AtomicFile.write(Array((new + "\n").utf8), to: identityFile)
+        }
+        return new
     }
 
     /// Throws ``StoreError/noData(path:)`` when no store created the directory,

@@ -32,6 +32,8 @@ package final class Store: Sendable {
     let directory: String
     /// The arrival time of the latest message from earlier processes; nil when there is none.
     package let latestRecoveredMessageAt: Timestamp?
+    /// The data directory's identity, 32 hexadecimal digits, created once.
+    package let identity: String
     private let lock: Mutex<FileLock?>
 
     private init(
@@ -89,6 +91,7 @@ package final class Store: Sendable {
         self.deduplicator = deduplicator
         self.logger = logger
         self.directory = configuration.directory
+        identity = try directory.identity()
         self.lock = Mutex(lock)
         writeMissingLines(recovered)
         let leases = recovered.leases(left: left, held: result.damage.held)

@@ -1,3 +1,4 @@
+import BalloonTransport
 import Testing
 
 @testable import GatewayClient

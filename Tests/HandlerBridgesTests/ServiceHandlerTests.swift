@@ -44,7 +44,8 @@ struct ServiceHandlerTests {
     private static let answers: [(Int, String?, String, Outcome)] = [
         (200, nil, #"{"replies":["Hello"]}"#, .reply("Hello")), (202, nil, "", .handled),
         (429, "7", "", .retry(after: .seconds(7))), (503, "0", "", .retry(after: .zero)),
-        (404, nil, "", .reject(reason: "the service answered with status 404")),
+        (503, "Sun, 06 Nov 1994 08:49:37 GMT", "", .retry(after: .zero)),
+        (410, nil, "", .reject(reason: "the service answered with status 410")),
     ]
 
     @Test(arguments: answers)
@@ -154,7 +155,10 @@ struct ServiceHandlerTests {
             }
             let expected = signature.sign(
                 id: values[0], timestamp: Int(values[1]) ?? 0, body: Array(request.body))
-            seen.withLock { $0.append(values[2] == expected ? "signed" : "forged") }
+            let parts = values[0].split(separator: ".")
+            // The identity of the data directory, and the delivery.
+            let isGlobal = parts.count == 2 && parts[0].utf8.count == 32 && Int(parts[1]) != nil
+            seen.withLock { $0.append(values[2] == expected && isGlobal ? "signed" : "forged") }
             return HTTPResponse(.ok, json: Array(#"{"replies":["from the service"]}"#.utf8))
         }
         let (service, origin) = try await usesSocket ? serve(hook, at: socket) : serve(hook)

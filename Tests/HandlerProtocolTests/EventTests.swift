@@ -191,6 +191,55 @@ struct EventTests {
         #expect(time["event"]?["selectedIdentifier"]?.string == "slot-2")
     }
 
+    @Test(arguments: [
+        (
+            "text-tapback", "tapback",
+            #"{"reaction":"loved","of":"Your bicycle is ready","removed":false}"#
+        ),
+        ("authentication-failure", "authentication", #"{"status":"failed","error":"400"}"#),
+        (
+            "authentication-classicFailed", "authentication",
+            #"{"status":"failed","error":"com.apple.icloud.messages.business.cryptor 2"}"#
+        ),
+        ("applePay", "payment", #"{"state":"STATUS_SUCCESS"}"#),
+        ("invitation", "invitation", #"{"accepted":true,"referenceId":"campaign-7/12"}"#),
+        ("close-declined", "invitation", #"{"accepted":false,"referenceId":"campaign-7/12"}"#),
+    ])
+    func `the values of a kind are members of their own`(name: String, member: String, json: String) throws {
+        let params = try written { EventCall.write(try context(name), to: &$0) }
+        let found = params["event"]?[member].map { String(decoding: $0.text, as: UTF8.self) }
+        #expect(found == json)
+    }
+
+    @Test func `an app's event has its URL`() throws {
+        let params = try written { EventCall.write(try context("app"), to: &$0) }
+        #expect(params["event"]?["app"]?["url"]?.string?.hasPrefix("?parcel=") == true)
+    }
+
+    @Test(arguments: UnrecognizedReason.allCases)
+    func `an event says its time, its number, whether it is a replay, and why it is unrecognized`(
+        _ reason: UnrecognizedReason
+    ) throws {
+        let original = try context("unrecognized")
+        let entry = Conversation.Entry(
+            seq: 7, at: "2026-07-10T17:00:00.000Z", direction: .inbound, kind: .unrecognized,
+            id: original.event.id, message: original.event.message)
+        let context = Context(
+            event: original.event, conversation: Conversation(entries: [entry]),
+            deliveryID: original.deliveryID, isReplay: true, receivedAt: "2026-07-10T17:00:00.000Z",
+            unrecognizedReason: reason, deadline: original.deadline, logger: original.logger)
+        let params = try written { EventCall.write(context, to: &$0) }
+        let event = try #require(params["event"])
+        #expect(event["seq"]?.int == 7)
+        #expect(event["replay"]?.bool == true)
+        #expect(event["receivedAt"]?.string == "2026-07-10T17:00:00.000Z")
+        #expect(event["unrecognizedReason"]?.string == reason.rawValue)
+        let read = try EventCall.context(params, logger: original.logger) { _ in [] }
+        #expect(read.isReplay && read.receivedAt == context.receivedAt && read.unrecognizedReason == reason)
+        let plain = try written { EventCall.write(original, to: &$0) }["event"]
+        #expect(plain?["seq"] == nil && plain?["replay"] == nil && plain?["unrecognizedReason"] == nil)
+    }
+
     @Test func `only the latest entries of a long conversation are included`() throws {
         let long = String(repeating: "x", count: 20_000)
         let params = try written {

@@ -14,7 +14,7 @@ import Testing
 
 /// The conformance kit: the samples pass, and every fault is reported with its correction.
 struct HandlerCheckTests {
-    private func findings(_ command: [String]) async throws -> (
+    private func findings(_ command: [String], events: String? = nil) async throws -> (
         isSound: Bool, failures: [String: String], passed: [String], log: [String]
     ) {
         let directory = TemporaryDirectory()
@@ -22,14 +22,13 @@ struct HandlerCheckTests {
             id: CustomerID("urn:mbid:c"), business: BusinessID("b"), server: "", mspID: "",
             secret: .random(byteCount: 32), gateway: nil, transport: try CurlTransport())
         let samples = try Kind.allCases.map { kind in
-            InboundEvent.decode(
-                message: try JSONDocument(customer.message(kind)),
-                attributes: MessageAttributes(capabilities: [.quickReply, .listPicker, .timePicker, .form]))
+            HandlerCheck.Sample(try JSONDocument(customer.message(kind)))
         }
+        let own = try events.map(HandlerCheck.Sample.all) ?? []
         var check = HandlerCheck(
             SpawnedProcess.Program(
                 command, environment: ExecBinder.environment(for: "check"), directory: directory.path),
-            configuration: nil, samples: samples, logger: LogCollector().logger)
+            configuration: nil, samples: samples + own, logger: LogCollector().logger)
         // On a busy machine a program that does what it must is still in time.
         check.timings.handshake = .seconds(60)
         check.timings.signOfLife = .seconds(60)
@@ -126,6 +125,21 @@ struct HandlerCheckTests {
         try Directory.makeExecutable(directory.file("bot"))
         let found = try await findings([directory.file("bot")])
         #expect(found.failures["handshake"]?.contains(words) ?? false, "\(found.failures)")
+    }
+
+    @Test func `an author's own events replace the canned ones, which are named as canned`() async throws {
+        let events = TemporaryDirectory()
+        #expect(throws: CommandFailure.self) { try HandlerCheck.Sample.all(in: events.path) }
+        for (name, text) in [("first", "mended"), ("second", "something else")] {
+            let message = #"{"type": "text", "body": "\#(text)"}"#
+            try AtomicFile.write(Array(message.utf8), to: events.file("\(name).json"))
+        }
+        let program = [Fixture.directory + "/handlers/faulty.py", "malformed"]
+        let own = try await findings(program, events: events.path)
+        #expect(own.passed.contains("event text of first.json"))
+        #expect(own.failures["event text of second.json"]?.contains("canned") == false)
+        let canned = try await findings(program)
+        #expect(canned.failures["event text"]?.contains("this event was canned") == true)
     }
 
     @Test func `a finding includes the program's log lines`() async throws {

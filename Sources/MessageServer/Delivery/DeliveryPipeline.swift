@@ -275,14 +275,19 @@ struct DeliveryPipeline: Sendable {
     ) async throws -> Context {
         try store.checkIntact(delivery.business, delivery.customer)
         let state = try await store.state(of: delivery.business, delivery.customer)
-        return Context(
+        var context = Context(
             event: event,
             replyFailure: delivery.isReplyFailure ? ReplyFailure(event.message) : nil,
             conversation: conversation(of: delivery),
             state: ConversationState(try state.map { try JSONDocument($0).root }),
             files: attachments.files.handlersView(of: delivery.files ?? []),
             deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
-            isAfterGap: delivery.isAfterGap, deadline: .now + business.deadline, logger: business.logger)
+            isAfterGap: delivery.isAfterGap, isReplay: delivery.isReplay,
+            receivedAt: delivery.receivedAt.rfc3339,
+            unrecognizedReason: delivery.unrecognizedReason(of: event),
+            deadline: .now + business.deadline, logger: business.logger)
+        context.globalDeliveryID = "\(store.identity).\(delivery.record)"
+        return context
     }
 
     /// The last lines of the conversation, followed by its queued replies.
@@ -457,12 +462,12 @@ struct DeliveryPipeline: Sendable {
     }
 }
 
-extension Context {
-    /// The same context for a call that starts now; it shares the handler's state.
-    fileprivate func beginning(deadline: ContinuousClock.Instant) -> Context {
-        Context(
-            event: event, replyFailure: replyFailure, conversation: conversation, state: state, files: files,
-            deliveryID: deliveryID,
-            attempt: attempt, isAfterGap: isAfterGap, deadline: deadline, logger: logger)
+extension Delivery {
+    /// The reason why `event` is unrecognized; nil when it has another kind.
+    fileprivate func unrecognizedReason(of event: InboundEvent) -> UnrecognizedReason? {
+        guard case .unrecognized(let content) = event.content, !isReplyFailure else { return nil }
+        if content.excess != nil { return .tooManyParts }
+        guard case .failed(let reason) = reference else { return .unknownKind }
+        return reason.hasPrefix(Resolution.expiredPrefix) ? .expiredReference : .failedReference
     }
 }

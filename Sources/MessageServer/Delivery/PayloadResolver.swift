@@ -83,7 +83,7 @@ struct PayloadResolver: Sendable {
                     "age_ms": "\(Timestamp.now().milliseconds - pending.receivedAt.milliseconds)",
                     "expired": "\(expired.increment())",
                 ])
-            return .failed(reason: "expired: \(error)")
+            return .failed(reason: Resolution.expiredPrefix + "\(error)")
         }
     }
 }

@@ -15,3 +15,8 @@ package enum Resolution: Hashable, Sendable {
     /// The reason why there is no payload: a short constant, never the customer's text.
     case failed(reason: String)
 }
+
+extension Resolution {
+    /// The beginning of the reason of a reference that expired before its download.
+    package static let expiredPrefix = "expired: "
+}

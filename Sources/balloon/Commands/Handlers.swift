@@ -131,6 +131,12 @@ struct Handlers: AsyncParsableCommand {
         @Option(help: ArgumentHelp("A file with the handler's \"config\".", valueName: "file"))
         var config: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "A directory with events of your own, one message of a customer in each .json file.",
+                valueName: "dir"))
+        var events: String?
+
         @Option(help: ArgumentHelp("The time limit of one event.", valueName: "seconds"))
         var deadline = 30
 
@@ -148,7 +154,7 @@ struct Handlers: AsyncParsableCommand {
                 command,
                 configuration: try config.map { path throws(CommandFailure) in try CommandFile.json(path).root
                 },
-                samples: try Self.samples(),
+                samples: try Self.samples() + (events.map(HandlerCheck.Sample.all) ?? []),
                 logger: Logger(label: "balloon") { _ in SwiftLogNoOpLogHandler() })
             check.deadline = .seconds(deadline)
             let status = Mutex(CommandStatus.failed.rawValue)
@@ -178,21 +184,15 @@ struct Handlers: AsyncParsableCommand {
 
         private static let maximumLogLines = 20
 
-        /// Sample messages of a customer whose device can show everything.
-        private static func samples() throws -> [InboundEvent] {
+        /// Canned messages of a customer whose device can show everything.
+        private static func samples() throws -> [HandlerCheck.Sample] {
             let customer = SimulatedCustomer(
                 id: CustomerID(Simulate.defaultCustomer),
                 business: BusinessID("00000000-0000-4000-8000-000000000002"),
                 server: "", mspID: "", secret: .random(byteCount: 32), gateway: nil,
                 transport: try CurlTransport())
             return try Kind.allCases.map { kind in
-                InboundEvent.decode(
-                    message: try JSONDocument(customer.message(kind)),
-                    attributes: MessageAttributes(
-                        capabilities: [
-                            .quickReply, .listPicker, .timePicker, .form, .authentication, .authentication2,
-                        ],
-                        locale: "en_US"))
+                HandlerCheck.Sample(try JSONDocument(customer.message(kind)))
             }
         }
     }

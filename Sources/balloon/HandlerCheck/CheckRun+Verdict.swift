@@ -58,3 +58,14 @@ extension CheckRun {
         }
     }
 }
+
+extension HandlerCheck.Finding.Verdict {
+    /// A failure at a canned event says so: the author's customers may send other identifiers.
+    func about(_ sample: HandlerCheck.Sample) -> HandlerCheck.Finding.Verdict {
+        guard case .failed(let what, let mend) = self, sample.file == nil, sample.replyFailure == nil else {
+            return self
+        }
+        let hint = "this event was canned: --events DIR checks your own events instead"
+        return .failed(what, mend: "\(mend) (\(hint))")
+    }
+}

@@ -65,8 +65,10 @@ struct CheckRun {
     /// fail as well.
     private mutating func lookAtEvents(_ session: ChildSession, _ introduction: Introduction) async -> Bool {
         for wanted in Subscription.all where introduction.events.contains(wanted) {
-            guard let sample = check.sample(of: wanted) else { continue }
-            guard await lookAt("event \(wanted.name)", sample, session) else { return false }
+            for sample in check.samples(of: wanted) {
+                let file = sample.file.map { " of \($0)" } ?? ""
+                guard await lookAt("event \(wanted.name)\(file)", sample, session) else { return false }
+            }
         }
         guard let event = firstSample(introduction) else { return true }
         guard await lookAt("the same event again", event, session, attempt: 2),
@@ -79,7 +81,7 @@ struct CheckRun {
     }
 
     private func firstSample(_ introduction: Introduction) -> HandlerCheck.Sample? {
-        Subscription.all.first(where: introduction.events.contains).flatMap(check.sample)
+        Subscription.all.first(where: introduction.events.contains).flatMap { check.samples(of: $0).first }
     }
 
     /// A pipe may deliver less than a line; a program that treats such a piece as the whole line finds
@@ -133,7 +135,7 @@ struct CheckRun {
         guard let document = try? JSONDocument(message) else { return sample }
         return HandlerCheck.Sample(
             event: InboundEvent.decode(message: document, attributes: event.attributes),
-            replyFailure: sample.replyFailure)
+            replyFailure: sample.replyFailure, file: sample.file)
     }
 
     private mutating func lookAt(
@@ -154,7 +156,7 @@ struct CheckRun {
                 name,
                 CheckFailure(
                     "the process ended with \(exit.words)", "catch the error; standard error says which"))
-        default: record(name, verdict(answer, after: time))
+        default: record(name, verdict(answer, after: time).about(event))
         }
         return switch answer {
         case .success, .failure(.refused): true

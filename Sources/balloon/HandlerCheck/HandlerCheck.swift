@@ -32,13 +32,13 @@ struct HandlerCheck: Sendable {
     var timings = ChildTimings()
     private let program: SpawnedProcess.Program
     private let configuration: JSONValue?
-    private let samples: [InboundEvent]
+    private let samples: [Sample]
     private let logger: Logger
     private let child = CheckedChild()
 
     /// Checks a program with this configuration and a sample event of each kind.
     init(
-        _ program: SpawnedProcess.Program, configuration: JSONValue?, samples: [InboundEvent], logger: Logger
+        _ program: SpawnedProcess.Program, configuration: JSONValue?, samples: [Sample], logger: Logger
     ) {
         self.program = program
         self.configuration = configuration
@@ -132,18 +132,23 @@ struct HandlerCheck: Sendable {
         }
     }
 
-    /// A context for a subscription; nil when there is no sample of it.
-    func sample(of subscription: Subscription) -> Sample? {
+    /// The events for a subscription: the author's own, or the canned one.
+    func samples(of subscription: Subscription) -> [Sample] {
         switch subscription {
-        case .kind(let kind): samples.first { $0.kind == kind }.map { Sample(event: $0) }
-        case .replyFailed: Sample.replyFailure
+        case .kind(let kind):
+            let found = samples.filter { $0.event.kind == kind }
+            let own = found.filter { $0.file != nil }
+            return own.isEmpty ? found : own
+        case .replyFailed: return Sample.replyFailure.map { [$0] } ?? []
         }
     }
 
     /// An event, with the failed reply that it reports, if any.
-    struct Sample {
+    struct Sample: Sendable {
         let event: InboundEvent
         var replyFailure: ReplyFailure?
+        /// The author's file; nil for a canned event.
+        var file: String?
 
         fileprivate static var replyFailure: Sample? {
             let failure = ReplyFailure(

@@ -805,8 +805,9 @@ async function finished(child, input = "") {
 const KINDS = ["text","quickReply","listPicker","timePicker","form","authentication","applePay","app","invitation","typingStart",
 "typingEnd","close","unrecognized"];
 const EXTRA_EVENTS = ["replyFailed"];
-const EVENT_MEMBERS = ["id","kind","business","customer","capabilities","locale","intent","group","summary","text","selectedIdentifier",
-"selectedIdentifiers","startTime","answers"];
+const EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","unrecognizedReason","capabilities","locale",
+"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","authentication",
+"payment","app","invitation","answers"];
 const MAXIMUM_REPLIES = 32;
 const MAXIMUM_LINE_BYTES = 1048576;
 const SCHEMA = {"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",

@@ -918,8 +918,9 @@ def _contents(file):
 KINDS = ["text","quickReply","listPicker","timePicker","form","authentication","applePay","app","invitation","typingStart",
 "typingEnd","close","unrecognized"]
 EXTRA_EVENTS = ["replyFailed"]
-EVENT_MEMBERS = ["id","kind","business","customer","capabilities","locale","intent","group","summary","text","selectedIdentifier",
-"selectedIdentifiers","startTime","answers"]
+EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","unrecognizedReason","capabilities","locale",
+"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","authentication",
+"payment","app","invitation","answers"]
 MAXIMUM_REPLIES = 32
 MAXIMUM_LINE_BYTES = 1048576
 SCHEMA = json.loads(r"""{"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",

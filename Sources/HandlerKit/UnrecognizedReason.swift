@@ -1,0 +1,11 @@
+/// The reason why the server does not recognize an event, whose raw JSON the handler gets.
+public enum UnrecognizedReason: String, Sendable, CaseIterable {
+    /// Apple deleted the referenced payload before it could be downloaded: the customer's choice is lost.
+    case expiredReference
+    /// The referenced payload could not be downloaded or decoded.
+    case failedReference
+    /// The kind is not known to this version.
+    case unknownKind
+    /// The message has more parts than are decoded.
+    case tooManyParts
+}
