@@ -26,7 +26,8 @@ package struct HTTPBinder: HandlerBinder {
         else { throw BindingError.addressExpected }
         return ServiceHandler(
             address, signature: WebhookSignature(secrets: try secrets(http["secret"], request.directory)),
-            subscriptions: try subscriptions(http["events"]), transport: try CurlTransport())
+            subscriptions: try subscriptions(http["events"]), transport: try CurlTransport(),
+            logger: request.logger)
     }
 
     /// The values of the secrets, so that a reload after a change of a secret file recreates the handler.

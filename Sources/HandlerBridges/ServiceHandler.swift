@@ -4,6 +4,7 @@ import BalloonTransport
 import BalloonWire
 import HandlerKit
 import HandlerProtocol
+import Logging
 import Synchronization
 
 /// A handler that is a service: every event is posted to it, signed, and its answer is the outcome.
@@ -12,22 +13,33 @@ final class ServiceHandler: EventHandler {
         /// When the first failed call since the last answer began.
         var downSince: ContinuousClock.Instant?
         var failures = 0
+        /// After a status that concerns every event.
+        var probes = ProbeSchedule()
+
+        var isDown: Bool { failures >= ServiceHandler.maximumFailures || probes.isRefused }
     }
 
     /// The number of consecutive failures after which the service counts as down.
     private static let maximumFailures = 3
+    /// How often a waiting event looks whether the service accepts events again.
+    private static let longestSleep = Duration.milliseconds(250)
+    /// The length of the quoted answer of a service that is down.
+    private static let maximumQuoteBytes = 200
 
     private let address: ServiceAddress
     private let signature: WebhookSignature
     let subscriptions: Set<Subscription>
     private let transport: any HTTPTransport
+    private let logger: Logger
     private let tail = LogTail()
+    private let isStopping = Atomic(false)
     private let state = Mutex(State())
 
     init(
         _ address: ServiceAddress, signature: WebhookSignature, subscriptions: Set<Subscription>,
-        transport: any HTTPTransport
+        transport: any HTTPTransport, logger: Logger = Logger(label: "handler")
     ) {
+        self.logger = logger
         self.address = address
         self.signature = signature
         self.subscriptions = subscriptions
@@ -36,22 +48,27 @@ final class ServiceHandler: EventHandler {
 
     var maximumInFlight: Int? { nil }
 
-    /// Always ready: only a call finds out whether the service is down.
-    func waitUntilReady() async -> Bool { !Task.isCancelled }
-
-    func stopWaiting() {}
-
-    var downSince: ContinuousClock.Instant? {
-        state.withLock { $0.failures >= Self.maximumFailures ? $0.downSince : nil }
+    /// Waits only after a status that concerns every event: then one event at a time is sent, as a probe.
+    func waitUntilReady() async -> Bool {
+        while !Task.isCancelled, !isStopping.load(ordering: .relaxed) {
+            guard let delay = state.withLock({ $0.probes.delay(at: .now) }) else { return true }
+            // Cancelled when the server stops.
+            try? await Task.sleep(for: min(delay, Self.longestSleep))
+        }
+        return false
     }
 
+    func stopWaiting() { isStopping.store(true, ordering: .relaxed) }
+
+    var downSince: ContinuousClock.Instant? { state.withLock { $0.isDown ? $0.downSince : nil } }
+
     var report: HandlerReport {
-        let (isDown, failures) = state.withLock { ($0.failures >= Self.maximumFailures, $0.failures) }
+        let (isDown, failures) = state.withLock { ($0.isDown, $0.failures) }
         return HandlerReport(
             health: isDown ? .open : failures == 0 ? .ready : .restarting, log: tail.lines)
     }
 
-    /// Resets the failure count; a service has nothing to restart.
+    /// Resets the failure count, so that the next event is sent at once; a service has nothing to restart.
     func restart() { state.withLock { $0 = State() } }
 
     func handle(_ context: Context) async throws -> Outcome {
@@ -68,9 +85,28 @@ final class ServiceHandler: EventHandler {
             let isOver = ContinuousClock.now - begun >= request.timeout - .milliseconds(10)
             throw isOver ? BridgeError.overran : Self.failure(error as? TransportError)
         }
-        // A redirect is most often a login page: no handler received the event.
+        if ServiceRefusal.statuses.contains(response.status) {
+            recordRefusal(response, since: begun)
+            throw ServiceRefusal(status: response.status)
+        }
+        // A redirect is most often a login page: nobody behind it took the event.
         recordAnswer(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
         return try outcome(response, changing: context.state)
+    }
+
+    private func recordRefusal(_ response: TransportResponse, since begun: ContinuousClock.Instant) {
+        let isNew = state.withLock { state in
+            defer { state.probes.fail(at: .now) }
+            state.downSince = state.downSince ?? begun
+            return !state.probes.isRefused
+        }
+        // The body may quote a customer: it is in memory only.
+        let body = String(decoding: response.body.prefix(Self.maximumQuoteBytes), as: UTF8.self)
+        tail.append("[warning] the service answered with status \(response.status): \(body)")
+        guard isNew else { return }
+        logger.warning(
+            "service is down; its events wait",
+            metadata: ["status": "\(response.status)", "hint": "check its address, its secret and its log"])
     }
 
     func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID) {

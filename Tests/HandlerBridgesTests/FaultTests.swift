@@ -65,7 +65,7 @@ struct FaultTests {
         #expect(try await customer.post(customer.message(completing: Self.mended)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)
         #expect(replies.map { $0.message.root["body"]?.string } == ["mended"])
-        let tail = await server.logTail()
+        let tail = try await server.logTail()
         #expect(tail.contains { $0.contains("answer to delivery") && $0.contains(pointer) }, "\(tail)")
         await server.stop()
         let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events {
@@ -78,7 +78,7 @@ struct FaultTests {
 
     @Test func `a fallback answers the customer when an answer is refused`() async throws {
         let program = FaultyServer.program
-        let server = try await BridgedServer([
+        let server = try await ServerUnderTest(bindings: [
             #"{"handler": {"exec": ["\#(program)", "malformed"]}, "fallback": {"text": "An agent will reply."}}"#
         ])
         let customer = server.customer()

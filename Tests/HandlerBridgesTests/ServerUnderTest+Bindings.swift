@@ -66,6 +66,13 @@ extension ServerUnderTest {
     /// A customer of the business with this index.
     func customer(_ index: Int) -> SimulatedCustomer { customer(to: Self.business(index)) }
 
+    /// The latest log lines of the first business's handler, from the control socket.
+    func logTail() async throws -> [String] {
+        let body = Array(#"{"business":"b0"}"#.utf8)
+        let answer = try await control("/handlers/logs", method: "POST", body: body)
+        return try JSONDocument(answer.body).root["lines"]?.elements.compactMap(\.string) ?? []
+    }
+
     /// The status of the handlers, from the control socket.
     func handlers() async throws -> JSONValue {
         try JSONDocument(try await control("/handlers").body).root

@@ -140,6 +140,75 @@ struct ServiceHandlerTests {
         withExtendedLifetime(port) {}
     }
 
+    @Test(arguments: [401, 403, 404])
+    func `a service that refuses every event is down, and the event waits without an attempt`(
+        _ status: Int
+    ) async throws {
+        let wrong = try #require(HTTPStatus(code: status))
+        let calls = Mutex(0)
+        let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in
+            let count = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            guard count > 2 else { return HTTPResponse(wrong, text: "unknown caller\n") }
+            return HTTPResponse(.ok, json: Array(#"{"replies":["now"]}"#.utf8))
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let url = "http://\(try await service.start()[0])/"
+        let server = try await ServerUnderTest(bindings: [
+            #"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}}}"#
+        ])
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.map { $0.message.root["body"]?.string } == ["now"])
+        let end = await server.stages.first { $0.stage == .finish }
+        #expect(end.attempt == 1)
+        #expect(server.log.lines.count { $0.contains("service is down") && $0.contains("\(status)") } == 1)
+        #expect(!server.log.lines.contains { $0.contains("unknown caller") })
+        #expect(try await server.logTail().contains { $0.contains("\(status): unknown caller") })
+        await server.stop()
+        await service.stop(within: .zero)
+    }
+
+    @Test func `a fallback answers for a service that refuses every event`() async throws {
+        let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in
+            HTTPResponse(.notFound)
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let url = "http://\(try await service.start()[0])/"
+        let server = try await ServerUnderTest(bindings: [
+            #"{"handler": {"http": {"url": "\#(url)", "secret": {"env": "HOOK"}}}, "#
+                + #""fallback": {"text": "An agent will reply.", "afterSeconds": 0}}"#
+        ])
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.map { $0.message.root["body"]?.string } == ["An agent will reply."])
+        await server.stop()
+        await service.stop(within: .zero)
+    }
+
+    @Test func `a service that is down is probed after 1 to 60 seconds, by one event at a time`() {
+        var schedule = ProbeSchedule()
+        let now = ContinuousClock.now
+        #expect(schedule.delay(at: now) == nil)
+        var waits: [Duration] = []
+        for _ in 0..<8 {
+            schedule.fail(at: now)
+            waits.append(schedule.delay(at: now) ?? .zero)
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+        // The probe is due once; without an answer the next one follows a minute later.
+        #expect(schedule.delay(at: now + .seconds(60)) == nil)
+        #expect(schedule.delay(at: now + .seconds(60)) == .seconds(60))
+    }
+
     @Test(arguments: [false, true])
     func `an event is posted to the service, signed, and its reply reaches the customer`(_ usesSocket: Bool)
         async throws

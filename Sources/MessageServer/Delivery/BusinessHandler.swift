@@ -103,7 +103,8 @@ final class BusinessHandler: Sendable {
         if let downSince = life.downSince, let fallback, isSubscribed(fallback.life.handler, to: subscription)
         {
             let rest = fallback.after - (.now - downSince)
-            switch await life.waitUntilReady(within: max(rest, .zero)) {
+            // Longer than no time at all: a handler that is due to be probed answers at once.
+            switch await life.waitUntilReady(within: max(rest, .milliseconds(20))) {
             case true?: break
             case false?: return nil
             case nil: return await fallbackResponder()

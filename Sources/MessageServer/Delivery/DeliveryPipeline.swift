@@ -25,6 +25,9 @@ struct DeliveryPipeline: Sendable {
     /// How often a delivery is released after a transient error, half a minute in all, before an attempt counts.
     var maximumPassing: UInt8 = 5
 
+    /// How long an event waits for a handler that is unavailable for every event.
+    var maximumUnavailability = Duration.seconds(72 * 3600)
+
     /// How many crashes during a delivery or recording alone make a message a dead letter.
     static let maximumCrashes = 3
 
@@ -224,6 +227,12 @@ struct DeliveryPipeline: Sendable {
             case .retry(let after):
                 try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
             }
+        case .failure(.unavailable(let reason)):
+            guard delivery.receivedAt.advanced(by: maximumUnavailability) < .now() else {
+                release(delivery, reason, &stages)
+                return nil
+            }
+            try await finish(delivery, .failed(reason: reason), &stages)
         case .failure(.notAsked(let error)): throw StoreError.unavailable(path: "handlers", error)
         case .failure(.refused(let refusal)):
             report(refusal, delivery, business)

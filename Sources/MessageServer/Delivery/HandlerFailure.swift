@@ -12,12 +12,16 @@ enum HandlerFailure: Error, Sendable, Equatable {
     /// A system error prevented the call, for example of the file of a long message; the handler is not at
     /// fault.
     case notAsked(SystemError)
+    /// The handler is unavailable for every event; no attempt is counted.
+    case unavailable(reason: String)
     /// The answer breaks a rule, so that another attempt would fail too.
     case refused(AnswerRefusal)
 
     init(_ error: any Error) {
         if let refusal = error as? AnswerRefusal {
             self = .refused(refusal)
+        } else if let error = error as? any HandlerUnavailableError {
+            self = .unavailable(reason: error.reason)
         } else if let error = error as? SystemError {
             self = .notAsked(error)
         } else if let error = error as? any LoggableError {
@@ -31,7 +35,7 @@ enum HandlerFailure: Error, Sendable, Equatable {
         switch self {
         case .overran: "the handler overran its deadline"
         case .threw(let type): "the handler threw \(type)"
-        case .failed(let reason): reason
+        case .failed(let reason), .unavailable(let reason): reason
         case .notAsked(let error): "\(error)"
         case .refused(let refusal): refusal.reason
         }
