@@ -14,6 +14,10 @@ public struct EnvelopeHeaders: Sendable {
     public var intent: ArraySlice<UInt8>?
     /// The header `group`; Apple puts it into the body.
     public var group: ArraySlice<UInt8>?
+    /// The header `version`, which older documents name.
+    public var version: ArraySlice<UInt8>?
+    /// The header `device-agent`, for example `iPhone OS`; empty since March 2022.
+    public var deviceAgent: ArraySlice<UInt8>?
 
     /// Creates headers, each of which may be absent.
     public init(
@@ -23,7 +27,9 @@ public struct EnvelopeHeaders: Sendable {
         capabilityList: ArraySlice<UInt8>? = nil,
         locale: ArraySlice<UInt8>? = nil,
         intent: ArraySlice<UInt8>? = nil,
-        group: ArraySlice<UInt8>? = nil
+        group: ArraySlice<UInt8>? = nil,
+        version: ArraySlice<UInt8>? = nil,
+        deviceAgent: ArraySlice<UInt8>? = nil
     ) {
         self.id = id
         self.sourceID = sourceID
@@ -32,5 +38,7 @@ public struct EnvelopeHeaders: Sendable {
         self.locale = locale
         self.intent = intent
         self.group = group
+        self.version = version
+        self.deviceAgent = deviceAgent
     }
 }

@@ -10,20 +10,27 @@ public struct MessageAttributes: Hashable, Sendable {
     public var intent: String?
     /// The department named by the link that opened the conversation; sent with the first message.
     public var group: String?
+    /// The version of Apple's protocol, from the header `version`, which older documents name.
+    public var version: String?
+    /// The customer's system, for example `iPhone OS`, from the header `device-agent`; Apple stopped sending it in 2022.
+    public var deviceAgent: String?
 
     /// Creates attributes, each of which may be absent.
     public init(
-        capabilities: Capabilities = [], locale: String? = nil, intent: String? = nil, group: String? = nil
+        capabilities: Capabilities = [], locale: String? = nil, intent: String? = nil, group: String? = nil,
+        version: String? = nil, deviceAgent: String? = nil
     ) {
         self.capabilities = capabilities
         self.locale = locale
         self.intent = intent
         self.group = group
+        self.version = version
+        self.deviceAgent = deviceAgent
     }
 
     /// Reads the body's `locale`, `intent` and `group`, or the header of a missing one.
     ///
-    /// Capabilities come from a header only. In a header that is not UTF-8, invalid bytes become U+FFFD.
+    /// Capabilities, version and device come from headers only. In a header that is not UTF-8, invalid bytes become U+FFFD.
     public static func read(
         document: JSONDocument, headers: EnvelopeHeaders = EnvelopeHeaders()
     ) -> MessageAttributes {
@@ -34,7 +41,8 @@ public struct MessageAttributes: Hashable, Sendable {
             } ?? [],
             locale: attribute(body["locale"], headers.locale),
             intent: attribute(body["intent"], headers.intent),
-            group: attribute(body["group"], headers.group))
+            group: attribute(body["group"], headers.group),
+            version: attribute(nil, headers.version), deviceAgent: attribute(nil, headers.deviceAgent))
     }
 }
 

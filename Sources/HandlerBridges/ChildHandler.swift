@@ -279,6 +279,7 @@ extension ChildHandler {
                 metadata["says"] = "\(failure.message.prefix(500))"
             }
             logger.error("handler did not complete the handshake", metadata: metadata)
+            tail.append("[error] handshake refused: \(reason)")
             return nil
         }
     }

@@ -62,6 +62,17 @@ extension AnswerRefusal: LoggableError {
 }
 
 extension AnswerRefusal.Problem {
+    /// Writes the object `{"rule": "…", "pointer": "…", "found": "…", "allowed": "…", "passage": "…"}`.
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("rule", rule)
+            writer.field("pointer", pointer)
+            writer.field("found", found)
+            writer.field("allowed", allowed)
+            writer.field("passage", passage)
+        }
+    }
+
     /// ``found`` without a quoted text.
     package var loggableFound: String { found.hasPrefix("\"") ? "another text" : found }
 

@@ -1,4 +1,5 @@
 package import BalloonJSON
+import HandlerKit
 
 /// Writes protocol lines; each ends with its line feed.
 package enum RPCLine {

@@ -87,15 +87,4 @@ extension AnswerRefusal.Problem {
             rule: text("rule"), pointer: text("pointer"), found: text("found"), allowed: text("allowed"),
             passage: text("passage"))
     }
-
-    /// Writes the members.
-    package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("rule", rule)
-            writer.field("pointer", pointer)
-            writer.field("found", found)
-            writer.field("allowed", allowed)
-            writer.field("passage", passage)
-        }
-    }
 }

@@ -22,7 +22,7 @@ enum EventRendering {
     }
 
     /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`
-    /// `"reason":"…","replies":["accepted","refused"]}`, and with the message when that is asked for.
+    /// `"reason":"…","problems":[…],"replies":["accepted","refused"]}`, and with the message when that is asked for.
     static func json(_ event: JournalEvent, withMessage: Bool) -> String {
         jsonLine { writer in
             writer.field("record", Int(clamping: event.record))
@@ -35,6 +35,7 @@ enum EventRendering {
             writer.field("attempts", event.attempts)
             writer.field("next", event.next?.rfc3339)
             writer.field("reason", event.reason)
+            writer.field("problems", event.problems)
             if !event.replies.isEmpty {
                 writer.key("replies")
                 writer.array { writer in for reply in event.replies { writer.string(reply.rawValue) } }
@@ -42,6 +43,8 @@ enum EventRendering {
             writer.field("excess", withMessage ? content(event)?.excess : nil)
             writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
             guard withMessage else { return }
+            writer.field("version", event.attributes.version)
+            writer.field("deviceAgent", event.attributes.deviceAgent)
             writer.key("message")
             let content = event.isReplyFailure ? nil : content(event)
             writer.raw(content?.redactedMessage ?? Array(event.message.text))

@@ -72,6 +72,8 @@ struct FaultTests {
             $0.status == .failed
         }
         #expect(dead.map(\.reason) == [reason])
+        #expect(dead.first?.problems?[0]?["pointer"]?.string == pointer)
+        #expect(dead.first?.problems?[0]?["passage"]?.string?.isEmpty == false)
     }
 
     private static let mended = Array(#"{"type": "text", "body": "mended"}"#.utf8)
@@ -108,6 +110,7 @@ struct FaultTests {
         ("silent", "did not answer in time"), ("unflushed", "did not answer in time"),
         ("wrongVersion", "the protocol version is not"), ("garbage", "wrote no protocol message"),
         ("badConfig", "says=no greeting"),
+        ("unknownKind", "\"picture\", which is no kind; the kinds are text quickReply"),
     ]
 
     @Test(arguments: failures)
@@ -123,6 +126,8 @@ struct FaultTests {
         await server.stages.first { $0.stage == .record }
         await server.log.first { $0.contains(line) }
         await server.log.first { $0.contains("handler process ended") }
+        let tail = try await server.logTail()
+        #expect(tail.contains { $0.contains("handshake refused") })
         #expect(try await server.readiness() == 200)
         await server.stop()
         #expect(!server.stages.events.contains { $0.stage == .handle })

@@ -26,6 +26,7 @@ extension MessageAttributes {
     init(_ received: ReceivedAttributes) {
         self.init(
             capabilities: received.capabilityList.map { Capabilities(parsing: $0) } ?? [],
-            locale: received.locale, intent: received.intent, group: received.group)
+            locale: received.locale, intent: received.intent, group: received.group,
+            version: received.version, deviceAgent: received.deviceAgent)
     }
 }

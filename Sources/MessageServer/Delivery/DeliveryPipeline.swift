@@ -112,14 +112,13 @@ struct DeliveryPipeline: Sendable {
     private func fetch(
         _ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages
     ) async throws -> Delivery {
-        guard delivery.files == nil, case .text(let text) = event.content, !text.attachments.isEmpty else {
-            return delivery
-        }
+        let wanted = delivery.isReplyFailure ? [] : event.attachments
+        guard delivery.files == nil, !wanted.isEmpty else { return delivery }
         stages.begin(.fetch)
         let known = delivery.isReplay ? try knownFiles(of: delivery) : nil
         let files =
             if let known { known } else {
-                try await attachments.fetch(text.attachments, for: delivery.business)
+                try await attachments.fetch(wanted, for: delivery.business)
             }
         try await store.recordFiles(delivery, files)
         let failure = files.lazy.compactMap { if case .failed(let reason) = $0 { reason } else { nil } }.first
@@ -236,7 +235,7 @@ struct DeliveryPipeline: Sendable {
         case .failure(.notAsked(let error)): throw StoreError.unavailable(path: "handlers", error)
         case .failure(.refused(let refusal)):
             report(refusal, delivery, business)
-            try await finish(delivery, .failed(reason: refusal.reason), &stages)
+            try await finish(delivery, .refused(RefusedAnswer(refusal)), &stages)
         case .failure(let failure):
             try await tryAgain(delivery, failure.reason, asked: nil, &stages)
         }
@@ -261,9 +260,9 @@ struct DeliveryPipeline: Sendable {
                 handler, delivery, event, worker, business, fallback.slots),
             !checked.replies.isEmpty
         {
-            return try await decide(delivery, .failed(reason: refusal.reason), checked, &stages)
+            return try await decide(delivery, .refused(RefusedAnswer(refusal)), checked, &stages)
         }
-        try await finish(delivery, .failed(reason: refusal.reason), &stages)
+        try await finish(delivery, .refused(RefusedAnswer(refusal)), &stages)
         return .attemptEnded
     }
 
@@ -364,7 +363,7 @@ struct DeliveryPipeline: Sendable {
         if case .handled(let replies) = outcome {
             for (index, reply) in replies.enumerated() {
                 let id = MessageID.random()
-                var message = reply.encode(id: id, from: delivery.business, to: delivery.customer)
+                var message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
                 if reply.hasFiles {
                     do { message = try await replyFiles.keep(message) } catch let error as UnreadableFile {
                         // A disk error, not the handler's.
@@ -469,6 +468,19 @@ struct DeliveryPipeline: Sendable {
         // Nothing is decided, the journal keeps the delivery; the stop says how many there are.
         stages.end(.released(reason: "interrupted; it is resumed after a restart"))
     }
+}
+
+extension RefusedAnswer {
+    /// The journal, which has the customer's messages, quotes the answer; the sentence, which is logged, does not.
+    fileprivate init(_ refusal: AnswerRefusal) {
+        var writer = JSONWriter(reservingCapacity: 256)
+        writer.array { writer in
+            for problem in refusal.problems.prefix(Self.maximumProblems) { problem.write(to: &writer) }
+        }
+        self.init(reason: refusal.reason, problems: writer.finish())
+    }
+
+    private static let maximumProblems = 100
 }
 
 extension Delivery {

@@ -58,6 +58,7 @@ extension StageEvent.Result {
         case .repeated: self = .ended("repeated")
         case .dropped: self = .ended("dropped")
         case .failed(let reason): self = .failed(reason: reason)
+        case .refused(let answer): self = .failed(reason: answer.reason)
         }
     }
 }
@@ -68,7 +69,7 @@ extension DeliveryResult {
         case .handled: self = .handled
         case .rejected(let reason): self = .rejected(reason: reason)
         case .handedOff(let reason): self = .handedOff(reason: reason)
-        case .failed(let reason): self = .failed(reason: reason)
+        case .refused(let answer): self = .refused(answer)
         }
     }
 }

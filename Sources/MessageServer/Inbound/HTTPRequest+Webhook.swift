@@ -12,6 +12,8 @@ extension HTTPFieldName {
     private static let locale = HTTPFieldName("locale")
     private static let intent = HTTPFieldName("intent")
     private static let group = HTTPFieldName("group")
+    private static let version = HTTPFieldName("version")
+    private static let deviceAgent = HTTPFieldName("device-agent")
 
     fileprivate static func gzip(_ request: HTTPRequest) throws(InboundRefusal) -> Bool {
         guard let codings = request.field(contentEncoding) else { return false }
@@ -35,7 +37,8 @@ extension HTTPFieldName {
             id: request.field(id), sourceID: request.field(sourceID),
             destinationID: request.field(destinationID),
             capabilityList: request.field(capabilityList) ?? request.field(capabilities),
-            locale: request.field(locale), intent: request.field(intent), group: request.field(group))
+            locale: request.field(locale), intent: request.field(intent), group: request.field(group),
+            version: request.field(version), deviceAgent: request.field(deviceAgent))
     }
 }
 

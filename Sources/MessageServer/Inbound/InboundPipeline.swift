@@ -212,6 +212,7 @@ extension ReceivedAttributes {
         let read = MessageAttributes.read(document: document, headers: others)
         self.init(
             capabilityList: headers.capabilityList.map { String(decoding: $0, as: UTF8.self) },
-            locale: read.locale, intent: read.intent, group: read.group)
+            locale: read.locale, intent: read.intent, group: read.group, version: read.version,
+            deviceAgent: read.deviceAgent)
     }
 }

@@ -11,7 +11,7 @@ package struct DecidedOutcome: Hashable, Sendable {
         /// A person takes over.
         case handedOff(reason: String)
         /// The handler's answer was refused; the replies are its fallback's.
-        case failed(reason: String)
+        case refused(RefusedAnswer)
     }
 
     /// The result of the event itself.
@@ -120,6 +120,8 @@ package enum DeliveryResult: Hashable, Sendable {
     case handedOff(reason: String)
     /// All attempts failed.
     case failed(reason: String)
+    /// The handler's answer broke a rule; replies of its fallback, if there are any, are sent.
+    case refused(RefusedAnswer)
     /// The message repeated the choice of a recent message, and no handler was called.
     case repeated(of: MessageID)
 
@@ -134,7 +136,7 @@ package enum DeliveryResult: Hashable, Sendable {
         case .unhandled: "unhandled"
         case .rejected: "rejected"
         case .handedOff: "handedOff"
-        case .failed: "failed"
+        case .failed, .refused: "failed"
         case .repeated: "repeated"
         }
     }
@@ -142,7 +144,7 @@ package enum DeliveryResult: Hashable, Sendable {
     /// Whether the outcome is a dead letter, which needs an operator's decision.
     var isDeadLetter: Bool {
         switch self {
-        case .rejected, .failed: true
+        case .rejected, .failed, .refused: true
         case .handled, .unhandled, .handedOff, .repeated, .dropped: false
         }
     }
@@ -167,6 +169,10 @@ package enum DeliveryResult: Hashable, Sendable {
         switch self {
         case .handled, .unhandled, .repeated: nil
         case .rejected(let reason), .handedOff(let reason), .failed(let reason), .dropped(let reason): reason
+        case .refused(let answer): answer.reason
         }
     }
+
+    /// The broken rules of a refused answer.
+    var problems: [UInt8]? { if case .refused(let answer) = self { answer.problems } else { nil } }
 }

@@ -95,16 +95,17 @@ enum JournalBody {
     /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
     /// `"replyCount":2,"replies":[…]}`;
     /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected`,
-    /// `handedOff` and `failed`. With `"state":{…}` when the handler's state of the conversation changes with it.
+    /// `handedOff` and `failed`, with the `"problems":[…]` of the refused answer. With `"state":{…}` when the handler's
+    /// state of the conversation changes with it.
     static func outcome(
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome, at: Timestamp
     ) -> [UInt8] {
-        let (name, reason): (String, String?) =
+        let (name, reason, problems): (String, String?, [UInt8]?) =
             switch outcome.verdict {
-            case .handled: ("handled", nil)
-            case .rejected(let reason): ("rejected", reason)
-            case .handedOff(let reason): ("handedOff", reason)
-            case .failed(let reason): ("failed", reason)
+            case .handled: ("handled", nil, nil)
+            case .rejected(let reason): ("rejected", reason, nil)
+            case .handedOff(let reason): ("handedOff", reason, nil)
+            case .refused(let answer): ("failed", answer.reason, answer.problems)
             }
         return object("outcome") { writer in
             writer.field("of", Int(record))
@@ -113,6 +114,7 @@ enum JournalBody {
             writer.field("kind", kind?.rawValue)
             writer.field("outcome", name)
             writer.field("reason", reason)
+            write(problems: problems, to: &writer)
             if let state = outcome.state {
                 writer.key("state")
                 writer.raw(oneLine(state))
@@ -211,13 +213,14 @@ enum JournalBody {
     ///
     /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; without `kind`
     /// when the message has no conversation line. A result of `repeated` has the id of the other message in
-    /// `original`.
+    /// `original`; `failed` has the `"problems":[…]` of a refused answer.
     static func finished(of record: UInt64, kind: Kind?, _ result: DeliveryResult, at: Timestamp) -> [UInt8] {
         object("finished") {
             $0.field("of", Int(record))
             $0.field("kind", kind?.rawValue)
             $0.field("result", result.name)
             $0.field("reason", result.reason)
+            write(problems: result.problems, to: &$0)
             $0.field("original", result.original?.rawValue)
             $0.field("at", at)
         }
@@ -235,8 +238,8 @@ enum JournalBody {
     /// A copy of a dead letter whose own segment will be deleted.
     ///
     /// `{"type":"carried","of":12,"at":"…","business":"…","customer":"…","id":"…","replayOf":…,"kind":"text",`
-    /// `"attempts":7,"result":"failed","reason":"…","attributes":{…},"reference":true,"message":{…}}`; `of`
-    /// is its original number, and `at` its arrival time.
+    /// `"attempts":7,"result":"failed","reason":"…","problems":[…],"attributes":{…},"reference":true,"message":{…}}`;
+    /// `of` is its original number, and `at` its arrival time.
     static func carried(_ event: JournalEvent) -> [UInt8] {
         object("carried") { writer in
             writer.field("of", Int(clamping: event.record))
@@ -251,6 +254,7 @@ enum JournalBody {
             writer.field("attempts", event.attempts)
             writer.field("result", event.status.rawValue)
             writer.field("reason", event.reason)
+            writer.field("problems", event.problems)
             write(event.attributes, to: &writer)
             if event.hasReference { writer.field("reference", true) }
             write(message: event.message.text, to: &writer)
@@ -303,7 +307,15 @@ enum JournalBody {
             writer.field("locale", attributes.locale)
             writer.field("intent", attributes.intent)
             writer.field("group", attributes.group)
+            writer.field("version", attributes.version)
+            writer.field("deviceAgent", attributes.deviceAgent)
         }
+    }
+
+    private static func write(problems: [UInt8]?, to writer: inout JSONWriter) {
+        guard let problems else { return }
+        writer.key("problems")
+        writer.raw(oneLine(problems))
     }
 
     private static func object(_ type: String, _ members: (inout JSONWriter) -> Void) -> [UInt8] {

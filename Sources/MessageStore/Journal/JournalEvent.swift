@@ -51,6 +51,8 @@ package struct JournalEvent: Sendable {
     package let status: Status
     /// The reason of the state, if known.
     package let reason: String?
+    /// The broken rules of a refused answer, a list of objects.
+    package let problems: JSONValue?
     /// The number of attempts without an outcome.
     package let attempts: Int
     /// The time of the next attempt of a parked message.
@@ -67,7 +69,8 @@ package struct JournalEvent: Sendable {
     let isFromPerson: Bool
     /// Whether the event has a payload reference.
     let hasReference: Bool
-    let attributes: ReceivedAttributes
+    /// The headers that came with the message.
+    package let attributes: ReceivedAttributes
 
     /// Whether the event is a dead letter, which needs an operator's decision.
     package var isDeadLetter: Bool { status.isDeadLetter }
@@ -101,6 +104,7 @@ package struct JournalEvent: Sendable {
         if state.isCarried {
             kind = root["kind"]?.string.flatMap(Kind.init)
             reason = root["reason"]?.string
+            problems = root["problems"]
             attempts = root["attempts"]?.int ?? 0
             next = nil
             // A later drop or retry overrides the end of the delivery.
@@ -110,6 +114,9 @@ package struct JournalEvent: Sendable {
         } else {
             kind = state.kind
             reason = state.reason
+            problems = try state.refusal.flatMap { location throws(StoreError) in
+                try reader.line(at: location).root["problems"]
+            }
             attempts = Int(state.attempts)
             next = state.next
             // A proactive message has no delivery, only a reply.
@@ -135,6 +142,7 @@ extension ReceivedAttributes {
     init(_ attributes: JSONValue?) {
         self.init(
             capabilityList: attributes?["capabilityList"]?.string, locale: attributes?["locale"]?.string,
-            intent: attributes?["intent"]?.string, group: attributes?["group"]?.string)
+            intent: attributes?["intent"]?.string, group: attributes?["group"]?.string,
+            version: attributes?["version"]?.string, deviceAgent: attributes?["deviceAgent"]?.string)
     }
 }

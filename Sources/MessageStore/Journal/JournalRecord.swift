@@ -86,6 +86,8 @@ enum JournalRecord: Sendable {
         let result: JournalEvent.Status
         let reason: String?
         let original: MessageID?
+        /// Whether an answer was refused, and its fallback's replies, if there are any, are sent.
+        let isRefusal: Bool
     }
 
     /// Parses an intact line with this header; nil when it is not JSON despite its correct checksum.
@@ -220,6 +222,7 @@ extension JournalRecord.Finished {
         result = root["result"]?.string.flatMap(JournalEvent.Status.init) ?? .handled
         reason = root["reason"]?.string
         original = root["original"]?.string.map { MessageID($0) }
+        isRefusal = root["problems"] != nil
     }
 }
 

@@ -62,7 +62,11 @@ extension DecidedOutcome {
             switch root["outcome"]?.string {
             case "rejected": .rejected(reason: reason)
             case "handedOff": .handedOff(reason: reason)
-            case "failed": .failed(reason: reason)
+            case "failed":
+                .refused(
+                    RefusedAnswer(
+                        reason: reason, problems: root["problems"].map { Array($0.text) } ?? Array("[]".utf8))
+                )
             default: .handled
             }
         replies = (root["replies"]?.elements.map(DecidedReply.init)) ?? []

@@ -21,7 +21,7 @@ struct MessageState: Sendable {
     let act: ReceivedMessage.Act
     /// Whether its payload reference is unresolved.
     private(set) var awaitsReference: Bool
-    /// Its further records (resolved, files, outcome), in order.
+    /// Its further records (resolved, files, outcome, and the end after a refused answer), in order.
     private(set) var related: [RecordLocation] = []
     /// Whether the results of its attachments are known.
     private var hasFiles = false
@@ -108,6 +108,14 @@ struct MessageState: Sendable {
     /// Whether the reply with this index is unknown, because only others were carried.
     func isPlaceholder(_ index: Int) -> Bool { decision == nil && replies[index].carried == nil }
 
+    /// The record that may have the broken rules of a refused answer.
+    var refusal: RecordLocation? {
+        switch status {
+        case .failed, .dropped, .retried: related.last
+        case .pending, .parked, .handled, .unhandled, .rejected, .handedOff, .repeated: nil
+        }
+    }
+
     /// The last record that ended its delivery or a reply; 0 when nothing ended.
     var lastEnd: UInt64 { replies.reduce(end ?? 0) { max($0, $1.end?.record ?? 0) } }
 
@@ -125,7 +133,9 @@ struct MessageState: Sendable {
         case .replyAttempt(let attempt): change(attempt.index) { $0.apply(attempt) }
         case .reply(let reply): change(reply.index) { $0.end(reply, by: number) }
         case .attempt(let attempt): apply(attempt)
-        case .finished(let finished): finish(finished, by: number)
+        case .finished(let finished):
+            finish(finished, by: number)
+            if finished.isRefusal { related.append(location) }
         case .dropped(_, let index?): change(index) { $0.drop() }
         // A carried record without another status is a dead letter.
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
@@ -170,7 +180,7 @@ struct MessageState: Sendable {
         original = finished.original
         next = nil
         end = number
-        guard finished.result == .failed, isDecided else { return }
+        guard finished.result == .failed, isDecided, !finished.isRefusal else { return }
         // Earlier versions ended a delivery together with its replies: unsent ones are dead letters now.
         for index in replies.indices { replies[index].fail(finished.reason) }
         // For a proactive message the reply is the dead letter.

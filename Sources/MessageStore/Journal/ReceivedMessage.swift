@@ -79,18 +79,28 @@ package struct ReceivedAttributes: Sendable, Hashable {
     package var intent: String?
     /// The group named by the link that opened the conversation.
     package var group: String?
+    /// The header `version`.
+    package var version: String?
+    /// The header `device-agent`.
+    package var deviceAgent: String?
 
     /// Creates attributes.
     package init(
-        capabilityList: String? = nil, locale: String? = nil, intent: String? = nil, group: String? = nil
+        capabilityList: String? = nil, locale: String? = nil, intent: String? = nil, group: String? = nil,
+        version: String? = nil, deviceAgent: String? = nil
     ) {
         self.capabilityList = capabilityList
         self.locale = locale
         self.intent = intent
         self.group = group
+        self.version = version
+        self.deviceAgent = deviceAgent
     }
 
-    var isEmpty: Bool { capabilityList == nil && locale == nil && intent == nil && group == nil }
+    var isEmpty: Bool {
+        capabilityList == nil && locale == nil && intent == nil && group == nil && version == nil
+            && deviceAgent == nil
+    }
 }
 
 /// The result of appending a message.

@@ -170,6 +170,7 @@ extension JournalRecord.Finished {
         self.result = result
         reason = nil
         original = nil
+        isRefusal = false
     }
 }
 

@@ -40,7 +40,8 @@ struct JournalFormatTests {
         let received = ReceivedMessage(
             business: BusinessID("a\"b"), customer: CustomerID("urn:mbid:+/="), id: MessageID("m\u{1}"),
             attributes: ReceivedAttributes(
-                capabilityList: "quick%2CLIST", locale: "de_DE", intent: "in", group: "g"),
+                capabilityList: "quick%2CLIST", locale: "de_DE", intent: "in", group: "g", version: "1",
+                deviceAgent: "iPhone OS"),
             message: Array(text.utf8), hasPayloadReference: true,
             receivedAt: Timestamp(milliseconds: 1_795_255_200_123))
         #expect(await store.append(received) == .stored)
@@ -51,7 +52,8 @@ struct JournalFormatTests {
         #expect(record["id"]?.string == "m\u{1}")
         #expect(
             String(decoding: record["attributes"]?.text ?? [], as: UTF8.self)
-                == #"{"capabilityList":"quick%2CLIST","locale":"de_DE","intent":"in","group":"g"}"#)
+                == #"{"capabilityList":"quick%2CLIST","locale":"de_DE","intent":"in","group":"g","version":"1","deviceAgent":"iPhone OS"}"#
+        )
         #expect(record["reference"]?.bool == true)
         let kept = text.replacing("\r\n", with: "  ").replacing("\n", with: " ")
         #expect(String(decoding: record["message"]?.text ?? [], as: UTF8.self) == kept)

@@ -55,6 +55,33 @@ struct OutboundTests {
         await store.close()
     }
 
+    @Test func `the replies of a fallback are sent after a restart, and the refused answer is a dead letter`()
+        async throws
+    {
+        let problems = #"[{"rule":"outcome","pointer":"/outcome"}]"#
+        let refused = RefusedAnswer(reason: "the answer was refused", problems: Array(problems.utf8))
+        let reply = DecidedReply(id: MessageID("r1"), kind: .text, message: Array(#"{"id":"r1"}"#.utf8))
+        let store = try directory.open()
+        #expect(await store.append(message("1")) == .stored)
+        let delivery = try await store.lease()
+        try await store.decide(delivery, DecidedOutcome(.refused(refused), replies: [reply]))
+        await store.journal.flush()
+        let decidedCopy = try directory.copy()
+        let decided = try decidedCopy.open()
+        #expect(try await decided.lease().decided == DecidedOutcome(.refused(refused), replies: [reply]))
+        await decided.close()
+        withExtendedLifetime(decidedCopy) {}
+        try await store.finish(delivery, result: .refused(refused))
+        await store.close()
+        let restarted = try directory.open()
+        #expect(restarted.leaseReply()?.reply == reply)
+        await restarted.close()
+        let events = try JournalFiles(dataDirectory: directory.path).events { $0.isDeadLetter }
+        #expect(events.map(\.reason) == ["the answer was refused"])
+        #expect(events.first?.problems.map { String(decoding: $0.text, as: UTF8.self) } == problems)
+        #expect(events.first?.replies == [.queued])
+    }
+
     @Test(arguments: [ReplyResult.refused(status: 400, reason: "no"), .expired(reason: "late")])
     func
         `a reply that was refused or has expired is a dead letter, and is sent again with the same id and bytes`(
