@@ -67,6 +67,7 @@ struct ServerDraft {
         gateway.downloadHosts =
             file.downloadHosts?.compactMap { $0.parsed(SettingFormat.downloadHost, noting: &problems) }
             ?? gateway.downloadHosts
+        gateway.agent = file.agent?.parsed(SettingFormat.agent, noting: &problems) ?? gateway.agent
         if let hours = file.giveUpAfterHours { gateway.replyLifetime = .seconds(hours * 3600) }
         return gateway
     }

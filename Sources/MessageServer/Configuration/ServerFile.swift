@@ -9,6 +9,7 @@ struct ServerFile {
     private(set) var secret: SecretReference?
     private(set) var tls: TLSReference?
     private(set) var downloadHosts: [Setting]?
+    private(set) var agent: Setting?
     private(set) var giveUpAfterHours: Int?
     private(set) var attachments = AttachmentSettings()
     private(set) var store = StoreSettings()
@@ -25,7 +26,7 @@ struct ServerFile {
             "secret", "tls", "gateway", "attachments", "store", "limits", "http", "shutdownSeconds",
             "removedBusinessDays",
         ]
-    private static let gatewayKeys = ["url", "downloadHosts", "giveUpAfterHours"]
+    private static let gatewayKeys = ["url", "downloadHosts", "agent", "giveUpAfterHours"]
 
     /// Represents an unreadable file, so that no further problems are reported for it.
     init(unreadable path: String) { place = .file(path) }
@@ -44,11 +45,17 @@ struct ServerFile {
         tls = reader.object("tls", keys: TLSReference.keys, TLSReference.read)
         if let gateway = reader.object(
             "gateway", keys: Self.gatewayKeys,
-            { ($0.text("url"), $0.texts("downloadHosts"), $0.integer("giveUpAfterHours", in: 1...720)) })
+            {
+                (
+                    $0.text("url"), $0.texts("downloadHosts"), $0.text("agent"),
+                    $0.integer("giveUpAfterHours", in: 1...720)
+                )
+            })
         {
             texts[.gatewayURL] = gateway.0
             downloadHosts = gateway.1
-            giveUpAfterHours = gateway.2
+            agent = gateway.2
+            giveUpAfterHours = gateway.3
         }
         attachments =
             reader.object("attachments", keys: AttachmentSettings.keys, AttachmentSettings.read)

@@ -30,6 +30,17 @@ enum SettingFormat {
         return text
     }
 
+    /// The header `msp-agent`: 1 to 64 printable ASCII characters, which is as many as Apple logs.
+    static func agent(_ text: String) throws(InvalidSetting) -> String {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
+            text.first != " ", text.last != " "
+        else {
+            throw InvalidSetting(
+                "is not 1 to 64 printable ASCII characters", hint: "write a short name such as Balloon")
+        }
+        return text
+    }
+
     /// A listener's address.
     static func listener(_ text: String) throws(InvalidSetting) -> SocketAddress {
         guard let address = SocketAddress(text) else {

@@ -23,6 +23,7 @@ struct Pipelines: Sendable {
         var settings = GatewayConfiguration(
             baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
             downloadHosts: configuration.gateway.downloadHosts)
+        settings.agent = configuration.gateway.agent
         settings.maximumAttachmentBytes = configuration.attachments.maximumBytes
         gateway = try GatewayClient(
             configuration: settings,

@@ -89,7 +89,7 @@ import Testing
         let server = """
             {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",
              "listen":"[::1]:0","dataDirectory":"/data","shutdownSeconds":7,
-             "gateway":{"url":"http://127.0.0.1:9000/v1/","downloadHosts":["Example.com","127.0.0.1:9000"]},
+             "gateway":{"url":"http://127.0.0.1:9000/v1/","downloadHosts":["Example.com","127.0.0.1:9000"],"agent":"Shop 1.0"},
              "store":{"deduplicationHours":24,"maximumRememberedMessages":5000,"maximumPendingDeliveries":7},
              "limits":{"maximumBodyBytes":2048,"maximumInflatedBytes":4096,"maximumInflationRatio":20,
              "tokenAgeSeconds":60,"handlerDeadlineSeconds":5,"handlerConcurrency":4,"shards":3}}
@@ -104,6 +104,7 @@ import Testing
         #expect(configuration.shutdownTime == .seconds(7))
         #expect(configuration.gateway.url == "http://127.0.0.1:9000/v1")
         #expect(configuration.gateway.downloadHosts == ["example.com", "127.0.0.1:9000"])
+        #expect(configuration.gateway.agent == "Shop 1.0")
         var limits = ServerLimits()
         limits.maximumBodyBytes = 2048
         limits.maximumInflatedBytes = 4096

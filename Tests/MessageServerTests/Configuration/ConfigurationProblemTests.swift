@@ -104,6 +104,10 @@ import Testing
             "server.json:1:75: /gateway/downloadHosts/1: is not a host suffix"
         ),
         (
+            #"{"mspID":"m","secret":{"env":"S"},"gateway":{"agent":"Käse"}}"#,
+            "server.json:1:54: /gateway/agent: is not 1 to 64 printable ASCII characters"
+        ),
+        (
             #"{"mspID":"m","secret":{"env":"S"},"limits":{"shards":257}}"#,
             "server.json:1:54: /limits/shards: is not a whole number in its range (write a number from 0 to 256)"
         ),
