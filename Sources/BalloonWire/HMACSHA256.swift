@@ -1,12 +1,13 @@
 /// HMAC-SHA-256 (RFC 2104) with the key schedule computed once.
-struct HMACSHA256: Sendable {
+package struct HMACSHA256: Sendable {
     /// The hash states after the key's block, for the text and for its hash.
     private let inner: SHA256
     private let outer: SHA256
 
     private static let blockBytes = 64
 
-    init(key: Secret) {
+    /// Computes the key schedule.
+    package init(key: Secret) {
         var block = [UInt8](repeating: 0, count: Self.blockBytes)
         // RFC 2104 §2: a key longer than a block is hashed first.
         let bytes = key.bytes.count > Self.blockBytes ? SHA256.hash(key.bytes) : key.bytes
@@ -23,6 +24,12 @@ struct HMACSHA256: Sendable {
         var tag = outer
         tag.update(digest.span)
         return tag.finish()
+    }
+
+    /// Does the same for an array.
+    package func bytes(of bytes: [UInt8]) -> [UInt8] {
+        let tag = tag(of: bytes.span)
+        return tag.indices.map { tag[$0] }
     }
 
     private static func start(_ key: [UInt8], padding: UInt8) -> SHA256 {

@@ -10,6 +10,7 @@ struct RecordPipeline: Sendable {
     let store: Store
     let observer: any StageObserver
     let recentChoices: RecentChoices
+    let recentSecretAnswers = RecentSecretAnswers()
 
     /// Writes the message's line; after a disk error, which it throws, it is called again.
     func record(_ message: UnrecordedMessage) throws -> RecordedLine {
@@ -45,8 +46,9 @@ struct RecordPipeline: Sendable {
     ///
     /// Not searched when a handler already decided about the event in an earlier process.
     private func original(of event: InboundEvent, _ message: UnrecordedMessage) throws -> MessageID? {
-        guard !message.isDecided,
-            let fingerprint = Repetition.fingerprint(of: event, in: message.business, message.customer),
+        if message.isDecided { return nil }
+        if let original = recentSecretAnswers.original(of: event, message) { return original }
+        guard let fingerprint = Repetition.fingerprint(of: event, in: message.business, message.customer),
             !recentChoices.isFirst(fingerprint, receivedAt: message.receivedAt)
         else { return nil }
         let lines = try store.recentLines(

@@ -60,8 +60,8 @@ private struct Choice: Equatable {
         one.interaction == other.interaction && one.selection == other.selection
     }
 
-    /// Nil when the event is not a choice, or lacks the offering message; also for private forms, whose
-    /// answers are not stored for comparison.
+    /// Nil when the event is not a choice, or lacks the offering message; also for private forms and sign-ins, whose
+    /// answers are not stored for comparison: see ``RecentSecretAnswers``.
     init?(_ event: InboundEvent) {
         let interaction: Interaction
         switch event.content {

@@ -35,6 +35,53 @@ import Testing
         #expect(try server.journal().contains(#""result":"repeated","original":"first-0001""#))
     }
 
+    @Test(arguments: [Kind.form, .authentication])
+    func `a repeated answer whose content is not kept is recorded, marked and not delivered`(_ kind: Kind)
+        async throws
+    {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        let answer = String(decoding: customer.message(kind, id: MessageID("first-0001")), as: UTF8.self)
+            .replacing(#""dynamic": {"#, with: #""dynamic": {"private": true, "#)
+        #expect(try await customer.post(Array(answer.utf8)).status == 200)
+        let again = answer.replacing("first-0001", with: "second-002")
+        #expect(try await customer.post(Array(again.utf8)).status == 200)
+        // Another answer to the same message is a new event.
+        let other = answer.replacing("first-0001", with: "third-0003")
+            .replacing(#""value": ""#, with: #""value": "no "#)
+            .replacing(#""status": ""#, with: #""status": "not "#)
+        #expect(other.replacing("third-0003", with: "first-0001") != answer)
+        #expect(try await customer.post(Array(other.utf8)).status == 200)
+        #expect(await server.gateway.waitForMessages(count: 2, customer: customer.id).count == 2)
+        await server.stop()
+        let lines = try server.conversation(of: customer).filter { $0.direction == .inbound }
+        #expect(lines.map(\.repeats) == [nil, MessageID("first-0001"), nil])
+        #expect(handler.seen.map(\.event.id.rawValue) == ["first-0001", "third-0003"])
+    }
+
+    @Test func `an answer is remembered for at least ten and at most twenty seconds`() {
+        let answers = RecentSecretAnswers(maximumCount: 3)
+        func original(_ tag: UInt8, _ id: String, at: Int64) -> String? {
+            answers.original(of: [tag], MessageID(id), receivedAt: at)?.rawValue
+        }
+        #expect(original(1, "a", at: 1_000_000) == nil)
+        #expect(original(1, "a", at: 1_000_000) == nil)
+        #expect(original(1, "b", at: 1_010_000) == "a")
+        // A repetition is not compared with.
+        #expect(original(1, "c", at: 1_010_001) == nil)
+        #expect(original(1, "d", at: 1_015_000) == "c")
+        #expect(original(2, "e", at: 1_040_001) == nil)
+        #expect(original(1, "f", at: 1_040_002) == nil)
+        // The clock was set back.
+        #expect(original(2, "g", at: 5) == nil)
+        #expect(original(2, "h", at: 6) == "g")
+        for tag in 3...20 { #expect(original(UInt8(tag), "i", at: 7) == nil) }
+        #expect(original(20, "j", at: 7) == "i")
+        #expect(original(3, "k", at: Int64.min) == nil)
+        #expect(original(3, "l", at: Int64.max) == nil)
+    }
+
     @Test func `a replay is not a repetition, neither by its id nor by its choice`()
         async throws
     {
