@@ -26,7 +26,7 @@ package struct HMACSHA256: Sendable {
         return tag.finish()
     }
 
-    /// Does the same for an array.
+    /// Computes the tag of the bytes of an array.
     package func bytes(of bytes: [UInt8]) -> [UInt8] {
         let tag = tag(of: bytes.span)
         return tag.indices.map { tag[$0] }

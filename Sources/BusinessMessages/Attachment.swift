@@ -1,6 +1,6 @@
 internal import BalloonJSON
 
-/// A file of a text, stored encrypted at Apple.
+/// A file of a text or an interactive message, stored encrypted at Apple.
 ///
 /// ```json
 /// {"name": "IMG_0001.HEIC", "mimeType": "image/heic", "size": 148861, "key": "00AB…", "signature": "813E…",

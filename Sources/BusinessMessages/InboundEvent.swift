@@ -20,6 +20,18 @@ public struct InboundEvent: Sendable {
     /// The kind of the content.
     public var kind: Kind { content.kind }
 
+    /// The files of a text or of an interactive message, in the order of the message.
+    public var attachments: [Attachment] {
+        switch content {
+        case .text(let text): text.attachments
+        case .typingStart, .typingEnd, .close: []
+        case .unrecognized(let unrecognized) where unrecognized.excess != nil: []
+        case .quickReply, .listPicker, .timePicker, .form, .authentication, .applePay, .app, .invitation,
+            .unrecognized:
+            (message["attachments"]?.objects ?? []).map { Attachment($0, place: nil) }
+        }
+    }
+
     /// The limit that the message exceeds, so that its parts are not decoded; nil for other messages.
     package var excess: String? {
         if case .unrecognized(let unrecognized) = content { unrecognized.excess } else { nil }

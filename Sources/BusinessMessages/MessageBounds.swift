@@ -8,7 +8,7 @@ package struct MessageBounds: Sendable {
     /// The bounds of every message.
     package static let standard = MessageBounds()
 
-    /// The maximum number of `attachments` of a text.
+    /// The maximum number of `attachments` of a message.
     package let attachments = 100
     /// The maximum number of elements of any other list, including the parts of a URL's query.
     package let elements = 1000

@@ -69,13 +69,22 @@ struct AnswerReading {
             return textWithFiles(value, attachments)
         }
         do {
-            return try Reply(json: JSONDocument(Array(value.text)))
+            let document = try JSONDocument(Array(value.text))
+            if LivePersonMessage.isMetadata(document.root) { return livePerson(document.root, at: value) }
+            return try Reply(json: document)
         } catch let error as InvalidMessage {
             problems += AnswerRefusal(error.problems, at: pointer(of: value))?.problems ?? []
         } catch {
             report("json", at: value, found: "\(error)", allowed: "one JSON value")
         }
         return nil
+    }
+
+    /// The bubble of an iMessage app in LivePerson's metadata, as `balloon convert liveperson` reads it.
+    private mutating func livePerson(_ metadata: JSONValue, at value: JSONValue) -> Reply? {
+        let reading = LivePersonMessage.read(metadata, imageHosts: [])
+        problems += AnswerRefusal(reading.problems, at: pointer(of: value))?.problems ?? []
+        return reading.message.map { .app($0.request) }
     }
 
     /// A text whose attachments are files with absolute paths.

@@ -21,7 +21,13 @@ let outboundMessages: [(name: String, message: OutboundMessage)] = [
     ("invitation", invitationMessage(logo: nil)),
     ("invitation-image", invitationMessage(logo: "iVBORw0KGgo=")),
     ("listPicker", listPickerMessage), ("quickReply", quickReplyMessage), ("reference", referenceMessage),
-    ("richLink", .richLink(link)), ("richLink-reference", linkReferenceMessage),
+    ("richLink", .richLink(link)),
+    (
+        "richLink-preview",
+        .richLink(
+            RichLink("https://appclip.example.com/repairs", title: "Repairs", image: nil).fetched(
+                storeRegion: "de"))
+    ), ("richLink-reference", linkReferenceMessage),
     ("richLink-video", .richLink(video)), ("text", .text("Grüße, your repair is done. Shall we send it? 🛠️")),
     ("text-attachments", attachmentsMessage), ("timePicker", timePickerMessage), ("typingEnd", .typingEnd),
     ("typingStart", .typingStart),

@@ -80,6 +80,13 @@ let envelopeCases = [
     RuleCase(.locale, "text", "/locale", sound: #""en_abcdefgh""#, broken: #""en_abcdefghi""#),
     RuleCase(.typeContent, "text", "/interactiveData", sound: nil, broken: "{}"),
     RuleCase(.typeContent, "text", "/richLinkDataRef", sound: nil, broken: "{}"),
+    RuleCase(.typeContent, "text", "/preview", sound: nil, broken: "{}"),
+    RuleCase(.type, "richLink-preview", "/preview/storeRegion", sound: #""us""#, broken: #""USA""#),
+    RuleCase(.required, "richLink-preview", "/preview/url", sound: #""https://a""#, broken: nil),
+    RuleCase(
+        .linkContent, "richLink-preview", "/richLinkData", sound: nil,
+        broken: #"{"url":"https://a","title":"T"}"#, at: ""),
+    RuleCase(.reusableContent, "applePay", "/reusable", sound: "false", broken: "true"),
     RuleCase(.typeContent, "quickReply", "/body", sound: nil, broken: #""a""#),
     RuleCase(.typeContent, "quickReply", "/richLinkData", sound: nil, broken: #""a""#),
     RuleCase(.typeContent, "richLink", "/interactiveDataRef", sound: nil, broken: "{}"),

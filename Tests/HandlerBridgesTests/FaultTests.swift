@@ -53,7 +53,7 @@ struct FaultTests {
         var customer = server.customer()
         customer.capabilities = [.listPicker]
         #expect(try await customer.post(customer.message(.text)).status == 200)
-        let end = await server.stages.first { $0.stage == .finish }
+        let end = try #require(await server.stages.first { $0.stage == .finish })
         guard case .failed(let reason) = end.result else {
             Issue.record("\(end.result)")
             return
@@ -61,10 +61,10 @@ struct FaultTests {
         #expect(end.attempt == 1)
         #expect(reason.contains(" at \(pointer): found ") && reason.contains(", allowed "), "\(reason)")
         #expect(server.log.lines.contains { $0.contains("handler answer refused") && $0.contains(pointer) })
-        // The second message is answered by the same handler, as if it had been mended.
-        #expect(try await customer.post(customer.message(completing: Self.mended)).status == 200)
+        // The second message is answered by the same handler, as if it had been corrected.
+        #expect(try await customer.post(customer.message(completing: Self.corrected)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)
-        #expect(replies.map { $0.message.root["body"]?.string } == ["mended"])
+        #expect(replies.map { $0.message.root["body"]?.string } == ["corrected"])
         let tail = try await server.logTail()
         #expect(tail.contains { $0.contains("answer to delivery") && $0.contains(pointer) }, "\(tail)")
         await server.stop()
@@ -76,7 +76,7 @@ struct FaultTests {
         #expect(dead.first?.problems?[0]?["passage"]?.string?.isEmpty == false)
     }
 
-    private static let mended = Array(#"{"type": "text", "body": "mended"}"#.utf8)
+    private static let corrected = Array(#"{"type": "text", "body": "corrected"}"#.utf8)
 
     @Test func `a fallback answers the customer when an answer is refused`() async throws {
         let program = FaultyServer.program

@@ -6,6 +6,7 @@ import BalloonWire
 import BusinessMessages
 import HandlerKit
 import HandlerProtocol
+import MessageServer
 import ServerTestSupport
 import Simulator
 import Synchronization
@@ -165,9 +166,12 @@ struct ServiceHandlerTests {
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)
         #expect(replies.map { $0.message.root["body"]?.string } == ["now"])
-        let end = await server.stages.first { $0.stage == .finish }
+        let end = try #require(await server.stages.first { $0.stage == .finish })
         #expect(end.attempt == 1)
-        #expect(server.log.lines.count { $0.contains("service is down") && $0.contains("\(status)") } == 1)
+        #expect(
+            server.log.lines.count {
+                $0.contains("service is down; its events wait") && $0.contains("\(status)")
+            } == 1)
         #expect(!server.log.lines.contains { $0.contains("unknown caller") })
         #expect(try await server.logTail().contains { $0.contains("\(status): unknown caller") })
         await server.stop()

@@ -182,6 +182,44 @@ struct EventTests {
         #expect(throws: UnsupportedMessage.self) { try without.showable(on: []) }
     }
 
+    @Test(arguments: ["%", #"{"metadata":[%]}"#])
+    func `a reply may be LivePerson's metadata of an iMessage app`(_ form: String) throws {
+        let metadata = """
+            {"type":"BusinessChatCustomMessage","bid":"com.apple.messages.MSMessageExtensionBalloonPlugin:EQHXZ8M8AV:a.b",
+            "URL":"?data=%7B%22lpData%22:%7B%22interactive%22:%7B%22response%22:%7B%22text%22:%22Parcel 7%22%7D%7D%7D%7D",
+            "receivedMessage":{"title":"Where is it?"}}
+            """
+        let answer = #"{"replies":["# + form.replacing("%", with: metadata, maxReplacements: 1) + "]}"
+        let outcome = try EventAnswer.outcome(JSONDocument(Array(answer.utf8)).root)
+        guard case .handled(let replies) = outcome, let reply = replies.first else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reply.kind == .app)
+        let sent = reply.encode(id: MessageID("m"), from: BusinessID("b"), to: CustomerID("c"))
+        // The transcript shows the text in the URL.
+        #expect(InboundEvent.decode(message: try JSONDocument(sent)).summary == "Parcel 7")
+    }
+
+    @Test(arguments: [
+        (#""URL":"?a=1","receivedMessage":{"title":""}"#, "empty", "/receivedMessage/title"),
+        (#""receivedMessage":{"title":"a"}"#, "required", "/URL"),
+        (
+            #""URL":"?a=1","receivedMessage":{"title":"a","imageURL":"https://example.com/a.png"}"#,
+            "livePersonImage", "/receivedMessage/imageURL"
+        ),
+    ])
+    func `LivePerson's metadata that is incomplete is refused`(
+        _ members: String, _ rule: String, _ pointer: String
+    ) throws {
+        let start =
+            #"{"replies":[{"type":"BusinessChatCustomMessage","bid":"com.apple.messages.MSMessageExtensionBalloonPlugin:EQHXZ8M8AV:a.b","#
+        let result = try JSONDocument(Array((start + members + "}]}").utf8)).root
+        let refusal = #expect(throws: AnswerRefusal.self) { try EventAnswer.outcome(result) }
+        #expect(refusal?.problems.map(\.rule) == [rule])
+        #expect(refusal?.problems.map(\.pointer) == ["/replies/0" + pointer])
+    }
+
     @Test func `the choice is a member of its own`() throws {
         let quick = try written { EventCall.write(try context("quickReply"), to: &$0) }
         #expect(quick["event"]?["selectedIdentifier"]?.string == "evening")

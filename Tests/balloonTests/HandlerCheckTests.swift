@@ -80,7 +80,7 @@ struct HandlerCheckTests {
         ("relativeFile", "event text", "allowed an absolute path"),
         ("late", "event text", "no answer within 800 ms"), ("exit", "event text", "catch the error"),
         ("long", "event text", "no answer"), ("deaf", "event text", "no answer"),
-        ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "at /replies/0"),
+        ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "at /replies/1"),
         ("crash", "event text", "the process ended with status 5"), ("wrongID", "event text", "its own id"),
         ("stillborn", "handshake", "the process ended with status 7"),
         ("pieces", "an event in pieces", "until the line feed"), ("halfDeadline", "slow", "raise"),
@@ -130,7 +130,7 @@ struct HandlerCheckTests {
     @Test func `an author's own events replace the canned ones, which are named as canned`() async throws {
         let events = TemporaryDirectory()
         #expect(throws: CommandFailure.self) { try HandlerCheck.Sample.all(in: events.path) }
-        for (name, text) in [("first", "mended"), ("second", "something else")] {
+        for (name, text) in [("first", "corrected"), ("second", "something else")] {
             let message = #"{"type": "text", "body": "\#(text)"}"#
             try AtomicFile.write(Array(message.utf8), to: events.file("\(name).json"))
         }

@@ -20,9 +20,15 @@ import Testing
         let server = try await ServingCommand.dev(in: directory)
         try AtomicFile.write(Array("rye\n".utf8), to: directory.file("bread.txt"))
         try AtomicFile.write(Array(#"{"type":"typing_start"}"#.utf8), to: directory.file("typing.json"))
+        let choice = OutboundMessage.quickReply(
+            try QuickReplyRequest(
+                summary: "Rye?", items: [.init("y", title: "Yes"), .init("n", title: "No")],
+                requestIdentifier: MessageID.random().rawValue))
+        try AtomicFile.write(choice.draft(), to: directory.file("choice.json"))
         for arguments in [
             "--text 'Your bread is ready.'", "--link https://example.com/bread --title Bread",
             "--text 'The list:' --attach bread.txt", "--message typing.json",
+            "--link https://example.com/clip --preview", "--message choice.json --reusable",
         ] {
             let sent = try await shell.run("balloon send --to carol \(arguments)")
             #expect(sent.status == 0, "\(sent.errors)")
@@ -31,7 +37,7 @@ import Testing
         let json = try await shell.run("balloon send --to carol --text Hi --json")
         #expect(try JSONDocument(Array(json.output.utf8)).root["outcome"]?.string == "accepted")
         let shown = try await shell.run("balloon conversations show carol --json")
-        #expect(shown.output.split(separator: "\n").count == 5)
+        #expect(shown.output.split(separator: "\n").count == 7)
         #expect(shown.output.contains(#""sha256""#) == false)
 
         let dry = try await shell.run("balloon send --to carol --text 'Not yet' --dry-run")
@@ -41,11 +47,13 @@ import Testing
             ("--to carol", 64), ("--to carol --text a --link b --title c", 64), ("--text a", 64),
             ("--to carol --message none.json", 69), ("--to carol --text a --attach none.txt", 69),
             ("--to carol --text ''", 65), ("--to carol --text a --business other", 64),
+            ("--to carol --text a --preview", 64), ("--to carol --text a --reusable", 64),
+            ("--to carol --link https://example.com --preview --title ''", 65),
         ] {
             #expect(try await shell.run("balloon send \(arguments)").status == status, "\(arguments)")
         }
         #expect(
-            try await shell.run("balloon conversations show carol").output.split(separator: "\n").count == 5)
+            try await shell.run("balloon conversations show carol").output.split(separator: "\n").count == 7)
         await server.stop()
         // No server and no gateway: it is on disk, and waits.
         let waiting = try await shell.run("balloon send --to carol --text later --wait 0")

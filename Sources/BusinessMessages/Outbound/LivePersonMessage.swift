@@ -27,7 +27,7 @@ public struct LivePersonMessage: Hashable, Sendable {
     /// Reads metadata: the object itself, a list that contains it, or an object with such a list as
     /// `metadata`.
     ///
-    /// Images must come from one of `imageHosts` or from a subdomain. Without a value, Live Layout is off,
+    /// Images must come from one of `imageHosts` or from a subdomain; without hosts an image is refused. Without a value, Live Layout is off,
     /// which is LivePerson's default and differs from Apple's. Characters that are not allowed in a query are
     /// percent-encoded.
     public static func read(_ value: JSONValue, imageHosts: [String]) -> Reading {
@@ -50,6 +50,11 @@ public struct LivePersonMessage: Hashable, Sendable {
             }
         }
         return "?data=" + json.percentEncoded(keeping: \.isUnreserved)
+    }
+
+    /// Whether a handler's reply is such metadata instead of a message in Apple's format.
+    package static func isMetadata(_ reply: JSONValue) -> Bool {
+        reply["type"].map { $0.string == type } ?? (reply["metadata"]?.kind == .array)
     }
 
     private static func metadata(in value: JSONValue) -> JSONValue {
@@ -108,7 +113,10 @@ extension LivePersonMessage {
                 .optional(
                     "imageURL",
                     Checks.text(
-                        .livePersonImage, allowed: "https from " + imageHosts.joined(separator: " ")
+                        .livePersonImage,
+                        allowed: imageHosts.isEmpty
+                            ? "no image here; upload it and send it as an attachment"
+                            : "https from " + imageHosts.joined(separator: " ")
                     ) { $0.isSecureAddress(onOneOf: imageHosts) }),
             ])
     }

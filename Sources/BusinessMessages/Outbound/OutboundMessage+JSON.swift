@@ -10,7 +10,7 @@ extension OutboundMessage {
     /// Creates a message from Apple's JSON format, as written by a handler in another language.
     ///
     /// All members are sent unchanged except `id`, `v`, `sourceId` and `destinationId`, which the server
-    /// sets, ``fallback``, and an attachment's `size`, which becomes a text. Throws when
+    /// sets, ``fallback``, `reusable`, and an attachment's `size`, which becomes a text. Throws when
     /// ``problems(in:needsEnvelope:for:now:)`` finds an error.
     public init(json document: JSONDocument) throws(InvalidMessage) {
         let document = Self.quotingSizes(in: document)
@@ -26,6 +26,7 @@ extension OutboundMessage {
             .json(
                 members: Array(writer.finish().dropFirst().dropLast()), kind: Self.kind(of: document.root)))
         fallback = document.root["fallback"]?.string
+        isReusable = document.root["reusable"]?.bool ?? false
     }
 
     /// The message with each attachment's `size` as a text, which Apple requires, although its table has a number.
@@ -42,7 +43,7 @@ extension OutboundMessage {
         return (try? JSONDocument(bytes)) ?? document
     }
 
-    private static let serversMembers: Set = ["id", "v", "sourceId", "destinationId", "fallback"]
+    private static let serversMembers: Set = ["id", "v", "sourceId", "destinationId", "fallback", "reusable"]
 
     /// The kind of a business's message; `unrecognized` for a reference, whose content only Apple knows.
     private static func kind(of message: JSONValue) -> Kind {

@@ -27,8 +27,15 @@ public struct OutboundMessage: Hashable, Sendable {
     private var attributes = MessageAttributes()
     /// The text for a device that cannot show the message, `fallback` in JSON; never sent beside it.
     public internal(set) var fallback: String?
+    /// Whether the content is the same for all customers, `reusable` in JSON; never sent.
+    ///
+    /// The server derives the `requestIdentifier` from the content then, so that Apple stores the content once.
+    public internal(set) var isReusable = false
 
-    init(_ body: Body) { self.body = body }
+    init(_ body: Body, reusable: Bool = false) {
+        self.body = body
+        isReusable = reusable
+    }
 
     /// Creates a text.
     public static func text(_ text: String) -> OutboundMessage { OutboundMessage(.text(text, [])) }
@@ -67,23 +74,25 @@ public struct OutboundMessage: Hashable, Sendable {
         OutboundMessage(.uploadedLink(payload))
     }
 
-    /// Asks for one of a few choices.
-    public static func quickReply(_ request: QuickReplyRequest) -> OutboundMessage {
-        OutboundMessage(.quickReply(request))
+    /// Asks for one of a few choices; see ``isReusable``.
+    public static func quickReply(_ request: QuickReplyRequest, reusable: Bool = false) -> OutboundMessage {
+        OutboundMessage(.quickReply(request), reusable: reusable)
     }
 
-    /// Asks for items of a list.
-    public static func listPicker(_ request: ListPickerRequest) -> OutboundMessage {
-        OutboundMessage(.listPicker(request))
+    /// Asks for items of a list; see ``isReusable``.
+    public static func listPicker(_ request: ListPickerRequest, reusable: Bool = false) -> OutboundMessage {
+        OutboundMessage(.listPicker(request), reusable: reusable)
     }
 
-    /// Asks for a time.
-    public static func timePicker(_ request: TimePickerRequest) -> OutboundMessage {
-        OutboundMessage(.timePicker(request))
+    /// Asks for a time; see ``isReusable``.
+    public static func timePicker(_ request: TimePickerRequest, reusable: Bool = false) -> OutboundMessage {
+        OutboundMessage(.timePicker(request), reusable: reusable)
     }
 
-    /// Asks for the answers of a form.
-    public static func form(_ request: FormRequest) -> OutboundMessage { OutboundMessage(.form(request)) }
+    /// Asks for the answers of a form; see ``isReusable``.
+    public static func form(_ request: FormRequest, reusable: Bool = false) -> OutboundMessage {
+        OutboundMessage(.form(request), reusable: reusable)
+    }
 
     /// Asks for a payment.
     public static func applePay(_ request: ApplePayRequest) -> OutboundMessage {
@@ -149,19 +158,19 @@ public struct OutboundMessage: Hashable, Sendable {
     ///
     /// Apple MSP API, "Sending Messages".
     public func encode(id: MessageID, from business: BusinessID, to customer: CustomerID) -> [UInt8] {
-        encode(id: id, from: business, to: customer, withFallback: false)
+        encode(id: id, from: business, to: customer, forServer: false)
     }
 
-    /// Does the same with ``fallback``, for the server that will send the message.
+    /// Writes the body with ``fallback`` and ``isReusable`` for the server that will send the message.
     package func encodeForServer(from business: BusinessID, to customer: CustomerID) -> [UInt8] {
-        encode(id: .random(), from: business, to: customer, withFallback: true)
+        encode(id: .random(), from: business, to: customer, forServer: true)
     }
 
     private func encode(
-        id: MessageID, from business: BusinessID, to customer: CustomerID, withFallback: Bool
+        id: MessageID, from business: BusinessID, to customer: CustomerID, forServer: Bool
     ) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
-            if withFallback { writer.field("fallback", fallback) }
+            if forServer { writeServersMembers(to: &writer) }
             writer.field("id", id.rawValue)
             writer.field("v", 1)
             writer.field("type", type)
@@ -180,13 +189,18 @@ public struct OutboundMessage: Hashable, Sendable {
     /// A missing request identifier is written as an empty one.
     package func draft() -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("fallback", fallback)
+            writeServersMembers(to: &writer)
             writer.field("type", type)
             writer.field("locale", attributes.locale)
             writer.field("intent", attributes.intent)
             writer.field("group", attributes.group)
             writeBody(to: &writer, id: MessageID(""))
         }
+    }
+
+    private func writeServersMembers(to writer: inout JSONWriter) {
+        writer.field("fallback", fallback)
+        if isReusable { writer.field("reusable", true) }
     }
 
     private func writeBody(to writer: inout JSONWriter, id: MessageID) {

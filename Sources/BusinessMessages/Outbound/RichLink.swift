@@ -46,6 +46,21 @@ public struct RichLink: Hashable, Sendable {
     public let image: Image?
     /// The video of the bubble.
     public let video: Video?
+    /// The App Store's country of the preview that Apple makes; nil for a bubble of the title and the image.
+    public private(set) var previewRegion: String?
+
+    /// Creates a link without a title, for ``fetched(storeRegion:)``.
+    public init(_ url: String) { self.init(url, title: "", image: nil) }
+
+    /// The same link with the preview that Apple makes of an App Clip, a song or a place.
+    ///
+    /// The server asks Apple for it when it sends the message (`constructPayload`). When Apple has no preview for the
+    /// address, the title is sent without one; a link without a title is refused. `storeRegion` is a country code.
+    public func fetched(storeRegion: String = "us") -> RichLink {
+        var link = self
+        link.previewRegion = storeRegion
+        return link
+    }
 
     /// Creates a link.
     public init(_ url: String, title: String, image: Image?, video: Video? = nil) {
@@ -56,6 +71,13 @@ public struct RichLink: Hashable, Sendable {
     }
 
     func write(to writer: inout JSONWriter) {
+        if let previewRegion {
+            return writer.object("preview") { writer in
+                writer.field("url", url)
+                writer.field("storeRegion", previewRegion)
+                if !title.isEmpty { writer.field("title", title) }
+            }
+        }
         writer.object("richLinkData") { writer in
             writer.field("url", url)
             writer.field("title", title)

@@ -29,13 +29,14 @@ extension Checks {
             .optional("body", text), .optional("subject", text),
             .optional("attachments", list(of: attachment)),
             .optional("richLinkData", richLink), .optional("richLinkDataRef", uploadedLink),
+            .optional("preview", preview),
             .optional("interactiveData", interactiveData),
             .optional("interactiveDataRef", uploadedInteraction),
         ]
     }
 
     /// The members of a message that the server is to send.
-    private static let drafts: [Member] = [.optional("fallback", words)]
+    private static let drafts: [Member] = [.optional("fallback", words), .optional("reusable", boolean)]
 
     private static let version: Check = { value, inspection in
         guard let number = value.int else {
@@ -57,23 +58,33 @@ extension Checks {
         switch message["type"]?.string {
         case "text": checkText(of: message, &inspection)
         case "richLink":
-            either("richLinkData", "richLinkDataRef", of: message, .linkContent, &inspection)
+            one(of: ["richLinkData", "richLinkDataRef", "preview"], in: message, .linkContent, &inspection)
         case "interactive":
-            either("interactiveData", "interactiveDataRef", of: message, .interactiveContent, &inspection)
+            one(of: ["interactiveData", "interactiveDataRef"], in: message, .interactiveContent, &inspection)
         default: break
         }
+        if message["reusable"]?.bool == true, !isReusable(message) {
+            inspection.report(
+                .reusableContent, at: message["reusable"] ?? message,
+                allowed: "true in a quick reply, list picker, time picker or form")
+        }
+    }
+
+    private static func isReusable(_ message: JSONValue) -> Bool {
+        let data = message["interactiveData"]?["data"]
+        return ["quick-reply", "listPicker", "event", "dynamic"].contains { data?[$0] != nil }
     }
 
     /// The content of each type; Apple's sample of an interactive message has attachments.
     private static let contents: [String: [String]] = [
         "text": ["body", "subject", "attachments"],
         "interactive": ["interactiveData", "interactiveDataRef", "attachments"],
-        "richLink": ["richLinkData", "richLinkDataRef", "body", "subject"],
+        "richLink": ["richLinkData", "richLinkDataRef", "preview", "body", "subject"],
         "typing_start": [], "typing_end": [],
     ]
 
     private static let contentNames = [
-        "body", "subject", "attachments", "richLinkData", "richLinkDataRef", "interactiveData",
+        "body", "subject", "attachments", "richLinkData", "richLinkDataRef", "preview", "interactiveData",
         "interactiveDataRef",
     ]
 
@@ -92,14 +103,14 @@ extension Checks {
         }
     }
 
-    private static func either(
-        _ first: String, _ second: String, of message: JSONValue, _ rule: MessageRule,
-        _ inspection: inout Inspection
+    private static func one(
+        of names: [String], in message: JSONValue, _ rule: MessageRule, _ inspection: inout Inspection
     ) {
-        let found = [first, second].filter { message[$0] != nil }
+        let found = names.filter { message[$0] != nil }
         guard found.count != 1 else { return }
         inspection.report(
-            rule, at: message, found: found.isEmpty ? "neither" : "both", allowed: "\(first) or \(second)")
+            rule, at: message, found: found.isEmpty ? "none" : found.joined(separator: " and "),
+            allowed: names.joined(separator: " or "))
     }
 
     private static func addresses(of message: JSONValue, _ inspection: inout Inspection) {

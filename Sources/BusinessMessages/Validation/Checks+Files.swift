@@ -51,6 +51,14 @@ extension Checks {
             .optional("assets", object("Rich Links", assets, then: checkAssets)),
         ])
 
+    /// A link whose preview Apple makes; the server replaces it before it sends the message.
+    static let preview = object(
+        "Rich Links",
+        [
+            .required("url", linkAddress), .optional("title", words),
+            .optional("storeRegion", text(.type, allowed: "two letters, such as us") { $0.isStoreRegion }),
+        ])
+
     private static let linkAddress: Check = { value, inspection in
         guard let text = value.string else {
             return inspection.report(.type, at: value, allowed: "a text")
@@ -85,5 +93,12 @@ extension Checks {
                 .linkVideoImage, at: assets, missing: "image",
                 allowed: "an image, shown before the video plays")
         }
+    }
+}
+
+extension String {
+    /// Whether it is a two-letter country code in lower case.
+    fileprivate var isStoreRegion: Bool {
+        utf8.count == 2 && utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     }
 }

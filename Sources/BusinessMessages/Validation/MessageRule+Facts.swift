@@ -15,7 +15,7 @@ extension MessageRule {
             .merchantCapability, .threeDSecure, .countryCode, .currencyCode, .money, .total,
             .shippingAmount, .lineItemType, .contactField, .shippingIdentifiers, .responseType,
             .authenticationProcedure, .encryptionKey, .redirectAddress, .appData, .appURL, .invitationLogo,
-            .invitationTemplate, .invitationReference,
+            .invitationTemplate, .invitationReference, .reusableContent,
             .livePersonType, .livePersonImage, .capability:
             .error
         case .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers, .linkScheme,
@@ -56,7 +56,7 @@ extension MessageRule {
             .singleLineOnly, .splashButton, .initiativeContext, .displayName, .paymentNetwork,
             .countryCode, .currencyCode, .moneyDecimals, .total, .shippingAmount, .shippingIdentifiers,
             .shippingUpdate, .paymentStyle, .encryptionKey, .redirectAddress, .additionalParameters,
-            .appURL, .appDescription, .appIconBytes, .invitationLogo,
+            .appURL, .appDescription, .appIconBytes, .invitationLogo, .reusableContent,
             .livePersonType, .livePersonImage, .capability:
             false
         }
@@ -119,6 +119,7 @@ extension MessageRule {
         case .additionalParameters: "Apple MSP API, \"Additional Parameters\""
         case .appData: "Apple MSP API, \"InteractiveMessageData Dictionary\""
         case .appURL, .appDescription, .appIconBytes, .builtinMember: "Apple MSP API, \"iMessage App\""
+        case .reusableContent: "Balloon, \"Send the same content to many customers\""
         case .livePersonType: "LivePerson, \"Custom iMessage App Metadata Properties\""
         case .livePersonImage: "LivePerson, \"messaging.rich.content.valid.urls\""
         case .capability: "Apple MSP API, \"HTTP Headers\", capability-list"

@@ -30,6 +30,9 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case locale
     /// A message has only the content of its type: a text no `interactiveData`, typing no `body`.
     case typeContent
+    /// Only a quick reply, a list picker, a time picker and a form are `reusable`: sign-ins, payments and invitations
+    /// are for one customer.
+    case reusableContent
 
     /// The body has one U+FFFC per attachment.
     case attachmentMarkers
@@ -42,7 +45,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     /// A web address is absolute: `https://…`.
     case webAddress
 
-    /// A rich link has either `richLinkData` or `richLinkDataRef`.
+    /// A rich link has one of `richLinkData`, `richLinkDataRef` and `preview`.
     case linkContent
     /// A rich link opens `http` or `https`; an app's own scheme does not open.
     case linkScheme

@@ -229,7 +229,7 @@ struct DeliveryPipeline: Sendable {
         case .failure(.unavailable(let reason)):
             guard delivery.receivedAt.advanced(by: maximumUnavailability) < .now() else {
                 release(delivery, reason, &stages)
-                return nil
+                return .attemptEnded
             }
             try await finish(delivery, .failed(reason: reason), &stages)
         case .failure(.notAsked(let error)): throw StoreError.unavailable(path: "handlers", error)

@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import BalloonWire
 import BusinessMessages
 import HandlerKit
 import MessageStore
@@ -32,7 +31,7 @@ final class ProactiveMessages: Sendable {
             throw .notStored
         }
         let id = Self.id(business, customer, key)
-        let json = checked.encode(id: id, from: business, to: customer)
+        let json = checked.encodeToSend(id: id, from: business, to: customer)
         // Also the addresses, and files, which only a reply to an event may have.
         let problems = OutboundMessage.problems(
             inJSON: json, needsEnvelope: true, now: SystemClock.secondsSince1970())
@@ -48,20 +47,10 @@ final class ProactiveMessages: Sendable {
         }
     }
 
-    /// A version 8 UUID (RFC 9562 §5.8) from the first bytes of the key's SHA-256: equal for equal keys, so
-    /// that the store's deduplication drops the second message.
+    /// Equal for equal keys, so that the store's deduplication drops the second message.
     static func id(_ business: BusinessID, _ customer: CustomerID, _ key: String) -> MessageID {
         let parts = [business.rawValue, customer.rawValue, key].map { "\($0.utf8.count):\($0)" }
-        var bytes = SHA256.hash(parts.joined().utf8).prefix(16)
-        bytes[6] = bytes[6] & 0x0F | 0x80
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Hex.encode(bytes)
-        var text = ""
-        for (place, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(place) { text.append("-") }
-            text.append(digit)
-        }
-        return MessageID(text)
+        return MessageID(derivedFrom: Array(parts.joined().utf8))
     }
 }
 

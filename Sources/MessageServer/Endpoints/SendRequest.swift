@@ -92,7 +92,7 @@ package struct SendRequest: Sendable {
         if !files.isEmpty { return try withFiles(id) }
         // A message without a fallback is refused below.
         if let capabilities, let shown = try? outbound.showable(on: capabilities) { outbound = shown }
-        let body = outbound.encode(id: id, from: business, to: customer)
+        let body = outbound.encodeToSend(id: id, from: business, to: customer)
         let problems = OutboundMessage.problems(
             inJSON: body, needsEnvelope: true, for: capabilities, now: SystemClock.secondsSince1970())
         guard !problems.hasErrors else { throw .invalid(problems) }

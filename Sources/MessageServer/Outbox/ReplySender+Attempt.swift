@@ -33,7 +33,8 @@ extension ReplySender {
     private func tryOnce(_ entry: OutboxEntry) async -> Decision {
         do {
             if let result = try resultWithoutSending(entry) { return .ended(result) }
-            let message = try await replyFiles.upload(entry.reply.message, for: entry.business)
+            let withFiles = try await replyFiles.upload(entry.reply.message, for: entry.business)
+            let message = try await ReplyPreview(gateway: gateway).resolve(withFiles, for: entry.business)
             if let reason = reasonNotToSend(message, entry) {
                 return .ended(.refused(status: nil, reason: reason))
             }

@@ -113,6 +113,18 @@ struct SendContent: ParsableArguments {
     @Option(help: ArgumentHelp("The title of the link.", valueName: "text"))
     var title: String?
 
+    @Flag(
+        help:
+            "Let Apple make the preview of the link: an App Clip, a song or a place; --title is for a link without one."
+    )
+    var preview = false
+
+    @Flag(
+        help:
+            "Let Apple store the content once for all customers: a quick reply, list picker, time picker or form."
+    )
+    var reusable = false
+
     @Option(help: ArgumentHelp("A file to attach to the text; may be repeated.", valueName: "file"))
     var attach: [String] = []
 
@@ -122,9 +134,11 @@ struct SendContent: ParsableArguments {
             throw ValidationError("Name one of --text, --message and --link; --attach requires --text.")
         }
         guard attach.isEmpty || isText else { throw ValidationError("--attach requires --text.") }
-        guard (link == nil) == (title == nil) else {
+        guard (link == nil) == (title == nil) || (preview && title == nil) else {
             throw ValidationError("--link and --title require each other.")
         }
+        guard !preview || link != nil else { throw ValidationError("--preview requires --link.") }
+        guard !reusable || message != nil else { throw ValidationError("--reusable requires --message.") }
     }
 
     /// The message without the members that the server adds.
@@ -134,10 +148,18 @@ struct SendContent: ParsableArguments {
             guard document.root.kind == .object else {
                 throw CommandFailure.malformed(path: message, reason: "is not a JSON object")
             }
-            return document
+            guard reusable else { return document }
+            return try JSONDocument(document.root.replacing(members: ["reusable": Array("true".utf8)]))
         }
         let json = JSONWriter.object { writer in
-            if let link, let title {
+            if let link, preview {
+                writer.field("type", "richLink")
+                writer.key("preview")
+                writer.object { writer in
+                    writer.field("url", link)
+                    writer.field("title", title)
+                }
+            } else if let link, let title {
                 writer.field("type", "richLink")
                 writer.key("richLinkData")
                 writer.object { writer in

@@ -33,7 +33,7 @@ extension CheckRun {
         } catch {
             return .failed(
                 "the answer is refused",
-                mend: error.problems.map { "\(AnswerRefusal([$0]).explanation)" }
+                correction: error.problems.map { "\(AnswerRefusal([$0]).explanation)" }
                     .joined(separator: "; "))
         }
     }
@@ -62,10 +62,11 @@ extension CheckRun {
 extension HandlerCheck.Finding.Verdict {
     /// A failure at a canned event says so: the author's customers may send other identifiers.
     func about(_ sample: HandlerCheck.Sample) -> HandlerCheck.Finding.Verdict {
-        guard case .failed(let what, let mend) = self, sample.file == nil, sample.replyFailure == nil else {
+        guard case .failed(let what, let correction) = self, sample.file == nil, sample.replyFailure == nil
+        else {
             return self
         }
         let hint = "this event was canned: --events DIR checks your own events instead"
-        return .failed(what, mend: "\(mend) (\(hint))")
+        return .failed(what, correction: "\(correction) (\(hint))")
     }
 }

@@ -48,6 +48,28 @@ import Testing
         return try Directory.names(in: folder).flatMap { try Directory.names(in: folder + "/" + $0) }
     }
 
+    @Test func `the files of an interactive message are downloaded like those of a text`() async throws {
+        let handler = RecordingHandler()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        let file = try await attachment(Self.content, server)
+        let choice = String(decoding: customer.message(.app), as: UTF8.self)
+            .replacing(
+                #""type": "interactive","#, with: #""type": "interactive", "attachments": [\#(file)],"#)
+        #expect(try await customer.post(Array(choice.utf8)).status == 200)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        let seen = try #require(handler.seen.first)
+        #expect(seen.event.kind == .app)
+        guard case .stored(_, let sizeBytes, let sha256)? = seen.files.first else {
+            Issue.record("no file: \(seen.files)")
+            return await server.stop()
+        }
+        #expect((sizeBytes, sha256) == (Self.content.count, Self.name))
+        await server.stop()
+        let files = try server.conversation(of: customer).flatMap(\.files)
+        #expect(files == [.stored(sha256: Self.name, sizeBytes: Self.content.count)])
+    }
+
     @Test func `a file is downloaded, stored once by its content, and named in the line`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)

@@ -18,6 +18,108 @@ import Testing
         await test.stop()
     }
 
+    private func link(_ url: String, title: String) -> OutboundMessage {
+        .richLink(RichLink(url, title: title, image: nil).fetched(storeRegion: "de"))
+    }
+
+    @Test func `a link is sent with the preview that Apple makes`() async throws {
+        let test = try await SenderUnderTest()
+        let message = link("https://appclip.example.com/a", title: "")
+        #expect(try await test.send("", to: "x", message: message) == .accepted(status: 200))
+        let sent = try #require(test.gateway.messages().first?.message.root)
+        #expect(sent["preview"] == nil)
+        #expect(sent["richLinkDataRef"]?["title"]?.string == "https://appclip.example.com/a")
+        await test.stop()
+    }
+
+    @Test(arguments: ["", "A page"])
+    func `a link without a preview is sent with its title, and refused without one`(_ title: String)
+        async throws
+    {
+        let test = try await SenderUnderTest()
+        // Apple makes previews of https only.
+        let result = try await test.send("", to: "x", message: link("http://example.com/a", title: title))
+        if title.isEmpty {
+            guard case .refused(status: 400, _) = result else {
+                Issue.record("\(result as Any)")
+                return await test.stop()
+            }
+            #expect(test.gateway.messages().isEmpty)
+        } else {
+            #expect(result == .accepted(status: 200))
+            let sent = try #require(test.gateway.messages().first?.message.root)
+            #expect(sent["preview"] == nil)
+            #expect(sent["richLinkData"]?["title"]?.string == title)
+            #expect(sent["richLinkData"]?["url"]?.string == "http://example.com/a")
+        }
+        await test.stop()
+    }
+
+    @Test func `a failure of the gateway at the preview is retried`() async throws {
+        let test = try await SenderUnderTest()
+        test.gateway.misbehave(at: .constructPayload, .answer(.serviceUnavailable), times: 2)
+        let message = link("https://appclip.example.com/a", title: "A title")
+        #expect(try await test.send("", to: "x", message: message) == .accepted(status: 200))
+        #expect(test.gateway.messages().first?.message.root["richLinkDataRef"] != nil)
+        await test.stop()
+    }
+
+    @Test func `a reusable picker of 300 kB is transferred once for all customers`() async throws {
+        let test = try await SenderUnderTest()
+        let items = (0..<900).map { number in
+            ListPickerRequest.Item(
+                "i\(number)", title: String(repeating: "a", count: 300), subtitle: "number \(number)")
+        }
+        let section = ListPickerRequest.Section("Bread", items: items)
+        let picker = OutboundMessage.listPicker(
+            ListPickerRequest([section], presentation: Presentation("Which?")), reusable: true)
+        var identifiers: Set<String> = []
+        for number in 0..<20 {
+            let id = MessageID.random()
+            let body = picker.encodeToSend(
+                id: id, from: SenderUnderTest.business, to: CustomerID("c\(number)"))
+            #expect(body.count > 300_000)
+            let data = try JSONDocument(body, limits: .stored).root["interactiveData"]?["data"]
+            identifiers.insert(data?["requestIdentifier"]?.string ?? "")
+            let result = try await test.send("", to: "c\(number)", kind: .listPicker, message: picker)
+            #expect(result == .accepted(status: 200))
+        }
+        #expect(identifiers.count == 1)
+        let sent = test.gateway.messages().map(\.message.root)
+        #expect(sent.count { $0["interactiveData"] != nil } == 1)
+        #expect(sent.count { $0["interactiveDataRef"] != nil } == 19)
+        // Another content has another identifier, and without the word each message has its own.
+        let other = OutboundMessage.listPicker(
+            ListPickerRequest([section], presentation: Presentation("Which one?")), reusable: true)
+        let single = OutboundMessage.listPicker(
+            ListPickerRequest([section], presentation: Presentation("Which?")))
+        for message in [other, single, single] {
+            let body = message.encodeToSend(
+                id: .random(), from: SenderUnderTest.business, to: CustomerID("c"))
+            let data = try JSONDocument(body, limits: .stored).root["interactiveData"]?["data"]
+            let isNew = identifiers.insert(data?["requestIdentifier"]?.string ?? "").inserted
+            #expect(isNew)
+        }
+        await test.stop()
+    }
+
+    @Test func `a reusable message from JSON has the same identifier as the typed one`() throws {
+        let request = try QuickReplyRequest(
+            summary: "Collect?", items: [.init("y", title: "Yes"), .init("n", title: "No")],
+            requestIdentifier: MessageID.random().rawValue)
+        let typed = OutboundMessage.quickReply(request, reusable: true)
+        let read = try OutboundMessage(json: JSONDocument(typed.draft()))
+        #expect(read.isReusable)
+        func identifier(_ message: OutboundMessage) throws -> String? {
+            let body = message.encodeToSend(
+                id: .random(), from: SenderUnderTest.business, to: CustomerID("c"))
+            let root = try JSONDocument(body).root
+            #expect(root["reusable"] == nil)
+            return root["interactiveData"]?["data"]?["requestIdentifier"]?.string
+        }
+        #expect(try identifier(read) == identifier(typed))
+    }
+
     @Test(arguments: [HTTPStatus.badRequest, .notFound, .contentTooLarge])
     func `a reply whose message the gateway refuses ends as refused`(_ status: HTTPStatus) async throws {
         let test = try await SenderUnderTest()

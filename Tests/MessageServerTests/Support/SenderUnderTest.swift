@@ -54,12 +54,12 @@ struct SenderUnderTest {
     /// Queues a proactive message.
     func queue(
         _ text: String, to customer: String, of business: BusinessID = business, kind: Kind = .text,
-        id: MessageID = .random(), body: [UInt8]? = nil
+        id: MessageID = .random(), body: [UInt8]? = nil, message given: OutboundMessage? = nil
     ) async {
-        let outbound: OutboundMessage = kind == .typingStart ? .typingStart : .text(text)
+        let outbound: OutboundMessage = given ?? (kind == .typingStart ? .typingStart : .text(text))
         let message = ReceivedMessage(
             business: business, customer: CustomerID(customer), id: id,
-            message: body ?? outbound.encode(id: id, from: business, to: CustomerID(customer)),
+            message: body ?? outbound.encodeToSend(id: id, from: business, to: CustomerID(customer)),
             outboundKind: kind)
         await withCheckedContinuation { continuation in
             store.append(message) { _ in continuation.resume() }
@@ -69,11 +69,11 @@ struct SenderUnderTest {
     /// Queues a message and waits for its end.
     func send(
         _ text: String, to customer: String, of business: BusinessID = business, kind: Kind = .text,
-        body: [UInt8]? = nil
+        body: [UInt8]? = nil, message: OutboundMessage? = nil
     ) async throws -> ReplyResult? {
         let id = MessageID.random()
         return try await sender.outcomes.outcome(of: id, within: .seconds(60)) {
-            await queue(text, to: customer, of: business, kind: kind, id: id, body: body)
+            await queue(text, to: customer, of: business, kind: kind, id: id, body: body, message: message)
         }
     }
 

@@ -347,6 +347,8 @@ export function check(message, pointer = "") {
  */
 export function problems(message) {
   const found = [];
+  // Only the server reads LivePerson's metadata of an iMessage app.
+  if (message?.type === "BusinessChatCustomMessage" || (message?.metadata && !message.type)) return found;
   const files = message?.attachments;
   if (Array.isArray(files) && files.length > 0 && files.every((file) => kindOf(file) === "object" && "path" in file)) {
     // Files of this machine; the server uploads them and writes the attachments.
@@ -706,7 +708,7 @@ export function verify(headers, body, secrets, now = Date.now() / 1000) {
 function toReplies(value) {
   const replies = value === undefined || value === null ? [] : [value].flat();
   if (replies.length > MAXIMUM_REPLIES) {
-    throw new MessageError("replies", "/replies", shown(replies), `at most ${MAXIMUM_REPLIES}`);
+    throw new MessageError("replyCount", "/replies", shown(replies), `at most ${MAXIMUM_REPLIES}`);
   }
   replies.forEach((reply, place) => {
     if (typeof reply !== "string") check(reply, `/replies/${place}`);
@@ -717,7 +719,7 @@ function toReplies(value) {
 
 function toState(state) {
   const size = Buffer.byteLength(JSON.stringify(state ?? null));
-  if (size > MAXIMUM_STATE_BYTES) throw new MessageError("state", "/state", `${size} bytes`, `at most ${MAXIMUM_STATE_BYTES}`);
+  if (size > MAXIMUM_STATE_BYTES) throw new MessageError("stateSize", "/state", `${size} bytes`, `at most ${MAXIMUM_STATE_BYTES}`);
   return state && Object.keys(state).length > 0 ? state : null;
 }
 
@@ -814,27 +816,29 @@ const SCHEMA = {"message":{"type":"object","required":["type"],"properties":{"ty
 "interactive","richLink","typing_start","typing_end"]},"id":{"rule":"messageIdentifier","type":"string",
 "pattern":"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"},
 "v":{"rule":"protocolVersion","const":1},"sourceId":{"type":"string","minLength":1},
-"destinationId":{"type":"string","minLength":1},"fallback":{"type":"string","minLength":1},
-"locale":{"rule":"locale","type":["string","null"],"pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},
-"intent":{"type":"string"},"group":{"type":"string"},"body":{"type":"string"},
-"subject":{"type":"string"},"attachments":{"type":"array","items":{"$ref":"attachment"}},
-"richLinkData":{"$ref":"richLink"},"richLinkDataRef":{"$ref":"uploadedLink"},
+"destinationId":{"type":"string","minLength":1},"reusable":{"type":"boolean"},"fallback":{"type":"string",
+"minLength":1},"locale":{"rule":"locale","type":["string","null"],
+"pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},"intent":{"type":"string"},"group":{"type":"string"},
+"body":{"type":"string"},"subject":{"type":"string"},"attachments":{"type":"array","items":{"$ref":"attachment"}},
+"richLinkData":{"$ref":"richLink"},"richLinkDataRef":{"$ref":"uploadedLink"},"preview":{"$ref":"preview"},
 "interactiveData":{"$ref":"interactiveData"},"interactiveDataRef":{"$ref":"uploadedInteraction"}},
 "allOf":[{"if":{"required":["type"],"properties":{"type":{"const":"text"}}},"then":{"required":["body"],
 "properties":{"body":{"minLength":1},"richLinkData":{"rule":"typeContent","not":{}},
-"richLinkDataRef":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
-"interactiveDataRef":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
-"properties":{"type":{"const":"richLink"}}},"then":{"rule":"linkContent","oneOf":[{"required":["richLinkData"]},
-{"required":["richLinkDataRef"]}],"properties":{"attachments":{"rule":"typeContent","not":{}},
+"richLinkDataRef":{"rule":"typeContent","not":{}},"preview":{"rule":"typeContent","not":{}},
 "interactiveData":{"rule":"typeContent","not":{}},"interactiveDataRef":{"rule":"typeContent","not":{}}}}},
-{"if":{"required":["type"],"properties":{"type":{"const":"interactive"}}},"then":{"rule":"interactiveContent",
+{"if":{"required":["type"],"properties":{"type":{"const":"richLink"}}},"then":{"rule":"linkContent",
+"oneOf":[{"required":["richLinkData"]},{"required":["richLinkDataRef"]},{"required":["preview"]}],
+"properties":{"attachments":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
+"interactiveDataRef":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
+"properties":{"type":{"const":"interactive"}}},"then":{"rule":"interactiveContent",
 "oneOf":[{"required":["interactiveData"]},{"required":["interactiveDataRef"]}],
 "properties":{"body":{"rule":"typeContent","not":{}},"subject":{"rule":"typeContent","not":{}},
-"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}}}}},
-{"if":{"required":["type"],"properties":{"type":{"enum":["typing_start","typing_end"]}}},
-"then":{"properties":{"body":{"rule":"typeContent","not":{}},"subject":{"rule":"typeContent","not":{}},
-"attachments":{"rule":"typeContent","not":{}},"richLinkData":{"rule":"typeContent","not":{}},
-"richLinkDataRef":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
+"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}},
+"preview":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
+"properties":{"type":{"enum":["typing_start","typing_end"]}}},"then":{"properties":{"body":{"rule":"typeContent",
+"not":{}},"subject":{"rule":"typeContent","not":{}},"attachments":{"rule":"typeContent","not":{}},
+"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}},
+"preview":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
 "interactiveDataRef":{"rule":"typeContent","not":{}}}}}]},"bid":{"rule":"bid","type":"string",
 "pattern":"^com\\.apple\\.messages\\.MSMessageExtensionBalloonPlugin:[^:]+:[^:]+$"},"key":{"rule":"attachmentKey",
 "type":"string","pattern":"^00[0-9A-Fa-f]{64}$"},"imageIdentifier":{"type":["string","integer"]},
@@ -842,10 +846,12 @@ const SCHEMA = {"message":{"type":"object","required":["type"],"properties":{"ty
 "properties":{"name":{"type":"string","minLength":1},"mimeType":{"type":"string","minLength":1},
 "size":{"type":"string"},"signature-base64":{"type":"string","minLength":1},"url":{"type":"string"},
 "owner":{"type":"string","minLength":1},"key":{"$ref":"key"},"signature":{"type":"string"}}},
-"richLink":{"type":"object","required":["url","title"],"properties":{"url":{"type":"string"},
-"title":{"type":"string","minLength":1},"assets":{"type":"object","properties":{"image":{"type":"object",
-"required":["data","mimeType"],"properties":{"data":{"type":"string","minLength":1},"mimeType":{"type":"string",
-"minLength":1}}},"video":{"type":"object","required":["url","mimeType"],"properties":{"url":{"type":"string"},
+"preview":{"type":"object","required":["url"],"properties":{"url":{"type":"string"},"title":{"type":"string",
+"minLength":1},"storeRegion":{"type":"string","pattern":"^[a-z]{2}$"}}},"richLink":{"type":"object",
+"required":["url","title"],"properties":{"url":{"type":"string"},"title":{"type":"string","minLength":1},
+"assets":{"type":"object","properties":{"image":{"type":"object","required":["data","mimeType"],
+"properties":{"data":{"type":"string","minLength":1},"mimeType":{"type":"string","minLength":1}}},
+"video":{"type":"object","required":["url","mimeType"],"properties":{"url":{"type":"string"},
 "mimeType":{"type":"string","minLength":1}}}}}}},"uploadedLink":{"type":"object","required":["url","owner","size",
 "signature-base64"],"properties":{"url":{"type":"string"},"owner":{"type":"string","minLength":1},
 "size":{"type":["integer","string"],"pattern":"^[+-]?[0-9]+$"},"signature-base64":{"type":"string","minLength":1},

@@ -165,7 +165,7 @@ test("a changed state is in the answer, and an emptied one is null", async () =>
   assert.ok(!("state" in await bot.answer(params("text"))));
   assert.equal((await bot.answer({ ...params("text", { text: "forget" }), state: { said: "rye" } })).state, null);
   bot.on.close((event) => { event.state.long = "x".repeat(40000); });
-  assert.match((await bot.answer(params("close"))).reason, /^state at \/state/u);
+  assert.match((await bot.answer(params("close"))).reason, /^stateSize at \/state/u);
 });
 
 for (const [value, answer] of [
@@ -189,7 +189,7 @@ test("a wrong reply rejects the event with rule and place", async () => {
       + "allowed text interactive richLink typing_start typing_end",
   });
   bot.on.close(() => Array(33).fill("x"));
-  assert.match((await bot.answer(params("close"))).reason, /^replies at \/replies: found 33 items/u);
+  assert.match((await bot.answer(params("close"))).reason, /^replyCount at \/replies: found 33 items/u);
 });
 
 test("a long message and files are read", () => {

@@ -428,6 +428,10 @@ def problems(message):
     server checks the rest. Formats inside texts, such as dates and amounts, are the server's.
     """
     found = []
+    if isinstance(message, dict) and (
+            message.get("type") == "BusinessChatCustomMessage" or "metadata" in message and "type" not in message):
+        # Only the server reads LivePerson's metadata of an iMessage app.
+        return found
     files = message.get("attachments") if isinstance(message, dict) else None
     if isinstance(files, list) and files and all(isinstance(file, dict) and "path" in file for file in files):
         # Files of this machine; the server uploads them and writes the attachments.
@@ -826,7 +830,7 @@ def verify(headers, body, secrets, now=None):
 def _replies(value):
     replies = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
     if len(replies) > MAXIMUM_REPLIES:
-        raise MessageError("replies", "/replies", f"{len(replies)} items", f"at most {MAXIMUM_REPLIES}")
+        raise MessageError("replyCount", "/replies", f"{len(replies)} items", f"at most {MAXIMUM_REPLIES}")
     for place, reply in enumerate(replies):
         if not isinstance(reply, str):
             check(reply, f"/replies/{place}")
@@ -838,7 +842,7 @@ def _replies(value):
 def _state(state):
     size = len(json.dumps(state, ensure_ascii=False).encode())
     if size > MAXIMUM_STATE_BYTES:
-        raise MessageError("state", "/state", f"{size} bytes", f"at most {MAXIMUM_STATE_BYTES}")
+        raise MessageError("stateSize", "/state", f"{size} bytes", f"at most {MAXIMUM_STATE_BYTES}")
     return state or None
 
 
@@ -927,27 +931,29 @@ SCHEMA = json.loads(r"""{"message":{"type":"object","required":["type"],"propert
 "interactive","richLink","typing_start","typing_end"]},"id":{"rule":"messageIdentifier","type":"string",
 "pattern":"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"},
 "v":{"rule":"protocolVersion","const":1},"sourceId":{"type":"string","minLength":1},
-"destinationId":{"type":"string","minLength":1},"fallback":{"type":"string","minLength":1},
-"locale":{"rule":"locale","type":["string","null"],"pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},
-"intent":{"type":"string"},"group":{"type":"string"},"body":{"type":"string"},
-"subject":{"type":"string"},"attachments":{"type":"array","items":{"$ref":"attachment"}},
-"richLinkData":{"$ref":"richLink"},"richLinkDataRef":{"$ref":"uploadedLink"},
+"destinationId":{"type":"string","minLength":1},"reusable":{"type":"boolean"},"fallback":{"type":"string",
+"minLength":1},"locale":{"rule":"locale","type":["string","null"],
+"pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},"intent":{"type":"string"},"group":{"type":"string"},
+"body":{"type":"string"},"subject":{"type":"string"},"attachments":{"type":"array","items":{"$ref":"attachment"}},
+"richLinkData":{"$ref":"richLink"},"richLinkDataRef":{"$ref":"uploadedLink"},"preview":{"$ref":"preview"},
 "interactiveData":{"$ref":"interactiveData"},"interactiveDataRef":{"$ref":"uploadedInteraction"}},
 "allOf":[{"if":{"required":["type"],"properties":{"type":{"const":"text"}}},"then":{"required":["body"],
 "properties":{"body":{"minLength":1},"richLinkData":{"rule":"typeContent","not":{}},
-"richLinkDataRef":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
-"interactiveDataRef":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
-"properties":{"type":{"const":"richLink"}}},"then":{"rule":"linkContent","oneOf":[{"required":["richLinkData"]},
-{"required":["richLinkDataRef"]}],"properties":{"attachments":{"rule":"typeContent","not":{}},
+"richLinkDataRef":{"rule":"typeContent","not":{}},"preview":{"rule":"typeContent","not":{}},
 "interactiveData":{"rule":"typeContent","not":{}},"interactiveDataRef":{"rule":"typeContent","not":{}}}}},
-{"if":{"required":["type"],"properties":{"type":{"const":"interactive"}}},"then":{"rule":"interactiveContent",
+{"if":{"required":["type"],"properties":{"type":{"const":"richLink"}}},"then":{"rule":"linkContent",
+"oneOf":[{"required":["richLinkData"]},{"required":["richLinkDataRef"]},{"required":["preview"]}],
+"properties":{"attachments":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
+"interactiveDataRef":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
+"properties":{"type":{"const":"interactive"}}},"then":{"rule":"interactiveContent",
 "oneOf":[{"required":["interactiveData"]},{"required":["interactiveDataRef"]}],
 "properties":{"body":{"rule":"typeContent","not":{}},"subject":{"rule":"typeContent","not":{}},
-"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}}}}},
-{"if":{"required":["type"],"properties":{"type":{"enum":["typing_start","typing_end"]}}},
-"then":{"properties":{"body":{"rule":"typeContent","not":{}},"subject":{"rule":"typeContent","not":{}},
-"attachments":{"rule":"typeContent","not":{}},"richLinkData":{"rule":"typeContent","not":{}},
-"richLinkDataRef":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
+"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}},
+"preview":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
+"properties":{"type":{"enum":["typing_start","typing_end"]}}},"then":{"properties":{"body":{"rule":"typeContent",
+"not":{}},"subject":{"rule":"typeContent","not":{}},"attachments":{"rule":"typeContent","not":{}},
+"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}},
+"preview":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
 "interactiveDataRef":{"rule":"typeContent","not":{}}}}}]},"bid":{"rule":"bid","type":"string",
 "pattern":"^com\\.apple\\.messages\\.MSMessageExtensionBalloonPlugin:[^:]+:[^:]+$"},"key":{"rule":"attachmentKey",
 "type":"string","pattern":"^00[0-9A-Fa-f]{64}$"},"imageIdentifier":{"type":["string","integer"]},
@@ -955,10 +961,12 @@ SCHEMA = json.loads(r"""{"message":{"type":"object","required":["type"],"propert
 "properties":{"name":{"type":"string","minLength":1},"mimeType":{"type":"string","minLength":1},
 "size":{"type":"string"},"signature-base64":{"type":"string","minLength":1},"url":{"type":"string"},
 "owner":{"type":"string","minLength":1},"key":{"$ref":"key"},"signature":{"type":"string"}}},
-"richLink":{"type":"object","required":["url","title"],"properties":{"url":{"type":"string"},
-"title":{"type":"string","minLength":1},"assets":{"type":"object","properties":{"image":{"type":"object",
-"required":["data","mimeType"],"properties":{"data":{"type":"string","minLength":1},"mimeType":{"type":"string",
-"minLength":1}}},"video":{"type":"object","required":["url","mimeType"],"properties":{"url":{"type":"string"},
+"preview":{"type":"object","required":["url"],"properties":{"url":{"type":"string"},"title":{"type":"string",
+"minLength":1},"storeRegion":{"type":"string","pattern":"^[a-z]{2}$"}}},"richLink":{"type":"object",
+"required":["url","title"],"properties":{"url":{"type":"string"},"title":{"type":"string","minLength":1},
+"assets":{"type":"object","properties":{"image":{"type":"object","required":["data","mimeType"],
+"properties":{"data":{"type":"string","minLength":1},"mimeType":{"type":"string","minLength":1}}},
+"video":{"type":"object","required":["url","mimeType"],"properties":{"url":{"type":"string"},
 "mimeType":{"type":"string","minLength":1}}}}}}},"uploadedLink":{"type":"object","required":["url","owner","size",
 "signature-base64"],"properties":{"url":{"type":"string"},"owner":{"type":"string","minLength":1},
 "size":{"type":["integer","string"],"pattern":"^[+-]?[0-9]+$"},"signature-base64":{"type":"string","minLength":1},

@@ -192,13 +192,16 @@ def test_a_changed_state_is_in_the_answer_and_an_emptied_one_is_null():
     assert "state" not in bot.answer(params("text"))
     assert bot.answer({**params("text", text="forget"), "state": {"said": "rye"}})["state"] is None
     bot.on.close(lambda event: event.state.update(long="x" * 40000))
-    assert bot.answer(params("close"))["reason"].startswith("state at /state")
+    assert bot.answer(params("close"))["reason"].startswith("stateSize at /state")
 
+
+LIVE_PERSON = {"metadata": [{"type": "BusinessChatCustomMessage", "bid": "b", "URL": "?a=1"}]}
 
 OUTCOMES = [
     (balloon.handoff("wants a person"), {"outcome": "handoff", "reason": "wants a person"}),
     (balloon.reject("spam"), {"outcome": "reject", "reason": "spam"}),
     (balloon.retry(), {"outcome": "retry"}), (balloon.retry(2.5), {"outcome": "retry", "retryAfterMs": 2500}),
+    (LIVE_PERSON, {"outcome": "handled", "replies": [LIVE_PERSON]}),
     (None, {"outcome": "handled", "replies": []}), ("Yes.", {"outcome": "handled", "replies": ["Yes."]}),
 ]
 
@@ -217,7 +220,7 @@ def test_a_wrong_reply_rejects_the_event_with_rule_and_place():
         "outcome": "reject", "reason": "messageType at /replies/1/type: found a text of 5 characters, "
         "allowed text interactive richLink typing_start typing_end"}
     bot.on.close(lambda event: ["x"] * 33)
-    assert bot.answer(params("close"))["reason"].startswith("replies at /replies: found 33 items")
+    assert bot.answer(params("close"))["reason"].startswith("replyCount at /replies: found 33 items")
 
 
 def test_a_long_message_and_files_are_read(tmp_path):

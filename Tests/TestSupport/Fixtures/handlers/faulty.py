@@ -107,8 +107,8 @@ def event(call):
             length = len(json.load(file)["body"])
         write(result(call, {"replies": [f"{length} {os.stat(path).st_mode & 0o777:o} {'message' in params['event']}"]}))
         return
-    if params["event"].get("text") == "mended":
-        answer = result(call, {"replies": ["mended"]})
+    if params["event"].get("text") == "corrected":
+        answer = result(call, {"replies": ["corrected"]})
     elif fault == "refusedReply":
         answer = result(call, {"replies": ["fine", {"type": "interactive"}]})
     elif fault == "unknownMember":
@@ -158,7 +158,7 @@ def event(call):
     if fault == "refusing" and first:
         write(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32004, "message": "busy"}}))
         return
-    if fault == "malformed" and params["event"].get("text") != "mended":
+    if fault == "malformed" and params["event"].get("text") != "corrected":
         answer = result(call, {"outcome": "perhaps"})
     write(answer)
     if fault == "duplicate":

@@ -1,0 +1,53 @@
+import BalloonJSON
+import BusinessMessages
+import GatewayClient
+
+/// Replaces the `preview` of a rich link by the one that Apple makes of an App Clip, a song or a place.
+///
+/// ```json
+/// {"type": "richLink", "preview": {"url": "https://…", "storeRegion": "us", "title": "…"}}
+/// ```
+/// Journal and conversation store this form; each attempt to send the message asks Apple again.
+struct ReplyPreview: Sendable {
+    let gateway: GatewayClient
+
+    /// Returns the message in Apple's format; a message without a preview is returned unchanged.
+    ///
+    /// When Apple has no preview of the address, its title is sent without one; an address without a title throws the
+    /// refusal.
+    func resolve(_ message: [UInt8], for business: BusinessID) async throws(GatewayError) -> [UInt8] {
+        guard let root = (try? JSONDocument(message, limits: .stored))?.root, let preview = root["preview"],
+            let url = preview["url"]?.string
+        else { return message }
+        do throws(GatewayError) {
+            let payload = try await gateway.constructPayload(
+                link: url, storeRegion: preview["storeRegion"]?.string ?? "us", for: business)
+            return root.replacingPreview(by: "richLinkDataRef", payload.json)
+        } catch {
+            guard error.isAboutTheLink, let title = preview["title"]?.string else { throw error }
+            return root.replacingPreview(
+                by: "richLinkData",
+                JSONWriter.object { writer in
+                    writer.field("url", url)
+                    writer.field("title", title)
+                })
+        }
+    }
+}
+
+extension GatewayError {
+    /// Whether Apple has no preview of a link, which it says with 400.
+    fileprivate var isAboutTheLink: Bool {
+        if case .refused(.constructPayload, status: 400, _) = self { true } else { false }
+    }
+}
+
+extension JSONValue {
+    fileprivate func replacingPreview(by name: String, _ content: [UInt8]) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: text.count + content.count) { writer in
+            for (member, value) in members where member != "preview" { writer.field(member, value) }
+            writer.key(name)
+            writer.raw(content)
+        }
+    }
+}

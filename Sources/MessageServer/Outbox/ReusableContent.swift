@@ -1,0 +1,40 @@
+import BalloonJSON
+import BalloonWire
+import BusinessMessages
+
+extension OutboundMessage {
+    /// The body of a message to be sent; when it is reusable, with a `requestIdentifier` that is the same for all
+    /// customers.
+    ///
+    /// ``GatewayClient`` sends equal content by reference: Apple then has it once.
+    func encodeToSend(id: MessageID, from business: BusinessID, to customer: CustomerID) -> [UInt8] {
+        let body = encode(id: id, from: business, to: customer)
+        // The message was encoded here, so it is valid JSON.
+        guard isReusable, let root = (try? JSONDocument(body, limits: .stored))?.root,
+            let interactiveData = root["interactiveData"], let data = interactiveData["data"]
+        else { return body }
+        func content(_ requestIdentifier: String) -> [UInt8] {
+            var text = JSONWriter()
+            text.string(requestIdentifier)
+            let data = data.replacing(members: ["requestIdentifier": text.finish()])
+            return interactiveData.replacing(members: ["data": data])
+        }
+        let identifier = MessageID(derivedFrom: content("")).rawValue
+        return root.replacing(members: ["interactiveData": content(identifier)])
+    }
+}
+
+extension MessageID {
+    /// A version 8 UUID (RFC 9562 §5.8) from the first bytes of the SHA-256 of `bytes`.
+    init(derivedFrom bytes: [UInt8]) {
+        var bytes = SHA256.hash(bytes).prefix(16)
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        var text = ""
+        for (place, digit) in Hex.encode(bytes).enumerated() {
+            if [8, 12, 16, 20].contains(place) { text.append("-") }
+            text.append(digit)
+        }
+        self.init(text)
+    }
+}
