@@ -163,9 +163,7 @@ extension Store {
 
 extension ConversationPartition {
     /// Returns when the recorder has tried every message that it was given.
-    func rest() async {
-        await withCheckedContinuation { continuation in executor.queue.async { continuation.resume() } }
-    }
+    func rest() async { await Task(executorPreference: executor) {}.value }
 }
 
 extension Delivery {
