@@ -4,7 +4,7 @@ package import BusinessMessages
 /// The message that a device sends when the customer answers an interactive message of a business.
 ///
 /// It repeats the request's identifier and session, and contains only what was chosen. Sender, receiver and id are
-/// not in it: ``SimulatedCustomer/message(completing:)`` adds them.
+/// not in it: `SimulatedCustomer.message(completing:)` adds them.
 package struct DeviceAnswer: Sendable {
     /// The message, a JSON object.
     package let json: [UInt8]

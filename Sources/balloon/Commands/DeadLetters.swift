@@ -25,16 +25,23 @@ struct DeadLetters: AsyncParsableCommand {
             let filter = try filter.resolved(options)
             options.writeHeader("RECORD", "TIME", "STATUS", "BUSINESS", "CUSTOMER", "MESSAGE")
             var events = Deque<JournalEvent>()
-            try journal.forEach(where: { $0.isDeadLetter && filter.admits($0) }) { events.append($0) }
+            // Records outside the damage are listed before it is reported.
+            var damage: (any Error)?
+            do {
+                try journal.forEach(where: { $0.isDeadLetter && filter.admits($0) }) { events.append($0) }
+            } catch { damage = error }
             // A reply belongs to the place of its message.
-            try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }) { reply in
-                while let event = events.first, event.record <= reply.id.record {
-                    _ = events.popFirst()
-                    options.write(event)
+            do {
+                try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }) { reply in
+                    while let event = events.first, event.record <= reply.id.record {
+                        _ = events.popFirst()
+                        options.write(event)
+                    }
+                    options.write(reply)
                 }
-                options.write(reply)
-            }
+            } catch { damage = damage ?? error }
             while let event = events.popFirst() { options.write(event) }
+            if let damage { throw damage }
         }
     }
 
