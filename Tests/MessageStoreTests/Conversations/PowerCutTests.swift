@@ -7,6 +7,13 @@ import Testing
 
 /// A power cut that removes every line which conversations' files got since the last checkpoint.
 struct PowerCutTests {
+    /// A debug build is several times slower: it took 28 s for 120,000 lines, the server itself 3 s for 88,000.
+    #if DEBUG
+        private static let limit = Duration.seconds(60)
+    #else
+        private static let limit = Duration.seconds(10)
+    #endif
+
     @Test func `the lines that a power cut removed are back within ten seconds`() async throws {
         // `scripts/crash-test` has 120,000: ten minutes of 200 a second.
         let count = ProcessEnvironment.variables()["CRASH_TEST_LINES"].flatMap(Int.init) ?? 1_200
@@ -35,7 +42,7 @@ struct PowerCutTests {
         let restored = try ConversationFiles(dataDirectory: cut.path).list()
         #expect(restored.count == conversations)
         #expect(restored.map(\.lines).reduce(0, +) == count)
-        #expect(duration < .seconds(10))
+        #expect(duration < Self.limit)
         print("power cut: \(count) lines of \(conversations) conversations were written again in \(duration)")
         await restarted.close()
         #expect(try StoreVerification.run(dataDirectory: cut.path) { Issue.record("\($0)") }.problems == 0)
