@@ -13,8 +13,7 @@ struct CheckedAnswer: Sendable {
 
     /// Checks everything but files; one problem refuses the whole answer.
     ///
-    /// Without capabilities every device is assumed
-    /// to show everything.
+    /// Without capabilities the device is assumed to show everything.
     static func check(
         _ outcome: Outcome, _ context: Context, for capabilities: Capabilities?
     ) throws(AnswerRefusal) -> Outcome {
