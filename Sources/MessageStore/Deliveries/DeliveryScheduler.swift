@@ -182,31 +182,33 @@ final class DeliveryScheduler: Sendable {
             state.isRecording = true
             return true
         }
-        if begins { startRecording(in: partition) }
+        if begins { spawnRecording(in: partition) }
     }
 
-    private func startRecording(in partition: Partition) {
+    private func spawnRecording(in partition: Partition) {
         Task(executorPreference: partition.executor) { self.record(in: partition) }
     }
 
     /// Records until no conversation of the partition has a recordable message; runs on the partition's
     /// executor.
     private func record(in partition: Partition) {
-        let recorder = recording.withLock { $0.recorder }
         while true {
-            let next = partition.state.withLock { state -> (key: ConversationKey, lease: Lease?)? in
-                guard recorder != nil, let key = state.recordable.popFirst() else {
+            let next = partition.state.withLock { state -> (Recorder, ConversationKey, Lease?)? in
+                // Read under this lock: `start` sets the recorder first and then looks at `isRecording`, so a task
+                // that saw no recorder has ended by then, and another one is started.
+                let recorder = recording.withLock { $0.recorder }
+                guard let recorder, let key = state.recordable.popFirst() else {
                     state.isRecording = false
                     return nil
                 }
-                return (key, state.queues.nextToRecord(of: key))
+                return (recorder, key, state.queues.nextToRecord(of: key))
             }
-            guard let next, let recorder else { return }
-            guard let lease = next.lease else { continue }
+            guard let (recorder, key, lease) = next else { return }
+            guard let lease else { continue }
             do {
                 recorded(lease, as: try recorder.record(lease, false))
             } catch {
-                postponeRecording(of: next.key)
+                postponeRecording(of: key)
             }
         }
     }
@@ -467,7 +469,7 @@ final class DeliveryScheduler: Sendable {
             let isSuspect = isDeliverable && state.queues.isSuspectNext(of: key)
             return (result, isDeliverable, isSuspect, begins)
         }
-        if beginsRecording { startRecording(in: partition) }
+        if beginsRecording { spawnRecording(in: partition) }
         if isDeliverable { handOver(ready.withLock { isSuspect ? $0.addSuspect(key) : $0.add(key) }) }
         return result
     }
