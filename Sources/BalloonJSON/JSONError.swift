@@ -56,7 +56,7 @@ extension JSONError: CustomStringConvertible {
         case .unexpectedEnd: "the text ends too early"
         case .unexpectedByte: "unexpected character"
         case .trailingBytes: "more than one value"
-        case .byteOrderMark: "byte order mark"
+        case .byteOrderMark: "a byte order mark before the value"
         case .invalidNumber: "invalid number"
         case .invalidEscape: "invalid escape in a string"
         case .controlCharacter: "unescaped control character in a string"

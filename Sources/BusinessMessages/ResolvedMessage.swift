@@ -98,8 +98,8 @@ extension JSONWriter {
                 written.insert(name)
                 writer.merge(element, over: namesake, key: key)
             }
-            // Images are only looked up, so extra ones are harmless; any other list contains the customer's
-            // choices.
+            // The payload's other images are added, because a message refers to images by name. The other elements of
+            // any other list would look like choices that the customer made.
             guard key == "images" else { return }
             for element in payload.elements where element.name.map({ !written.contains($0) }) ?? true {
                 writer.value(element)

@@ -281,7 +281,7 @@ package actor ChildSession {
                 id, RPCFailure(code: RPCFailure.Code.busy, message: "busy", retryAfter: .seconds(1)))
         }
         repliesInFlight += 1
-        // Ends with the journal's next sync.
+        // Nothing cancels this task: it ends when the journal's next sync has written the message to disk.
         Task {
             let line: [UInt8]
             do {

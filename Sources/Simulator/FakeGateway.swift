@@ -101,7 +101,9 @@ package final class FakeGateway: Sendable {
         memory.messages(after: 0, customer: customer).found
     }
 
-    /// Waits until `count` messages follow number `number`, and returns those that exist at the timeout.
+    /// Waits until at least `count` messages with numbers above `number` have arrived, or until the timeout.
+    ///
+    /// Returns all of them, which are fewer than `count` after a timeout.
     package func waitForMessages(
         count: Int = 1, customer: CustomerID? = nil, after number: Int = 0,
         within duration: Duration = .seconds(120)

@@ -115,7 +115,8 @@ enum StoreChange {
                 job, "/" + name, body(job), data: data, resumedBy: command)
             if let answer { return try result(answer, read) }
         } catch CommandFailure.refused(status: 400, let reason) where command == nil {
-            // The reason concerns the named messages or replies; nothing in the log says more.
+            // The command named a message or a reply that cannot be changed; the error does not point to the server's
+            // log, because the reason is complete.
             throw CommandFailure.changeRefused(reason: reason)
         }
         // Holds the lock, so that no server can start meanwhile; the next server delivers the messages.

@@ -40,7 +40,9 @@ struct ContradictionTests {
         }
     }
 
-    @Test func `only the large style is said to suit Apple Pay, the tutorial sends icon: a warning`() throws {
+    @Test func `the reference allows only style large for Apple Pay, the tutorial sends icon: a warning`()
+        throws
+    {
         #expect(
             try rules("applePay", "/interactiveData/receivedMessage/style", #""icon""#)
                 == [.paymentStyle, .imagePixels])
@@ -48,9 +50,11 @@ struct ContradictionTests {
     }
 
     @Test(arguments: [(#""1.0""#, false), (#""2.0""#, true)])
-    func `authentication 2 is said to be version 2_0, the tutorial sends 1_0: 2_0 is right`(
-        version: String, isAccepted: Bool
-    ) throws {
+    func
+        `Apple's reference has version 2_0 for the new authentication, its tutorial 1_0: only 2_0 is accepted`(
+            version: String, isAccepted: Bool
+        ) throws
+    {
         #expect(try rules("authentication", data + "/version", version).isEmpty == isAccepted)
     }
 
@@ -85,14 +89,14 @@ struct ContradictionTests {
         #expect(MessageRule.pageQuestion.severity == .warning)
     }
 
-    @Test func `multipleSelection is said to default to singleSelect: it is a Boolean`() throws {
+    @Test func `the reference gives multipleSelection the default singleSelect: it is a Boolean`() throws {
         let place = data + "/dynamic/data/pages/1/multipleSelection"
         #expect(try rules("form", place, #""singleSelect""#) == [.type])
         #expect(try rules("form", place, nil) == [])
     }
 
     @Test(arguments: [(#""1.1""#, true), (#""1.2""#, true), (#""2""#, false)])
-    func `forms are said to be of version 1_1, others send 1_2: both are accepted`(
+    func `the reference gives forms the version 1_1, other clients send 1_2: both are accepted`(
         version: String, isAccepted: Bool
     ) throws {
         #expect(try rules("form", data + "/dynamic/version", version).isEmpty == isAccepted)
@@ -108,7 +112,7 @@ struct ContradictionTests {
     }
 
     @Test(arguments: ["1525722894057", #""1525722894""#])
-    func `times are said to be strings of seconds, the sample has milliseconds: both are accepted`(
+    func `the reference makes times strings of seconds, the sample has milliseconds: both are accepted`(
         value: String
     ) throws {
         #expect(try rules("applePay", data + "/payment/merchantSession/epochTimestamp", value) == [])
@@ -128,7 +132,7 @@ struct ContradictionTests {
         #expect(try rules("applePay", place, "\"\(network)\"") == [])
     }
 
-    @Test func `every contact field is called required: none is`() throws {
+    @Test func `the reference calls every contact field required: none is`() throws {
         #expect(
             try rules("applePay", data + "/payment/paymentRequest/requiredBillingContactFields", nil) == [])
     }
@@ -161,12 +165,12 @@ struct ContradictionTests {
         #expect(try rules("app", "/interactiveData/appId", value) == [])
     }
 
-    @Test func `additional parameters came as a paragraph sign: a warning`() throws {
+    @Test func `a query with a paragraph sign instead of an ampersand: a warning`() throws {
         let place = data + "/authenticate/oauth2/additionalParameters"
         #expect(try rules("authentication", place, #""parameter1=01¶meter2=02""#) == [.additionalParameters])
     }
 
-    @Test func `a reference has two differing signatures: the Base64 one is required`() throws {
+    @Test func `a payload reference has two signatures that differ: the Base64 one is required`() throws {
         let reference = try outboundSample("reference").root["interactiveDataRef"]
         #expect(reference?["signature"]?.string?.hasPrefix("81d616c8") == true)
         #expect(try rules("reference", "/interactiveDataRef/signature", nil) == [])

@@ -95,7 +95,8 @@ struct ResolvedMessageTests {
     }
 
     @Test(arguments: ["[]", "1", "null", #""{}""#])
-    func `an answer that is not an object resolves nothing`(decoded: String) throws {
+    func `a decoded payload that is not a JSON object leaves the reference unresolved`(decoded: String) throws
+    {
         #expect(try resolved(#"{"interactiveDataRef":{}}"#, decoded) == nil)
     }
 

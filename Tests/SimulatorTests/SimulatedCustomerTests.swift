@@ -30,7 +30,7 @@ import Testing
         #expect(InboundEvent.decode(message: document).kind == kind)
     }
 
-    @Test func `a text contains any given words unchanged`() throws {
+    @Test func `a simulated text keeps every character of the given text`() throws {
         let text = "„Größe“ \"XL\"\\\n\u{0}, {\"body\": 1} 🚲"
         let document = try JSONDocument(customer().message(.text, text: text))
         #expect(document.root["body"]?.string == text)
@@ -145,7 +145,9 @@ import Testing
         await server.stop()
     }
 
-    @Test func `replies are limited to this customer and to later numbers`() async throws {
+    @Test func `the replies after a number are the messages to this customer with higher numbers`()
+        async throws
+    {
         let test = try await GatewayConversation()
         let customer = try customer(gateway: test.origin)
         try await test.post("one", to: "urn:mbid:A+/=")

@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a pending message is found by its listed kind`() async throws {
+    @Test func `events list --kind finds a pending message by the kind that the list shows`() async throws {
         let directory = TemporaryDirectory()
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)

@@ -8,7 +8,7 @@ enum SecretReference: Equatable {
 
     static let keys = ["env", "file"]
 
-    /// Reads exactly one of both forms.
+    /// Reads `env` or `file`; nil after reporting a problem when the object has both or neither.
     static func read(_ reader: inout ObjectReader) -> SecretReference? {
         let (variable, file) = (reader.text("env"), reader.text("file"))
         guard reader.has("env") != reader.has("file") else {

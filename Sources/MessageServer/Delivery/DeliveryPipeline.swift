@@ -400,7 +400,7 @@ struct DeliveryPipeline: Sendable {
         }
         stages.end(.ended("dropped"))
         logger.warning(
-            "handler did not accept the event of a failed reply; the event is dropped",
+            "handler did not accept the notice of a failed reply; the notice is dropped",
             metadata: [
                 "business": "\(delivery.business.rawValue)", "delivery": "\(delivery.record)",
                 "reason": "\(reason)",

@@ -1,10 +1,11 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Fingerprints of customers' recent choices, so that hardly any choice requires reading its conversation.
+/// Recognizes choices that certainly repeat no recent one, by fingerprints in memory.
 ///
-/// A fingerprint takes about 16 bytes and is kept for at least twice the window. Above the maximum count
-/// older ones are dropped, and conversations are read instead.
+/// Any other choice may repeat one that the customer made within the window, so its conversation must be read. A
+/// fingerprint takes about 16 bytes and is kept for at least twice the window. Above the maximum count older ones are
+/// dropped, and conversations are read instead.
 final class RecentChoices: Sendable {
     private struct Generation {
         var fingerprints: Set<Int> = []

@@ -55,7 +55,8 @@ struct RemovedBusinesses: Sendable {
                 "messages of removed businesses became dead letters", metadata: ["count": "\(count)"])
         } catch {
             logger.warning(
-                "messages of removed businesses could not be ended", metadata: ["error": "\(error)"])
+                "messages of removed businesses could not be made dead letters; the next check is in an hour",
+                metadata: ["error": "\(error)"])
         }
     }
 

@@ -51,7 +51,7 @@ extension GatewayHealth {
     /// Which reply is to be leased now.
     enum Next: Sendable, Equatable {
         case lease(OutboxSelection, probe: Probe?)
-        /// No reply may be sent before this time, or before an attempt has ended.
+        /// No reply may be sent before this time, or, with nil, before an attempt that runs now has ended.
         case wait(until: Timestamp?)
     }
 }

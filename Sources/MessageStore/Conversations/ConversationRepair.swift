@@ -16,7 +16,7 @@ struct ConversationRepair: Sendable {
     private(set) var corrected = 0
     /// The number of lost lines.
     private(set) var lost = 0
-    /// The number of pieces of the file that are not lines.
+    /// The number of damaged lines: texts between two line feeds that are no line of this conversation.
     private(set) var broken = 0
     /// The records of the intact lines after the first damaged or missing one.
     private(set) var behindDamage: [UInt64] = []

@@ -338,7 +338,9 @@ final class DeliveryScheduler: Sendable {
         return true
     }
 
-    /// Releases a lease without counting an attempt; returns the pause, nil when it is not leased.
+    /// Ends the lease of a delivery without counting an attempt.
+    ///
+    /// Returns the time until it can be leased again; nil when the delivery was not leased.
     func release(_ record: UInt64, of key: ConversationKey) -> Duration? {
         guard let delivery = leased(record, of: key) else { return nil }
         update(record, of: key) {

@@ -92,8 +92,8 @@ final class Deduplicator: Sendable {
                 deliveries.append(Lease(conversation: message.conversation, pending: pending))
             }
         }
-        // Before the senders are answered, so that the counts include an answered message; this takes
-        // microseconds.
+        // The queues get the messages before the senders get their answers, so that the statistics include every
+        // acknowledged message. The delay is microseconds.
         for delivery in deliveries { outbox.record(delivery.pending.act, in: delivery.conversation) }
         let backlogs = scheduler.add(deliveries)
         for (message, record) in proactive {

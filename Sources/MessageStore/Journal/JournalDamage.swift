@@ -24,7 +24,7 @@ struct JournalDamage: Sendable {
     /// Adds a loss that the reader cannot detect.
     mutating func add(_ loss: JournalReader.Loss) { losses.append(loss) }
 
-    /// Records the end of a message in a record after a loss.
+    /// Looks at a record that follows a loss: a message that it finishes does not count as lost in `judge`.
     mutating func take(_ record: JournalRecord) {
         if case .finished(let finished) = record { ended.insert(finished.of) }
     }

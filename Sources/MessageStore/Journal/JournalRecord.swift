@@ -98,7 +98,7 @@ enum JournalRecord: Sendable {
         }
         let head = JournalLine.withoutMessages(line, header)
         let short = (try? JSONDocument(head, limits: .journal))?.root
-        // The head of an outcome from an earlier version lacks the number of replies.
+        // Earlier versions wrote no `replyCount`; the replies of such an outcome are counted in the whole line.
         let isEnough = short.map { $0["type"]?.equals("outcome") != true || $0["replyCount"] != nil } ?? false
         guard let root = isEnough ? short : (try? JSONDocument(Array(line), limits: .journal))?.root
         else { return nil }

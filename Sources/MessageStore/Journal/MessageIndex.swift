@@ -57,7 +57,8 @@ struct MessageIndex: Sendable {
         }
     }
 
-    /// The record in an older generation.
+    /// The record number of a message in an older generation than the newest; nil when none of them has the
+    /// message.
     private func known(_ key: MessageKey) -> UInt64? {
         for older in generations.dropFirst() {
             if let record = older.records.record(of: key) { return record }

@@ -54,7 +54,7 @@ struct SnapshotFile: Sendable {
                 Misfit(reason: "the file is damaged, of another version or made with other settings"))
         }
         guard let last = snapshot.segments.last else {
-            return .failure(Misfit(reason: "the file has no segments"))
+            return .failure(Misfit(reason: "the snapshot lists no segments"))
         }
         let covered = segments.prefix { $0 <= last.first }
         let kept = snapshot.segments.suffix(covered.count)

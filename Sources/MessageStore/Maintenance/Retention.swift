@@ -97,8 +97,8 @@ final class Retention: Sendable {
         let quarantined = conversations.quarantinedCount
         guard quarantined == 0 else {
             return logger.error(
-                "journal segments are kept for damaged conversations: run balloon conversations rebuild",
-                metadata: ["count": "\(quarantined)"])
+                "expired journal segments are kept to rebuild damaged conversations: run balloon conversations rebuild",
+                metadata: ["conversations": "\(quarantined)"])
         }
         do {
             try await carry(deadLetters)
@@ -106,7 +106,8 @@ final class Retention: Sendable {
             logger.info(
                 "expired journal segments deleted",
                 metadata: [
-                    "count": "\(expired.count)", "through": "\(last)", "dead_letters": "\(deadLetters.count)",
+                    "count": "\(expired.count)", "through": "\(last)",
+                    "kept_dead_letters": "\(deadLetters.count)",
                 ])
         } catch {
             // The next round continues where this one ended.

@@ -4,7 +4,7 @@ package import BusinessMessages
 
 /// A decided reply with its state, according to the journal.
 package struct JournalReply: Sendable {
-    /// The reply's name: the record of the decision and the index.
+    /// The reply's identity: the record of the message that caused it, and the index.
     package let id: ReplyID
     /// The time of the decision.
     package let decidedAt: Timestamp

@@ -29,7 +29,7 @@ extension ReplyID: CustomStringConvertible {
 }
 
 extension ReplyID: Comparable {
-    /// Orders replies by their decisions.
+    /// Orders replies by the record of the message that caused them, then by index.
     package static func < (left: ReplyID, right: ReplyID) -> Bool {
         (left.record, left.index) < (right.record, right.index)
     }

@@ -84,8 +84,8 @@ struct CheckRun {
         Subscription.all.first(where: introduction.events.contains).flatMap { check.samples(of: $0).first }
     }
 
-    /// A pipe may deliver less than a line; a program that treats such a piece as the whole line finds
-    /// invalid JSON.
+    /// Writes one event in two pieces, because a pipe may deliver less than a line, and checks that the program
+    /// waits for the line feed; false when the program hangs or has ended.
     private mutating func lookAtPieces(_ event: HandlerCheck.Sample, _ session: ChildSession) async -> Bool {
         let begun = ContinuousClock.now
         let call = parameters(event, attempt: 1, path: nil)

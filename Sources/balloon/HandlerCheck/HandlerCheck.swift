@@ -104,7 +104,8 @@ struct HandlerCheck: Sendable {
         case .failure(.refused(let failure)):
             return .failure(
                 CheckFailure(
-                    "initialize was refused: \(failure.message)", "give it the configuration that it needs"))
+                    "initialize was refused: \(failure.message)",
+                    "pass the configuration that the handler needs with --config"))
         case .failure(let error): return .failure(await failure(error, session))
         }
     }

@@ -30,7 +30,10 @@ import Testing
         }
     }
 
-    @Test func `above the limit older choices are dropped, and none of that time is known to be the first`() {
+    @Test
+    func
+        `above the limit older fingerprints are dropped, and choices of their time count as possible repetitions`()
+    {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start, maximumCount: 2)
         #expect((1...4).allSatisfy { choices.isFirst($0, receivedAt: at(11)) })
         #expect(!choices.isFirst(5, receivedAt: at(11)))

@@ -54,7 +54,7 @@ struct ReplyFailureTests {
         refuseOnce(server)
         let running = server.run()
         await server.append("bread", from: "urn:mbid:a")
-        await server.log.count(1) { $0.contains("did not accept the event of a failed reply") }
+        await server.log.count(1) { $0.contains("did not accept the notice of a failed reply") }
         // Later events are served normally.
         await server.append("cheese", from: "urn:mbid:a")
         let sent = await server.gateway.waitForMessages(customer: CustomerID("urn:mbid:a"))
@@ -63,7 +63,7 @@ struct ReplyFailureTests {
         let files = JournalFiles(dataDirectory: server.directory.file("data"))
         #expect(try files.events(where: \.isDeadLetter).isEmpty)
         #expect(try files.events(where: \.isReplyFailure).map(\.status) == [.dropped])
-        #expect(server.log.lines.count { $0.contains("did not accept the event of a failed reply") } == 1)
+        #expect(server.log.lines.count { $0.contains("did not accept the notice of a failed reply") } == 1)
     }
 
     @Test func `when the answer to a replyFailed event fails too, no event reports it`() async throws {

@@ -514,7 +514,7 @@ struct RebuildTests {
         }
         try await handle("3", in: damaged)
         #expect(
-            await eventually { directory.log.lines.contains { $0.contains("are kept for damaged") } })
+            await eventually { directory.log.lines.contains { $0.contains("are kept to rebuild damaged") } })
         #expect(try directory.segments().first == "000000000001.jsonl")
         _ = try await damaged.rebuild()
         #expect(try await eventually { try directory.segments().first != "000000000001.jsonl" })
