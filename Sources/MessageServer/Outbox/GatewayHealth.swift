@@ -10,9 +10,12 @@ import MessageStore
 ///   sending ───────────────────────────────────> asking ─────────────────────────> paused
 ///      ^                                          │  │                               │
 ///      │   another conversation of the business   │  │  another business is accepted │
-///      ├── is accepted: the reply is refused ─────┘  └─ the business is paused       │
+///      ├── is accepted: the reply is tried again ─┘  └─ the business is paused       │
 ///      └──────────────────────── a reply is accepted ────────────────────────────────┘
 /// ```
+///
+/// A reply that is refused again after the other one was accepted ends: a credential that was repaired in between, such as
+/// a clock that was set, costs no reply.
 ///
 /// An outage at twenty consecutive replies of several conversations also leads from sending to paused. While
 /// paused, one reply at a time is sent as a probe, 1 to 60 s apart, each from another conversation where
@@ -164,7 +167,10 @@ struct GatewayHealth: Sendable {
         case .credentialRefused(let status, let reason):
             let isAboutMessage = isAboutMessage(attempt, at: now)
             recordRefusal(of: attempt, at: now)
-            if isAboutMessage { return [forget(attempt, status, reason)] }
+            if isAboutMessage {
+                refusals[attempt.id] = nil
+                return [.refuse(attempt.id, status: status, reason: reason)]
+            }
             guard isSending, pausedBusinesses[attempt.business] == nil else { return [.release(attempt.id)] }
             phase = .asking(Question(suspect: attempt, status: status, reason: reason))
             return [.hold(attempt.id)]
@@ -185,7 +191,7 @@ struct GatewayHealth: Sendable {
             return [.release(suspect.id)]
         case .accepted:
             phase = .sending
-            return [forget(suspect, question.status, question.reason)]
+            return [.release(suspect.id)]
         case .credentialRefused:
             recordRefusal(of: attempt, at: now)
             guard question.asksOtherBusinesses else {
@@ -272,11 +278,6 @@ struct GatewayHealth: Sendable {
         else { return false }
         return earlier <= acceptance.begunAt
             && now <= acceptance.begunAt.advanced(by: Self.evidenceLifetime)
-    }
-
-    private mutating func forget(_ attempt: Attempt, _ status: Int, _ reason: String) -> Action {
-        refusals[attempt.id] = nil
-        return .refuse(attempt.id, status: status, reason: reason)
     }
 
     /// Records an acceptance only when a refusal may be compared with it.

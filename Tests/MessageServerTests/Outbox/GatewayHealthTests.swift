@@ -51,9 +51,18 @@ import Testing
             next()
                 == .lease(
                     .anotherConversation(of: BusinessID("a"), than: CustomerID("x")), probe: .question))
-        #expect(answer(2, "a", "y", .accepted) == [.refuse(id(1), status: 403, reason: "no")])
+        #expect(answer(2, "a", "y", .accepted) == [.release(id(1))])
+        #expect(answer(1, "a", "x", refused) == [.refuse(id(1), status: 403, reason: "no")])
         #expect(next() == .lease(.any(), probe: nil))
         #expect(health.pauses.isEmpty)
+    }
+
+    /// A clock that jumped ahead, and is right again before the probe, once ended a reply as refused.
+    @Test func `a reply whose 403 concerned a credential that was repaired before the probe is sent`() {
+        #expect(answer(1, "a", "x", refused) == [.hold(id(1))])
+        #expect(answer(2, "a", "y", .accepted) == [.release(id(1))])
+        #expect(answer(1, "a", "x", .accepted) == [])
+        #expect(next() == .lease(.any(), probe: nil))
     }
 
     @Test func `a 403 concerns the business when only another business is accepted`() {
