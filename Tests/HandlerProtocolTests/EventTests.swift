@@ -47,13 +47,14 @@ struct EventTests {
         #expect(read.conversation.entries.map(\.seq) == [3, nil])
     }
 
-    @Test(arguments: [70_000, 9_000_000])
+    @Test(arguments: [70_000, 2_000_000])
     func `a long text is in its file only, and the line is short`(length: Int) throws {
-        let body = String(repeating: "a\u{301}\"", count: length / 4)
+        let body = String(repeating: "a\u{301}\"", count: 10_000) + String(repeating: "a", count: length)
+        let name = String(repeating: "n", count: 70_000)
         let json = JSONWriter.object { writer in
-            for name in ["id", "type", "body", "locale", "intent", "group"] {
-                writer.field(name, name == "type" ? "text" : body)
-            }
+            for member in ["id", "locale", "intent", "group"] { writer.field(member, name) }
+            writer.field("type", "text")
+            writer.field("body", body)
         }
         let message = try JSONDocument(json, limits: JSONLimits(maximumBytes: 128 << 20))
         let context = Context(
@@ -69,7 +70,8 @@ struct EventTests {
             Issue.record("not a text")
             return
         }
-        #expect(text.plainBody == body)
+        // Bytes: a comparison of strings normalizes two million characters first.
+        #expect(Array(text.plainBody.utf8) == Array(body.utf8))
     }
 
     @Test func `a deadline too far for a clock is limited`() throws {
