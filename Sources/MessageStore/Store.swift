@@ -49,7 +49,7 @@ package final class Store: Sendable {
         let conversations = try ConversationPartitions(directory, configuration, logger: logger)
         let scheduler = DeliveryScheduler(
             conversations, releaseBackoff: configuration.releaseBackoff,
-            suspectPatience: configuration.suspectPatience)
+            suspectPatience: configuration.suspectPatience, workingTime: configuration.pace.workingTime)
         let outbox = Outbox()
         let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
         let deduplicator = Deduplicator(

@@ -32,7 +32,7 @@ struct ReadyConversations: Sendable {
         /// The number of unfinished deliveries of the business, without parked deliveries.
         var backlog = 0
         /// The time of the last finished delivery, in nanoseconds of a monotonic clock.
-        var finishedAt: UInt64 = 0
+        var finishedAt: UInt64?
         var ready = Deque<ConversationKey>()
         /// The latest waiter is resumed first: its thread and memory are still in use.
         var waiters: [LeaseWaiter] = []
@@ -52,6 +52,14 @@ struct ReadyConversations: Sendable {
     /// The businesses in the order in which they are probed.
     private var probed = Deque<BusinessID>()
 
+    /// How long after a finished delivery a business's handler counts as working, in nanoseconds.
+    private let workingNanoseconds: UInt64
+
+    /// Creates it without conversations; a handler counts as working for `workingTime` after a finished delivery.
+    init(workingTime: Duration = AnswerPace().workingTime) {
+        workingNanoseconds = UInt64(max(0, workingTime.wholeNanoseconds))
+    }
+
     /// Counts added, parked or finished deliveries of a business.
     mutating func changeBacklog(of business: BusinessID, by count: Int) {
         businesses[business, default: Business()].backlog += count
@@ -63,10 +71,12 @@ struct ReadyConversations: Sendable {
         if !wasParked { businesses[business]?.backlog -= 1 }
     }
 
-    /// The number of unfinished deliveries of a business, without parked ones; 0 when none finished in the
-    /// second before `now`, because then no handler is working.
+    /// The number of unfinished deliveries of a business, without parked ones; 0 when none was finished shortly
+    /// before `now`, because then no handler is working.
     func backlog(of business: BusinessID, at now: UInt64) -> Int {
-        guard let state = businesses[business], state.finishedAt + 1_000_000_000 > now else { return 0 }
+        guard let state = businesses[business], let finishedAt = state.finishedAt,
+            finishedAt + workingNanoseconds > now
+        else { return 0 }
         return state.backlog
     }
 

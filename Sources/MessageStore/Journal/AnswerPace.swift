@@ -6,6 +6,8 @@
 struct AnswerPace: Sendable {
     var maximumUnpaced = 4096
     var maximumPause = Duration.milliseconds(50)
+    /// A business's handler counts as working while a delivery was finished within this time.
+    var workingTime = Duration.seconds(1)
 
     /// The delay for this backlog.
     func pause(behind backlog: Int) -> Duration {

@@ -41,7 +41,9 @@ import Testing
     func `only a sender to a business with a backlog waits`(
         _ pause: Duration, _ isAnswered: Bool
     ) async throws {
-        let store = try directory.open { $0.pace = AnswerPace(maximumUnpaced: 1, maximumPause: pause) }
+        let store = try directory.open {
+            $0.pace = AnswerPace(maximumUnpaced: 1, maximumPause: pause, workingTime: .seconds(3600))
+        }
         for id in ["a", "b"] { #expect(await store.append(message(id)) == .stored) }
         try await store.finish(store.lease(), result: .handled)
         // The second message waits, since a delivery was just finished.

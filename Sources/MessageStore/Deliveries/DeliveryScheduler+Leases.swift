@@ -1,0 +1,133 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import Synchronization
+
+/// Leases: each recorded message is leased to one task at a time, until it is postponed, parked, released or finished.
+extension DeliveryScheduler {
+    /// Leases a delivery of a business if one is ready.
+    func nextReady(for business: BusinessID) -> Lease? {
+        while let key = ready.withLock({ $0.next(of: business) }) {
+            if let lease = withQueues(of: key, { $0.lease(key) }) { return lease }
+        }
+        return nil
+    }
+
+    /// Waits for a delivery of a business; nil when closed or cancelled.
+    func next(for business: BusinessID) async -> Lease? {
+        if !Task.isCancelled, let lease = nextReady(for: business) { return lease }
+        let id = lastWaiter.add(1, ordering: .relaxed).newValue
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waiter = LeaseWaiter(id: id, continuation: continuation)
+                // A cancellation is visible before its handler runs, so one of the two sees the other.
+                handOver(
+                    ready.withLock {
+                        Task.isCancelled ? waiter.handover : $0.next(of: business, or: waiter)
+                    })
+            }
+        } onCancel: {
+            handOver(ready.withLock { $0.cancel(id, of: business) })
+        }
+    }
+
+    /// The leased delivery with this record; nil when it is not leased.
+    func leased(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
+        withQueues(of: key) { $0.leased(record, of: key) }
+    }
+
+    /// Changes the leased delivery; false when it is not leased.
+    @discardableResult
+    func update(
+        _ record: UInt64, of key: ConversationKey, _ change: (inout PendingDelivery) -> Void
+    ) -> Bool {
+        withQueues(of: key) { $0.update(record, of: key, change) }
+    }
+
+    /// Releases a lease for a while; false when it is not leased.
+    func postpone(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
+        guard let delivery = leased(record, of: key) else { return false }
+        clear(delivery, of: key)
+        guard withQueues(of: key, { $0.postpone(record, of: key) }) else { return false }
+        resume(record, of: key, after: delay)
+        return true
+    }
+
+    /// Ends the lease of a delivery without counting an attempt.
+    ///
+    /// Returns the time until it can be leased again; nil when the delivery was not leased.
+    func release(_ record: UInt64, of key: ConversationKey) -> Duration? {
+        guard let delivery = leased(record, of: key) else { return nil }
+        update(record, of: key) {
+            $0.attempt -= 1
+            $0.releases = $0.releases == .max ? .max : $0.releases + 1
+        }
+        let delay = releaseBackoff.delay(after: Int(delivery.releases) + 1)
+        let isReleased =
+            delivery.isParked ? park(record, of: key, after: delay) : postpone(record, of: key, after: delay)
+        return isReleased ? delay : nil
+    }
+
+    /// Parks a delivery: releases its lease until its retry, so that later deliveries of the conversation can be
+    /// leased; false when it is not leased.
+    func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
+        guard let delivery = leased(record, of: key) else { return false }
+        clear(delivery, of: key)
+        if !delivery.isParked {
+            parked.add(1, ordering: .relaxed)
+            ready.withLock { $0.changeBacklog(of: key.business, by: -1) }
+        }
+        change(key) { $0.park(record, of: key) ?? [] }
+        resume(record, of: key, after: delay)
+        return true
+    }
+
+    /// Blocks an unreadable leased delivery until a restart.
+    func markUnreadable(_ lease: Lease) {
+        clear(lease.pending, of: lease.conversation)
+        withQueues(of: lease.conversation) { $0.markUnreadable(lease.conversation) }
+        unreadable.add(1, ordering: .relaxed)
+    }
+
+    /// Counts a message that cannot be read back, which blocks its conversation.
+    func countUnreadable() { unreadable.add(1, ordering: .relaxed) }
+
+    /// Ends a delivery; nil when it is not leased.
+    func finish(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
+        let now = SystemClock.nanoseconds()
+        let finished = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
+            guard let (finished, progress) = queues.finish(record, of: key) else { return (nil, []) }
+            return (finished, progress)
+        }
+        guard let finished else { return nil }
+        if finished.isSuspect { handOver(ready.withLock { $0.endTrial(isFinished: true).handovers }) }
+        pending.subtract(1, ordering: .relaxed)
+        quotas.finish(key.business)
+        if finished.isParked { parked.subtract(1, ordering: .relaxed) }
+        ready.withLock { $0.recordFinish(of: key.business, wasParked: finished.isParked, at: now) }
+        return finished
+    }
+
+    func handOver(_ handovers: [ReadyConversations.Handover]) {
+        for handover in handovers { handOver(handover) }
+    }
+
+    /// Leases the conversation's delivery to the waiter, outside of the lock of `ready`.
+    func handOver(_ handover: ReadyConversations.Handover?) {
+        var handover = handover
+        while let next = handover {
+            let waiter = next.waiter
+            guard let key = next.conversation else { return waiter.continuation.resume(returning: nil) }
+            let lease = withQueues(of: key) { $0.lease(key) }
+            // An operator may have ended the suspect meanwhile.
+            let isCancelled = next.isTrial && lease?.pending.isSuspect != true
+            let others = isCancelled ? ready.withLock { $0.cancelTrial() } : []
+            if let lease {
+                waiter.continuation.resume(returning: lease)
+                return handOver(others)
+            }
+            handOver(others)
+            handover = ready.withLock { $0.next(of: key.business, or: waiter) }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import BalloonPOSIX
+import Dispatch
+import Synchronization
+
+/// The `record` stage: each message is recorded in its conversation's order, on the executor of its partition.
+///
+/// A partition has one task for this while it has messages to record, so that two messages of a conversation are never
+/// recorded at the same time.
+extension DeliveryScheduler {
+    /// Writes the line of a message and returns the kind under which it was recorded; throws when the write fails.
+    ///
+    /// A type and no bare closure: a closure that a generic `Mutex` holds gets one more wrapper each time it is read, and
+    /// keeps it.
+    struct Recorder: Sendable {
+        /// The second argument is whether nothing else is recorded or delivered at the same time.
+        let record: @Sendable (Lease, Bool) throws -> RecordedLine
+    }
+
+    /// Whether messages are recorded, and by what.
+    struct Recording {
+        /// Nil before the suspects of the last process are recorded, and after the stop.
+        var recorder: Recorder?
+        var isStopped = false
+    }
+
+    /// Starts recording messages with `record`, each on the executor of its partition; suspects first, one at a time.
+    func startRecording(_ record: @escaping @Sendable (Lease, Bool) throws -> RecordedLine) {
+        start(Recorder(record: record), behind: partitions[...])
+    }
+
+    private func start(_ recorder: Recorder, behind rest: ArraySlice<Partition>) {
+        guard holds.contains(.recording), let partition = rest.first else {
+            recording.withLock { if !$0.isStopped { $0.recorder = recorder } }
+            for partition in partitions { scheduleRecording(in: partition) }
+            _ = release(.recording)
+            return
+        }
+        Task(executorPreference: partition.executor) {
+            self.recordSuspects(in: partition, recorder)
+            self.start(recorder, behind: rest.dropFirst())
+        }
+    }
+
+    /// Records each suspect of the partition and the messages before it; runs on the partition's executor.
+    private func recordSuspects(in partition: Partition, _ recorder: Recorder) {
+        for key in partition.state.withLock({ $0.queues.withUnrecordedSuspects }) {
+            while let lease = partition.state.withLock({ $0.queues.nextSuspectToRecord(of: key) }) {
+                if recording.withLock({ $0.isStopped }) { return }
+                do { recorded(lease, as: try recorder.record(lease, true)) } catch {
+                    postponeRecording(of: key)
+                    break
+                }
+            }
+        }
+    }
+
+    /// Stops recording; returns when current recordings are complete.
+    func stopRecording() async {
+        recording.withLock { $0 = Recording(isStopped: true) }
+        await finishRecordings()
+    }
+
+    /// Returns when every recording that has begun is complete.
+    func finishRecordings() async {
+        for partition in partitions {
+            await Task(executorPreference: partition.executor) {}.value
+        }
+    }
+
+    private func scheduleRecording(in partition: Partition) {
+        let begins = partition.state.withLock { state in
+            guard !state.isRecording, !state.recordable.isEmpty else { return false }
+            state.isRecording = true
+            return true
+        }
+        if begins { spawnRecording(in: partition) }
+    }
+
+    func spawnRecording(in partition: Partition) {
+        Task(executorPreference: partition.executor) { self.record(in: partition) }
+    }
+
+    /// Records until no conversation of the partition has a recordable message; runs on the partition's
+    /// executor.
+    private func record(in partition: Partition) {
+        while true {
+            let next = partition.state.withLock { state -> (Recorder, ConversationKey, Lease?)? in
+                // Read under this lock: `start` sets the recorder first and then looks at `isRecording`, so a task
+                // that saw no recorder has ended by then, and another one is started.
+                let recorder = recording.withLock { $0.recorder }
+                guard let recorder, let key = state.recordable.popFirst() else {
+                    state.isRecording = false
+                    return nil
+                }
+                return (recorder, key, state.queues.nextToRecord(of: key))
+            }
+            guard let (recorder, key, lease) = next else { return }
+            guard let lease else { continue }
+            do {
+                recorded(lease, as: try recorder.record(lease, false))
+            } catch {
+                postponeRecording(of: key)
+            }
+        }
+    }
+
+    func recorded(_ lease: Lease, as line: RecordedLine) {
+        let key = lease.conversation
+        let parked = change(key) { queues in
+            let (parked, progress) = queues.record(lease.pending.record, of: key, as: line)
+            return (parked, progress)
+        }
+        if let parked { resume(parked.record, of: key, after: remaining(until: parked.due)) }
+    }
+
+    private func postponeRecording(of key: ConversationKey) {
+        let times = withQueues(of: key) { $0.postponeRecording(of: key) }
+        timers.asyncAfter(deadline: .now() + releaseBackoff.delay(after: Int(times) + 1).dispatchInterval) {
+            [weak self] in
+            self?.change(key) { $0.resumeRecording(of: key) }
+        }
+    }
+}
