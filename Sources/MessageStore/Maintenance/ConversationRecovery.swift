@@ -23,6 +23,9 @@ struct ConversationRecovery: Sendable {
     /// by then, unless disk writes fail.
     func run() async throws {
         let checkpoint = accounts.withLedger { $0.checkpoint }
+        // A line is written shortly before its message counts as recorded. A line in between that the failed sync dropped
+        // would be missing without being expected, and the conversation would be quarantined for it.
+        await scheduler.finishRecordings()
         // Before the journal is read, so that a delivery that finishes meanwhile is in one of the two: see ``Store/finish``.
         let unfinished = scheduler.recorded
         await journal.flush()

@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import Dispatch
 import Glibc
 import Synchronization
 import TestSupport
@@ -100,6 +101,40 @@ struct ConversationRecoveryTests {
         await store.checkpointer.run()
         #expect(try ids() == ["a"])
         try await store.finish(delivery, result: .handled)
+        await store.close()
+        #expect(try problems() == 0)
+    }
+
+    /// A line is written before its message counts as recorded; the recovery waits for that.
+    @Test func `a line that a failed sync dropped before its message counted as recorded is written anew`()
+        async throws
+    {
+        let disk = ForgetfulDisk()
+        let store = try directory.open(recordingAs: nil) {
+            $0.disk = disk
+            $0.checkpointInterval = .seconds(3600)
+        }
+        let (writes, written) = AsyncStream<Void>.makeStream()
+        let gate = DispatchSemaphore(value: 0)
+        store.startRecording { message in
+            let line = try store.write(message, as: .text)
+            written.yield()
+            gate.wait()
+            return line
+        }
+        await withCheckedContinuation { stored in store.append(message("a")) { _ in stored.resume() } }
+        for await _ in writes { break }
+        disk.fails.store(true, ordering: .relaxed)
+        await store.checkpointer.run()
+        disk.fails.store(false, ordering: .relaxed)
+        let recovery = Task { await store.checkpointer.run() }
+        // In vain: the recovery waits. A recovery that does not would quarantine the conversation at once.
+        _ = await eventually(within: .milliseconds(300)) { store.statistics.quarantinedConversations > 0 }
+        gate.signal()
+        await recovery.value
+        #expect(store.statistics.quarantinedConversations == 0)
+        #expect(try ids() == ["a"])
+        try await store.finish(try await store.lease(), result: .handled)
         await store.close()
         #expect(try problems() == 0)
     }
