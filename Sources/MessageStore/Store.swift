@@ -170,6 +170,12 @@ package final class Store: Sendable {
     /// Never waits for the disk.
     package var lastSyncFailure: SystemError? { journal.lastFailure }
 
+    /// Whether a batch of the journal failed in the last minute: a nearly full disk stores small messages and refuses large
+    /// ones.
+    ///
+    /// Never waits for the disk.
+    package var hasRecentSyncFailure: Bool { journal.hasFailed(within: .seconds(60)) }
+
     /// Counts for health checks and logs; never waits for the disk.
     package var statistics: StoreStatistics {
         let deliveries = scheduler.counts

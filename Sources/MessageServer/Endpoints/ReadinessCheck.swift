@@ -28,9 +28,7 @@ package struct ReadinessCheck: Sendable, Hashable {
         let statistics = store.statistics
         return [
             ReadinessCheck("draining", isDraining ? .failing(reason: "draining") : .ok),
-            ReadinessCheck(
-                "journal",
-                statistics.lastSyncFailure == nil ? .ok : .failing(reason: "journal writes fail")),
+            ReadinessCheck("journal", journal(store)),
             records(store.journalDamage),
             ReadinessCheck("deliveries", store.isHeldUp ? .degraded(reason: pausedDeliveries) : .ok),
             .conversations(
@@ -45,6 +43,15 @@ package struct ReadinessCheck: Sendable, Hashable {
                     ? .ok : .degraded(reason: "checkpoints fail: see the log for the reason")),
         ]
     }
+
+    /// After a failure a small write may succeed, for example on a nearly full disk: larger messages may still get 503.
+    private static func journal(_ store: Store) -> State {
+        if store.lastSyncFailure != nil { return .failing(reason: "journal writes fail") }
+        return store.hasRecentSyncFailure ? .degraded(reason: recentJournalFailure) : .ok
+    }
+
+    static let recentJournalFailure =
+        "journal writes failed within the last minute: free space on the disk or check it"
 
     static let pausedDeliveries =
         "deliveries are paused because disk writes fail: free space on the disk or check it"

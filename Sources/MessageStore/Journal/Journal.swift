@@ -43,6 +43,8 @@ final class Journal: Sendable {
         var isProbeArmed = false
         var isClosed = false
         var lastFailure: SystemError?
+        /// The time of the last failed batch.
+        var failedAt: ContinuousClock.Instant?
         /// The number of the last record on disk.
         var lastRecord: UInt64
     }
@@ -219,6 +221,11 @@ final class Journal: Sendable {
     /// The error of the last batch; nil after a success.
     var lastFailure: SystemError? { waiting.withLock { $0.lastFailure } }
 
+    /// Whether a batch failed within this time, even if a later one succeeded.
+    func hasFailed(within time: Duration) -> Bool {
+        waiting.withLock { waiting in waiting.failedAt.map { .now - $0 < time } ?? false }
+    }
+
     /// The number of the last record on disk.
     var lastRecord: UInt64 { waiting.withLock { $0.lastRecord } }
 
@@ -341,6 +348,7 @@ extension Journal.Waiting {
         for entry in entries { bytes -= entry.body.count }
         lastFailure = failure
         guard failure != nil else { return }
+        failedAt = .now
         // They are written with the next batch that has a waiting caller, so that a broken disk is not tried
         // in a loop.
         let lazy = entries.filter(\.isLazy)

@@ -14,7 +14,7 @@ import Testing
 @testable import MessageServer
 
 /// A 200 means "on disk": it waits for the sync, and a failed sync is answered with 503.
-@Suite struct DurableAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct DurableAnswerTests {
     @Test func `the answer comes after the sync, not before`() async throws {
         let disk = HeldDisk()
         let webhook = try await Webhook(disk: disk)
@@ -93,6 +93,11 @@ import Testing
         let deadline = ContinuousClock.now + .seconds(60)
         while try await webhook.readiness() != 200, ContinuousClock.now < deadline {}
         #expect(try await webhook.readiness() == 200)
+        // On a nearly full disk the next large message may be refused again.
+        let journal = ReadinessCheck.all(store: webhook.store, isDraining: false).first {
+            $0.name == "journal"
+        }
+        #expect(journal?.state == .degraded(reason: ReadinessCheck.recentJournalFailure))
         await webhook.stop()
     }
 }
