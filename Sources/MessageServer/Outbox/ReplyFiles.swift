@@ -54,7 +54,9 @@ struct ReplyFiles: Sendable {
     private func withAttachments(
         of message: [UInt8], _ change: (Int, JSONValue) async throws -> [UInt8]?
     ) async throws -> [UInt8] {
-        guard let root = (try? JSONDocument(message, limits: .stored))?.root,
+        // The message was encoded by this server, so it is valid JSON.
+        guard message.mayHaveMember("attachments"),
+            let root = (try? JSONDocument(message, limits: .stored))?.root,
             let attachments = root["attachments"]
         else { return message }
         var changed: [[UInt8]] = []
@@ -68,6 +70,16 @@ struct ReplyFiles: Sendable {
         var writer = JSONWriter(reservingCapacity: 1024)
         writer.array { writer in for attachment in changed { writer.raw(attachment) } }
         return root.replacing(members: ["attachments": writer.finish()])
+    }
+}
+
+extension [UInt8] {
+    /// Whether this JSON text may have a member with this name, an ASCII word; false is certain.
+    ///
+    /// It costs less than parsing. A name in JSON is spelled as it is or with escapes, and only `\u` can stand for a letter.
+    func mayHaveMember(_ name: String) -> Bool {
+        self[...].firstPosition(of: Array("\"\(name)\"".utf8)) != nil
+            || self[...].firstPosition(of: Array("\\u".utf8)) != nil
     }
 }
 

@@ -16,7 +16,9 @@ struct ReplyPreview: Sendable {
     /// When Apple has no preview of the address, its title is sent without one; an address without a title throws the
     /// refusal.
     func resolve(_ message: [UInt8], for business: BusinessID) async throws(GatewayError) -> [UInt8] {
-        guard let root = (try? JSONDocument(message, limits: .stored))?.root, let preview = root["preview"],
+        // The message was encoded by this server, so it is valid JSON.
+        guard message.mayHaveMember("preview"),
+            let root = (try? JSONDocument(message, limits: .stored))?.root, let preview = root["preview"],
             let url = preview["url"]?.string
         else { return message }
         do throws(GatewayError) {

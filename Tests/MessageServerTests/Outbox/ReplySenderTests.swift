@@ -9,7 +9,7 @@ import Testing
 
 @testable import MessageServer
 
-@Suite struct ReplySenderTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplySenderTests {
     @Test func `a reply that the gateway accepts is settled and leaves the outbox`() async throws {
         let test = try await SenderUnderTest()
         #expect(try await test.send("Hello", to: "x") == .accepted(status: 200))
@@ -118,6 +118,15 @@ import Testing
             return root["interactiveData"]?["data"]?["requestIdentifier"]?.string
         }
         #expect(try identifier(read) == identifier(typed))
+    }
+
+    @Test(arguments: [
+        (#"{"type":"text","body":"A preview, \"quoted\""}"#, false), (#"{"preview":{"url":"x"}}"#, true),
+        (#"{"body":"\\preview\\"}"#, false), (#"{"pre\u0076iew":{}}"#, true), (#"{"previews":1}"#, false),
+        ("{}", false),
+    ])
+    func `the bytes of a message tell whether it can have a preview`(_ json: String, _ mayHave: Bool) {
+        #expect(Array(json.utf8).mayHaveMember("preview") == mayHave)
     }
 
     @Test(arguments: [HTTPStatus.badRequest, .notFound, .contentTooLarge])
