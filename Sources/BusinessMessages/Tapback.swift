@@ -25,7 +25,7 @@ public struct Tapback: Equatable, Sendable {
 
     /// The target of the reaction.
     public enum Target: Equatable, Sendable {
-        /// The message with this text, which may be shortened.
+        /// The message with this text, as the sentence quotes it: a long text may end early there.
         case text(String)
         /// A file, in Apple's words: `an image`, `2 movies`.
         case attachment(String)
