@@ -11,7 +11,8 @@ struct CheckedAnswer: Sendable {
     /// The new state of the conversation; nil when it does not change.
     let state: [UInt8]?
 
-    /// Checks everything but files; one problem refuses the whole answer.
+    /// Checks everything but the files of replies, which are read when they are copied; one problem refuses the whole
+    /// answer.
     ///
     /// Without capabilities the device is assumed to show everything.
     static func check(
@@ -39,11 +40,12 @@ struct CheckedAnswer: Sendable {
         return .handled(showable)
     }
 
-    /// The message, or its fallback when the device cannot show it.
+    /// Checks everything but files; returns the message, or its fallback when the device cannot show it.
     static func check(
         _ message: Reply, for capabilities: Capabilities?, at pointer: String
     ) throws(AnswerRefusal) -> Reply {
-        // A file's attachment has no reference yet; every device shows a text with files.
+        // Only a text has files. Its body has a marker, so it is not empty; its attachments have no reference before they
+        // are uploaded, so nothing about them can be checked; every device shows it.
         if message.hasFiles { return message }
         if let refusal = AnswerRefusal(message.problems(), at: pointer) { throw refusal }
         guard let capabilities else { return message }
