@@ -106,7 +106,7 @@ package final class FakeGateway: Sendable {
     /// Returns all of them, which are fewer than `count` after a timeout.
     package func waitForMessages(
         count: Int = 1, customer: CustomerID? = nil, after number: Int = 0,
-        within duration: Duration = .seconds(120)
+        within duration: Duration = .seconds(300)
     ) async -> [DeliveredMessage] {
         await memory.messages(count: count, after: number, customer: customer, within: duration)
     }

@@ -26,8 +26,8 @@ struct FloodTests {
             PipeReader.Source(owning: ends[0]), queue: DispatchQueue(label: "test"), loop: loop
         ) { piece.yield($0) }
         let writer = Descriptor(owning: ends[1])
-        reader.pause(for: .milliseconds(100))
         let begun = ContinuousClock.now
+        reader.pause(for: .milliseconds(100))
         try writer.writeAll([1])
         var bytes: [UInt8] = []
         var iterator = pieces.makeAsyncIterator()

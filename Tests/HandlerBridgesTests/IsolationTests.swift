@@ -37,8 +37,8 @@ struct IsolationTests {
         let gate = directory.file("gate")
         let binding =
             #"{"exec": ["\#(Self.program)", "\#(fault)"], "config": {"name": "bad", "gate": "\#(gate)"}}"#
-        // A stuck handler stays stuck until its gate opens.
-        let bad = #"{"handler": \#(binding), "deadlineSeconds": \#(fault == "stuck" ? 300 : 2)}"#
+        // A stuck handler stays stuck until its gate opens; nothing that waits for a faulty one is quick.
+        let bad = #"{"handler": \#(binding), "deadlineSeconds": 300}"#
         let server = try await ServerUnderTest(
             bindings: [bad, good], directory: directory, timings: .impatient)
         let quiet = try await waits(server, 8)
@@ -52,9 +52,9 @@ struct IsolationTests {
         }
         await server.stages.first { $0.stage == .record && $0.business == ServerUnderTest.business(0) }
         let beside = try await waits(server, 8)
-        // The cost of one event in either case, on a machine with other load; a deadline is 2 s.
+        // The cost of one event in either case, on a machine that may stall for seconds; a deadline is five minutes.
         #expect(
-            beside[4] < quiet[4] * 20 + .milliseconds(200),
+            beside[4] < quiet[4] * 20 + .seconds(5),
             "\(fault): \(quiet[4]) alone, \(beside[4]) beside it")
         #expect(try await server.readiness() == 200)
         // A working handler that replaces it receives its events in order.

@@ -12,7 +12,7 @@ import Testing
 @testable import MessageServer
 
 /// The lifecycle calls of an in-process handler, and their order.
-struct LifecycleTests {
+@Suite(.timeLimit(.minutes(10))) struct LifecycleTests {
     private final class Steps: Sendable {
         private let kept = Mutex<[String]>([])
         private let added = AsyncStream.makeStream(of: String.self)

@@ -8,7 +8,7 @@ func processes(in directory: String) -> [String] {
     return ids.filter { ProcessPaths.resolved("/proc/\($0)/cwd") == directory }
 }
 
-/// Waits at most a minute until no such process exists; returns whether that is so.
+/// Waits until no such process exists, at most for ``WaitLimit``; returns whether that is so.
 ///
 /// A killed process still exists for a moment.
 func endOfProcesses(in directory: String) async -> Bool {

@@ -75,9 +75,9 @@ package struct RestartableServer: Sendable {
             gateway: gateway.origin, transport: transport)
     }
 
-    /// Waits until the running process has finished every delivery and every reply; false after two minutes.
+    /// Waits until the running process has finished every delivery and every reply; false after ``WaitLimit``.
     package func isFinished() async throws -> Bool {
-        try await eventually(within: .seconds(120)) {
+        try await eventually {
             let counts = try JSONDocument(
                 try await transport.control("/statistics", dataDirectory: data).body
             )

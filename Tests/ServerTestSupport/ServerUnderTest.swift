@@ -96,7 +96,9 @@ package final class ServerUnderTest: Sendable {
     }
 
     /// Stops only the server; false when work remained unfinished at the limit.
-    package func stopServer(within limit: Duration) async -> Bool { await server.stop(within: limit) }
+    package func stopServer(within limit: Duration, grace: Duration? = nil) async -> Bool {
+        await server.stop(within: limit, grace: grace)
+    }
 
     /// Stops the server and the gateway, and searches the log for customers' ids, credentials and `secrets`.
     package func stop(within limit: Duration = .seconds(60), secrets: [String] = []) async {

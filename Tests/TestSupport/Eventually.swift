@@ -1,9 +1,9 @@
-/// Waits until `condition` holds, for at most `limit`; whether it does.
+/// Waits until `condition` holds, for at most `limit`, by default ``WaitLimit``; whether it does.
 ///
 /// Wait for an event where there is one. This is for a condition that nothing announces: it looks every two
 /// milliseconds and leaves the processor to the other tests in between.
 public func eventually(
-    within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(WaitLimit.seconds), _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {

@@ -68,7 +68,7 @@ import Testing
         #expect(try await shell.run("mkfifo pipe").status == 0)
         for command in ["send --to carol --text a", "simulate text"] {
             for (path, reason) in [("pipe", "not a regular file"), ("data", "Is a directory")] {
-                let result = try await shell.run("timeout 20 balloon \(command) --attach \(path)")
+                let result = try await shell.run("timeout 120 balloon \(command) --attach \(path)")
                 #expect(result.status == 69, "\(command) \(path)")
                 #expect(result.errors.contains("\(path): "), "\(result.errors)")
                 #expect(result.errors.contains(reason), "\(result.errors)")

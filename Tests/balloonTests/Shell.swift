@@ -35,9 +35,9 @@ struct Shell: Sendable {
         return Result(status: status, output: try text("out"), errors: try text("err"))
     }
 
-    /// Repeats `command` until its result is `wanted`, at most a minute; returns the last result.
+    /// Repeats `command` until its result is `wanted`, at most for ``WaitLimit``; returns the last result.
     func run(_ command: String, until wanted: (Result) -> Bool) async throws -> Result {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(WaitLimit.seconds)
         while true {
             let result = try await run(command)
             if wanted(result) || ContinuousClock.now >= deadline { return result }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageServer
 
-@Suite struct HandlerSlotsTests {
+@Suite(.timeLimit(.minutes(10))) struct HandlerSlotsTests {
     @Test func `a call's value is returned`() async throws {
         let slots = HandlerSlots(maximumCount: 1)
         #expect(try await slots.run(within: .seconds(60)) { 42 } == 42)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageServer
 
-@Suite struct InFlightTests {
+@Suite(.timeLimit(.minutes(10))) struct InFlightTests {
     @Test func `events that the handler has are in flight, and waiting ones are counted apart`() async throws
     {
         let business = BusinessHandler(

@@ -55,38 +55,23 @@ import Testing
 
 /// Asks for a retry at once for `poison`, and answers everything else.
 private final class PoisonedHandler: TextHandler {
-    private struct State {
-        var attempts = 0
-        var after: [Bool] = []
-        var waiter: CheckedContinuation<Void, Never>?
-    }
-
-    private let state = Mutex(State())
+    private let poisoned = EventCollector<Int>()
+    private let gaps = Mutex<[Bool]>([])
     private static let lastAttempt = 7
 
-    var attempts: Int { state.withLock { $0.attempts } }
-    var after: [Bool] { state.withLock { $0.after } }
+    var attempts: Int { poisoned.events.count }
+    var after: [Bool] { gaps.withLock { $0 } }
 
     func text(_ text: Text, _ context: Context) -> Outcome {
         if text.body == "poison" {
-            let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                state.attempts += 1
-                return state.attempts == Self.lastAttempt ? state.waiter : nil
-            }
-            waiter?.resume()
+            poisoned.append(context.attempt)
             return .retry(after: .milliseconds(20))
         }
-        if text.body == "after" { state.withLock { $0.after.append(context.isAfterGap) } }
+        if text.body == "after" { gaps.withLock { $0.append(context.isAfterGap) } }
         return .reply("seen")
     }
 
-    func waitForTheLastAttempt() async {
-        await withCheckedContinuation { continuation in
-            let isDone = state.withLock { state in
-                state.waiter = continuation
-                return state.attempts >= Self.lastAttempt
-            }
-            if isDone { continuation.resume() }
-        }
+    func waitForTheLastAttempt(_ location: SourceLocation = #_sourceLocation) async {
+        await poisoned.count(Self.lastAttempt, at: location) { _ in true }
     }
 }

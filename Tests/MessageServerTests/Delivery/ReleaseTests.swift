@@ -298,7 +298,7 @@ private final class RememberingHandler: TextHandler {
 }
 
 extension PipelineUnderTest {
-    /// Whether the log gets such a line within a minute.
+    /// Whether the log gets such a line within ``WaitLimit``.
     fileprivate func isSeen(_ wanted: @escaping @Sendable (String) -> Bool) async -> Bool {
         await eventually { log.lines.contains(where: wanted) }
     }

@@ -16,7 +16,7 @@ import Testing
 @Suite struct SendTests {
     private static func request(
         _ message: String, to customer: CustomerID, files: [OutboundFile] = [],
-        business: BusinessID = ServerUnderTest.business, wait: Duration = .seconds(20)
+        business: BusinessID = ServerUnderTest.business, wait: Duration = .seconds(50)
     ) throws -> SendRequest {
         SendRequest(
             business: business, customer: customer, message: try JSONDocument(Array(message.utf8)),
@@ -70,7 +70,7 @@ import Testing
             let request = SendRequest(
                 business: ServerUnderTest.business, customer: customer.id,
                 message: try JSONDocument(Array(#"{"type":"text","body":"x"}"#.utf8)), files: [],
-                wait: .seconds(20), isAutomatic: isAutomatic)
+                wait: .seconds(50), isAutomatic: isAutomatic)
             #expect(SendAnswer(try await post(request, server).body)?.result == .accepted(status: 200))
         }
         #expect(server.gateway.messages(for: customer.id).map(\.isAutomatic) == [true, false, true])

@@ -13,7 +13,7 @@ import Testing
 
 @testable import MessageServer
 
-@Suite struct ShutdownTests {
+@Suite(.timeLimit(.minutes(10))) struct ShutdownTests {
     @Test
     func
         `a handler that never returns ends the process with 1 at the limit, and the unfinished work is logged`()

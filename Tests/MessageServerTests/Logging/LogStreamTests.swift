@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageServer
 
-@Suite struct LogStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct LogStreamTests {
     @Test func `lines are written completely and in order, with fewer writes`() {
         let written = Mutex<[[UInt8]]>([])
         let stream = LogStream { bytes in written.withLock { $0.append(bytes) } }

@@ -53,13 +53,13 @@ final class Crowd: Sendable {
 
     var texts: [String] { state.withLock { Array($0.texts.keys) } }
 
-    /// Waits for this many more acknowledged texts; false after a minute.
+    /// Waits for this many more acknowledged texts; false after ``WaitLimit``.
     func waitForAnswers(_ count: Int) async -> Bool {
         let before = state.withLock { $0.answers }
         return await eventually { state.withLock { $0.answers } >= before + count }
     }
 
-    /// Waits for this many more refusals; false after a minute.
+    /// Waits for this many more refusals; false after ``WaitLimit``.
     func waitForRefusals(_ count: Int) async -> Bool {
         let before = state.withLock { $0.refusals }
         return await eventually { state.withLock { $0.refusals } >= before + count }

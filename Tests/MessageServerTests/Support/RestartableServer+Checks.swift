@@ -11,7 +11,7 @@ import Testing
 extension RestartableServer {
     /// Waits until the gateway's request count shows the repeated reply.
     func waitForRepeat(of customer: SimulatedCustomer) async throws {
-        _ = await eventually(within: .seconds(120)) { gateway.messages(for: customer.id).first?.repeats == 1 }
+        _ = await eventually { gateway.messages(for: customer.id).first?.repeats == 1 }
     }
 
     /// Whether no line of a conversation's file is torn.

@@ -72,7 +72,7 @@ struct SenderUnderTest {
         body: [UInt8]? = nil, message: OutboundMessage? = nil
     ) async throws -> ReplyResult? {
         let id = MessageID.random()
-        return try await sender.outcomes.outcome(of: id, within: .seconds(60)) {
+        return try await sender.outcomes.outcome(of: id, within: .seconds(300)) {
             await queue(text, to: customer, of: business, kind: kind, id: id, body: body, message: message)
         }
     }

@@ -42,7 +42,7 @@ final class StoreDirectory: Sendable {
         return store
     }
 
-    /// The files of a killed process: a copy of every file as it is now.
+    /// The files of a killed process: a copy of every file as it is now, except files that are removed meanwhile.
     func copy() throws -> StoreDirectory {
         let copy = StoreDirectory()
         try copyTree(path, to: copy.path)
@@ -96,7 +96,12 @@ func copyTree(_ source: String, to target: String) throws {
         if Directory.isDirectory(path) {
             try copyTree(path, to: target + "/" + name)
         } else {
-            try AtomicFile.write(File(path, for: .reading).readAll(), to: target + "/" + name)
+            let bytes: [UInt8]
+            do throws(SystemError) { bytes = try File(path, for: .reading).readAll() } catch {
+                if error.isMissing { continue }
+                throw error
+            }
+            try AtomicFile.write(bytes, to: target + "/" + name)
         }
     }
 }

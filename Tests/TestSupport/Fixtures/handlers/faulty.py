@@ -147,7 +147,7 @@ def event(call):
     if fault == "exit" and first:
         os._exit(4)
     if fault == "halfDeadline" and events == 1:
-        select.select([], [], [], 3.1)
+        select.select([], [], [], 10.1)
     if fault == "late" and first:
         # Until it is told that nobody waits any more.
         sys.stdin.readline()
