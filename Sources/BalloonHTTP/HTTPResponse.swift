@@ -9,14 +9,17 @@ package struct HTTPResponse: Sendable {
     let header: [UInt8]
 
     /// Creates an answer; `fields` must not name `Content-Length`, `Content-Type`, `Date` or `Connection`.
+    ///
+    /// The body of a 204 or 304 is dropped, because a client would read it as the start of the next answer.
     package init(
         _ status: HTTPStatus, contentType: String = "text/plain; charset=utf-8", body: [UInt8] = [],
         fields: [(name: String, value: String)] = []
     ) {
         self.status = status
-        self.body = body
+        self.body = status.hasContent ? body : []
         var header = renderHeader(status, fields)
-        if status.code != 204 {
+        // RFC 9110 §8.6, §15.4.5: the length of a 304 would be that of the 200, and a 204 has none.
+        if status.hasContent {
             header += "Content-Length: \(body.count)\r\n".utf8
             if !body.isEmpty { header += "Content-Type: \(contentType)\r\n".utf8 }
         }

@@ -115,4 +115,17 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [HTTPStatus.noContent, .notModified])
+    func `an answer without content has neither a length nor a body`(_ status: HTTPStatus) async throws {
+        let route = HTTPRoute(.get, "/") { _, _ in
+            HTTPResponse(status, body: Array("ignored".utf8), fields: [("ETag", "\"a\"")])
+        }
+        try await withServer([route]) { server in
+            let answers = try await server.exchange(get("/") + get("/", "Connection: close\r\n"))
+            #expect(answers.ranges(of: "HTTP/1.1 \(status)\r\nETag: \"a\"\r\n").count == 2)
+            #expect(!answers.contains("Content-") && !answers.contains("ignored"))
+            #expect(answers.hasSuffix("\r\n\r\n"))
+        }
+    }
 }
