@@ -1,6 +1,3 @@
-package import BalloonPOSIX
-package import BalloonTLS
-
 /// Handles requests for one path; belongs to one shard, so that it may hold state without locks.
 ///
 /// Called inline on the shard: it must not block. It returns the answer, or nil when the responder will
@@ -97,24 +94,5 @@ package struct HTTPRoute: Sendable {
 
     func matches(_ path: ArraySlice<UInt8>) -> Bool {
         isPrefix ? path.starts(with: self.path) : path.elementsEqual(self.path)
-    }
-}
-
-/// One address with its routes.
-package struct HTTPListener: Sendable {
-    let address: SocketAddress
-    let routes: [HTTPRoute]
-    let limits: HTTPLimits
-    let tls: TLSCredentials?
-
-    /// Creates a listener for a TCP address or a unix socket; with credentials it uses TLS.
-    package init(
-        _ address: SocketAddress, routes: [HTTPRoute], limits: HTTPLimits = HTTPLimits(),
-        tls: TLSCredentials? = nil
-    ) {
-        self.address = address
-        self.routes = routes
-        self.limits = limits
-        self.tls = tls
     }
 }

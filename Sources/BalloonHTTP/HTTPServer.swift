@@ -2,9 +2,6 @@ package import BalloonPOSIX
 package import Logging
 import Synchronization
 
-/// Returns the body of a refusal's answer, and may log the refusal; called on a shard, must not block.
-package typealias RefusalDescription = @Sendable (HTTPRefusal) -> [UInt8]
-
 /// An HTTP/1.1 server on POSIX sockets and Dispatch: one shard per core, any number of listeners.
 package actor HTTPServer {
     private let listeners: [HTTPListener]
@@ -15,17 +12,12 @@ package actor HTTPServer {
     private var isServing = false
 
     /// Creates a server that does not listen yet.
-    package init(
-        listeners: [HTTPListener], shards: Int, logger: Logger,
-        describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) }
-    ) throws {
+    package init(listeners: [HTTPListener], shards: Int, logger: Logger) throws {
         self.listeners = listeners
         let counters = listeners.map { ConnectionCounter($0.limits) }
         self.counters = counters
         self.shards = try (0..<max(1, shards)).map { number in
-            try Shard(
-                number: number, listeners: listeners, counters: counters, logger: logger,
-                describeRefusal: describeRefusal)
+            try Shard(number: number, listeners: listeners, counters: counters, logger: logger)
         }
     }
 

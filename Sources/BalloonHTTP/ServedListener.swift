@@ -6,12 +6,14 @@ final class ServedListener {
     let ticks: DeadlineTicks
     let routes: [ShardRoute]
     let tls: TLSCredentials?
+    private let describeRefusal: RefusalDescription
     /// Shared by all shards.
     let connections: ConnectionCounter
 
     init(_ listener: HTTPListener, shard: Int, connections: ConnectionCounter) {
         limits = listener.limits
         tls = listener.tls
+        describeRefusal = listener.describeRefusal
         ticks = DeadlineTicks(listener.limits)
         routes = listener.routes.map { ShardRoute($0, $0.makeHandlers(shard)) }
         self.connections = connections
@@ -34,6 +36,13 @@ final class ServedListener {
             isKnownPath = true
         }
         return isKnownPath ? .otherMethods(allowed(path)) : .notFound
+    }
+
+    /// The answer to a refused request, with the body from the listener's ``RefusalDescription``.
+    func answer(to refusal: HTTPRefusal, fields: [(name: String, value: String)] = []) -> HTTPResponse {
+        let content = describeRefusal(refusal)
+        return HTTPResponse(
+            refusal.status, contentType: content.type, body: content.bytes, fields: refusal.fields + fields)
     }
 
     /// The value of `Allow` (RFC 9110 §10.2.1) for a path, or for nil of the whole server.

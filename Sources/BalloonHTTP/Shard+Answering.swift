@@ -61,12 +61,7 @@ extension Shard {
         let exchange = Exchange(
             isHeadRequest: connection.parser.head.method == .head,
             minorVersion: connection.parser.head.minorVersion, isPersistent: false)
-        finish(connection, exchange, answer(to: refusal))
-    }
-
-    /// The answer to a refused request, with the body from ``describeRefusal``.
-    func answer(to refusal: HTTPRefusal, fields: [(name: String, value: String)] = []) -> HTTPResponse {
-        HTTPResponse(refusal.status, body: describeRefusal(refusal), fields: refusal.fields + fields)
+        finish(connection, exchange, connection.listener.answer(to: refusal))
     }
 
     /// Sends as much of `out` as the socket accepts; the connection keeps the remaining bytes.

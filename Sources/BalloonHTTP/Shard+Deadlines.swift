@@ -73,7 +73,7 @@ extension Shard {
             settle(connection)
         case .answering(var exchange):
             exchange.isPersistent = false
-            finish(connection, exchange, answer(to: .unanswered))
+            finish(connection, exchange, connection.listener.answer(to: .unanswered))
             settle(connection)
         // A handler may pause its stream; a client that disconnects is detected by the socket.
         case .streaming: setDeadline(connection, connection.listener.ticks.answer)

@@ -198,10 +198,11 @@ extension Shard {
             let fields = [(name: "Allow", value: allowed)]
             let response =
                 method == .options
-                ? HTTPResponse(.noContent, fields: fields) : answer(to: .methodNotAllowed, fields: fields)
+                ? HTTPResponse(.noContent, fields: fields)
+                : connection.listener.answer(to: .methodNotAllowed, fields: fields)
             answerUnrouted(connection, exchange, response, &cursor)
         case .notFound:
-            answerUnrouted(connection, exchange, answer(to: .notFound), &cursor)
+            answerUnrouted(connection, exchange, connection.listener.answer(to: .notFound), &cursor)
         }
     }
 

@@ -15,7 +15,6 @@ actor Shard {
     private nonisolated let mailbox: Mailbox
     private nonisolated let counters: [ConnectionCounter]
     let logger: Logger
-    let describeRefusal: RefusalDescription
     let listeners: [ServedListener]
     private let endBurst: [@Sendable () -> Void]
 
@@ -48,12 +47,10 @@ actor Shard {
     static let firstAcceptorToken = UInt64.max - 4096
 
     init(
-        number: Int, listeners: [HTTPListener], counters: [ConnectionCounter], logger: Logger,
-        describeRefusal: @escaping RefusalDescription
+        number: Int, listeners: [HTTPListener], counters: [ConnectionCounter], logger: Logger
     ) throws {
         self.counters = counters
         self.logger = logger
-        self.describeRefusal = describeRefusal
         endBurst = listeners.flatMap { $0.routes.compactMap(\.endBurst) }
         executor = QueueExecutor(label: "balloon.shard.\(number)")
         mailbox = try Mailbox()

@@ -71,11 +71,12 @@ package final class RunningServer: Sendable {
                 outbox: { .outbox(sender.pauses, queuedReplies: store.queuedReplyCount) }
             ) { isDraining.isSet }
         }
+        let refusedReads = RefusedReads(observer)
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
                     configuration.listen, routes: [webhook] + health(.everybody), limits: configuration.http,
-                    tls: tls)
+                    tls: tls, describeRefusal: refusedReads.describe)
             ]
                 + ControlRoutes.listeners(
                     configuration.dataDirectory, store, isServed: { registry.contains($0) },
@@ -83,9 +84,8 @@ package final class RunningServer: Sendable {
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,
                             DeliveryRoute(store: store, watch: observer).route,
-                        ], logger),
-            shards: configuration.limits.shards, logger: logger,
-            describeRefusal: RefusedReads(observer).describe)
+                        ], describeRefusal: refusedReads.describe, logger),
+            shards: configuration.limits.shards, logger: logger)
     }
 
     /// Binds the listeners, resumes pending deliveries, then serves; returns the bound addresses.
@@ -288,10 +288,10 @@ private final class RefusedReads: Sendable {
 
     init(_ observer: any StageObserver) { self.observer = observer }
 
-    @Sendable func describe(_ refusal: HTTPRefusal) -> [UInt8] {
+    @Sendable func describe(_ refusal: HTTPRefusal) -> HTTPContent {
         let reference = references.withLock { $0.next() }
         let result = StageEvent.Result.refused(status: refusal.status.code, reason: refusal.reason)
         observer.observe(StageEvent(stage: .read, result: result, nanoseconds: 0, reference: reference.text))
-        return Array("\(refusal.status.reason) (reference \(reference.text))\n".utf8)
+        return HTTPContent(text: "\(refusal.status.reason) (reference \(reference.text))\n")
     }
 }

@@ -103,7 +103,7 @@ import Testing
             found.yield(responder)
             return nil
         }
-        let describe: RefusalDescription = { Array("\($0)".utf8) }
+        let describe: RefusalDescription = { HTTPContent(text: "\($0)") }
         try await withServer([late], limit: { $0.answerTimeout = .milliseconds(1) }, describe) { server in
             let answer = try await server.exchange(get("/late"))
             #expect(answer.hasPrefix("HTTP/1.1 503 "))

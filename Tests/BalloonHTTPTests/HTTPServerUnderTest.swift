@@ -12,13 +12,13 @@ struct HTTPServerUnderTest: Sendable {
     init(
         _ routes: [HTTPRoute], at address: SocketAddress = .tcp(host: "127.0.0.1", port: 0), shards: Int = 2,
         limit: (inout HTTPLimits) -> Void = { _ in },
-        describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) }
+        describeRefusal: @escaping RefusalDescription = { HTTPContent(text: "\($0.status.reason)\n") }
     ) async throws {
         var limits = HTTPLimits()
         limit(&limits)
-        let listener = HTTPListener(address, routes: routes, limits: limits)
-        server = try HTTPServer(
-            listeners: [listener], shards: shards, logger: log.logger, describeRefusal: describeRefusal)
+        let listener = HTTPListener(
+            address, routes: routes, limits: limits, describeRefusal: describeRefusal)
+        server = try HTTPServer(listeners: [listener], shards: shards, logger: log.logger)
         self.address = try await server.start()[0]
     }
 
@@ -51,7 +51,7 @@ struct HTTPServerUnderTest: Sendable {
 /// Serves `routes` while `body` runs.
 func withServer(
     _ routes: [HTTPRoute], limit: (inout HTTPLimits) -> Void = { _ in },
-    _ describeRefusal: @escaping RefusalDescription = { Array("\($0.status.reason)\n".utf8) },
+    _ describeRefusal: @escaping RefusalDescription = { HTTPContent(text: "\($0.status.reason)\n") },
     _ body: (HTTPServerUnderTest) async throws -> Void
 ) async throws {
     let server = try await HTTPServerUnderTest(routes, limit: limit, describeRefusal: describeRefusal)

@@ -44,6 +44,36 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
+    @Test func `each listener words its refusals, and names their media type`() async throws {
+        let problem: RefusalDescription = { refusal in
+            HTTPContent(
+                type: "application/problem+json", bytes: Array("{\"status\":\(refusal.status.code)}".utf8))
+        }
+        let listeners = [
+            HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: sampleRoutes),
+            HTTPListener(
+                .tcp(host: "127.0.0.1", port: 0), routes: sampleRoutes, describeRefusal: problem),
+        ]
+        let server = try HTTPServer(listeners: listeners, shards: 2, logger: LogCollector().logger)
+        let addresses = try await server.start()
+        let expected = [
+            ("text/plain; charset=utf-8", "Not Found\n", "Bad Request\n"),
+            ("application/problem+json", "{\"status\":404}", "{\"status\":400}"),
+        ]
+        for (address, (type, unknown, malformed)) in zip(addresses, expected) {
+            try await onThread {
+                let connection = try RawConnection(address)
+                try connection.send(get("/nothing") + "GET / HTTP/1.1\r\n\r\n")
+                for body in [unknown, malformed] {
+                    let answer = try connection.answer()
+                    #expect(answer?.field("Content-Type") == type)
+                    #expect(answer?.body == body)
+                }
+            }
+        }
+        await server.stop(within: .seconds(1))
+    }
+
     @Test func `each shard has its own handler`() async throws {
         let route = HTTPRoute(.get, "/") { shard in
             var served = 0

@@ -31,7 +31,7 @@ package enum ControlRoutes {
     /// changed.
     static func listeners(
         _ directory: String, _ store: Store, isServed: @escaping @Sendable (BusinessID) -> Bool,
-        others: [HTTPRoute], _ logger: Logger
+        others: [HTTPRoute], describeRefusal: @escaping RefusalDescription, _ logger: Logger
     ) -> [HTTPListener] {
         guard let address = SocketAddress("unix:" + directory + "/" + socketName) else {
             logger.warning(
@@ -39,7 +39,9 @@ package enum ControlRoutes {
             return []
         }
         let routes = make(store: store, isServed: isServed, logger) + others
-        return [HTTPListener(address, routes: routes.map(\.forLocalCallers))]
+        return [
+            HTTPListener(address, routes: routes.map(\.forLocalCallers), describeRefusal: describeRefusal)
+        ]
     }
 
     static func make(

@@ -1,0 +1,46 @@
+package import BalloonPOSIX
+package import BalloonTLS
+
+/// Returns the content of a refusal's answer, and may log the refusal; called on a shard, must not block.
+package typealias RefusalDescription = @Sendable (HTTPRefusal) -> HTTPContent
+
+/// The body of an answer with its media type.
+package struct HTTPContent: Sendable, Hashable {
+    /// The value of `Content-Type` (RFC 9110 §8.3).
+    package let type: String
+    /// The body.
+    package let bytes: [UInt8]
+
+    /// Creates the content of a media type.
+    package init(type: String, bytes: [UInt8]) {
+        self.type = type
+        self.bytes = bytes
+    }
+
+    /// Creates plain text.
+    package init(text: String) { self.init(type: "text/plain; charset=utf-8", bytes: Array(text.utf8)) }
+}
+
+/// One address with its routes, its limits, and the wording of its refusals.
+package struct HTTPListener: Sendable {
+    let address: SocketAddress
+    let routes: [HTTPRoute]
+    let limits: HTTPLimits
+    let tls: TLSCredentials?
+    let describeRefusal: RefusalDescription
+
+    /// Creates a listener for a TCP address or a unix socket; with credentials it uses TLS.
+    ///
+    /// Without `describeRefusal` the body of a refusal is the reason phrase of its status, as plain text.
+    package init(
+        _ address: SocketAddress, routes: [HTTPRoute], limits: HTTPLimits = HTTPLimits(),
+        tls: TLSCredentials? = nil,
+        describeRefusal: @escaping RefusalDescription = { HTTPContent(text: "\($0.status.reason)\n") }
+    ) {
+        self.address = address
+        self.routes = routes
+        self.limits = limits
+        self.tls = tls
+        self.describeRefusal = describeRefusal
+    }
+}
