@@ -13,6 +13,9 @@ package struct HTTPResponder: Sendable {
     package func abort() { shard.post(.abort(exchange)) }
 
     /// Starts an answer whose body is written in pieces.
+    ///
+    /// The answer to HEAD ends with its header; the first piece written to it throws
+    /// ``HTTPStreamError/disconnected``.
     package func stream(_ head: HTTPStreamHead) -> HTTPBodyWriter {
         shard.post(.streamHead(exchange, head))
         return HTTPBodyWriter(shard: shard, exchange: exchange)
@@ -56,7 +59,8 @@ package struct HTTPBodyReader: Sendable {
 
 /// The reason why a body cannot be written or read completely.
 package enum HTTPStreamError: Error, Sendable, Hashable {
-    /// The peer disconnected or exceeded a time limit; the request cannot be completed.
+    /// The peer disconnected or exceeded a time limit, or the answer has ended: nothing more can be read or
+    /// written.
     case disconnected
     /// The body is malformed or exceeds the route's limit; the client has got the refusal.
     case refused(HTTPRefusal)

@@ -160,6 +160,12 @@ extension Shard {
         appendConnectionFields(exchange, exchange.isPersistent)
         if isChunked { out += transferEncodingChunked }
         out += crlf
+        // RFC 9110 §9.3.2: the answer to HEAD ends with its header.
+        guard !exchange.isHeadRequest else {
+            end(exchange, on: connection, exchange.isPersistent)
+            processInput(connection)
+            return settle(connection)
+        }
         connection.phase = .streaming(exchange, StreamedAnswer(isChunked: isChunked))
         settle(connection)
     }
@@ -178,10 +184,10 @@ extension Shard {
     }
 
     func write(_ exchange: ExchangeID, _ bytes: [UInt8], _ writer: CheckedContinuation<Void, any Error>) {
-        guard let (connection, exchange, answer) = streaming(exchange), answer.writer == nil else {
+        guard let (connection, _, answer) = streaming(exchange), answer.writer == nil else {
             return writer.resume(throwing: HTTPStreamError.disconnected)
         }
-        if !bytes.isEmpty, !exchange.isHeadRequest { appendPiece(bytes, answer) }
+        if !bytes.isEmpty { appendPiece(bytes, answer) }
         answer.writer = writer
         settle(connection)
         // Closing has failed the writer already.
@@ -198,7 +204,7 @@ extension Shard {
 
     func endStream(_ exchange: ExchangeID) {
         guard let (connection, exchange, answer) = streaming(exchange) else { return }
-        if answer.isChunked, !exchange.isHeadRequest { out += "0\r\n\r\n".utf8 }
+        if answer.isChunked { out += "0\r\n\r\n".utf8 }
         answer.resumeWriter(throwing: .disconnected)
         end(exchange, on: connection, exchange.isPersistent && !isStopping)
         processInput(connection)

@@ -95,6 +95,34 @@ import Testing
         }
     }
 
+    @Test func `a streamed answer to HEAD ends with its header, and the connection serves the next request`()
+        async throws
+    {
+        let (ends, end) = AsyncStream.makeStream(of: HTTPStreamError?.self)
+        let endless = HTTPRoute(.get, "/endless") { _, responder in
+            Task.detached {
+                let writer = responder.stream(HTTPStreamHead(.ok, contentType: "text/plain"))
+                do throws(any Error) {
+                    while true { try await writer.write([0x78]) }
+                } catch {
+                    end.yield(error as? HTTPStreamError)
+                }
+            }
+            return nil
+        }
+        try await withServer(sampleRoutes + [endless]) { server in
+            let answers = try await server.exchange(
+                "HEAD /endless HTTP/1.1\r\nHost: a\r\n\r\n" + get("/", "Connection: close\r\n"))
+            #expect(answers.ranges(of: "HTTP/1.1 200 OK\r\n").count == 2)
+            #expect(answers.contains("Transfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK\r\n"))
+            #expect(answers.hasSuffix("\r\n\r\nroot"))
+            for await error in ends {
+                #expect(error == .disconnected)
+                break
+            }
+        }
+    }
+
     @Test func `a writer waits for its client and fails when it disconnects`() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Int.self)
         let endless = HTTPRoute(.get, "/endless") { _, responder in
