@@ -32,10 +32,15 @@ final class ChunkedRequest {
 final class StreamedAnswer {
     /// Whether the pieces are sent as chunks.
     let isChunked: Bool
+    /// Whether the answer ends when a stop of the server begins.
+    let isOpenEnded: Bool
     /// The handler that waits for the client to read more.
     var writer: CheckedContinuation<Void, any Error>?
 
-    init(isChunked: Bool) { self.isChunked = isChunked }
+    init(isChunked: Bool, isOpenEnded: Bool) {
+        self.isChunked = isChunked
+        self.isOpenEnded = isOpenEnded
+    }
 
     /// Resumes the waiting handler; with an error when the client disconnected.
     func resumeWriter(throwing error: HTTPStreamError? = nil) {

@@ -39,17 +39,21 @@ package struct HTTPResponse: Sendable {
 package struct HTTPStreamHead: Sendable {
     let header: [UInt8]
     let hasLength: Bool
+    let isOpenEnded: Bool
 
     /// Creates the head of an answer; `fields` as for ``HTTPResponse``.
     ///
-    /// With a length, exactly that many bytes must be written, and they are sent without chunk framing.
+    /// With a length, exactly that many bytes must be written, and they are sent without chunk framing. An
+    /// open-ended answer, such as an event stream, has no length, and ends at once when a stop of the server
+    /// begins; other answers may finish within the grace of the stop.
     package init(
-        _ status: HTTPStatus, contentType: String, contentLength: Int? = nil,
+        _ status: HTTPStatus, contentType: String, contentLength: Int? = nil, isOpenEnded: Bool = false,
         fields: [(name: String, value: String)] = []
     ) {
         let length = contentLength.map { [(name: "Content-Length", value: "\($0)")] } ?? []
         header = renderHeader(status, fields + [("Content-Type", contentType)] + length)
         hasLength = contentLength != nil
+        self.isOpenEnded = isOpenEnded
     }
 }
 

@@ -53,6 +53,7 @@ package actor HTTPServer {
 
     /// Stops accepting, lets requests in flight finish within `grace`, then closes the remaining connections.
     ///
+    /// Open-ended answers end at once, so that a follower of events does not delay the stop.
     /// A stopped server cannot be started again.
     package func stop(within grace: Duration) async {
         guard isServing else { return bound = [] }

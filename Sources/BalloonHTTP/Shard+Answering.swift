@@ -166,8 +166,19 @@ extension Shard {
             processInput(connection)
             return settle(connection)
         }
-        connection.phase = .streaming(exchange, StreamedAnswer(isChunked: isChunked))
+        let answer = StreamedAnswer(isChunked: isChunked, isOpenEnded: head.isOpenEnded)
+        connection.phase = .streaming(exchange, answer)
         settle(connection)
+        if isStopping { endOpenEnded(connection) }
+    }
+
+    /// Ends an open-ended answer because the server stops; other answers may finish.
+    func endOpenEnded(_ connection: Connection) {
+        guard case .streaming(let exchange, let answer) = connection.phase, answer.isOpenEnded else { return }
+        finishStream(connection, exchange, answer)
+        settle(connection)
+        // The kernel still sends all bytes that the socket accepted; a client that reads nothing is cut off.
+        close(connection)
     }
 
     /// Closes the connection of a request, with or without a partial answer.
@@ -204,10 +215,14 @@ extension Shard {
 
     func endStream(_ exchange: ExchangeID) {
         guard let (connection, exchange, answer) = streaming(exchange) else { return }
+        finishStream(connection, exchange, answer)
+        processInput(connection)
+        settle(connection)
+    }
+
+    private func finishStream(_ connection: Connection, _ exchange: Exchange, _ answer: StreamedAnswer) {
         if answer.isChunked { out += "0\r\n\r\n".utf8 }
         answer.resumeWriter(throwing: .disconnected)
         end(exchange, on: connection, exchange.isPersistent && !isStopping)
-        processInput(connection)
-        settle(connection)
     }
 }

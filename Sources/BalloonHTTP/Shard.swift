@@ -157,7 +157,9 @@ extension Shard {
         // Serve clients that connected and sent a request before the stop.
         for listener in acceptors.keys { acceptConnections(listener) }
         acceptors = [:]
-        for connection in slots.all where connection.isIdle { serveOrClose(connection) }
+        for connection in slots.all {
+            if connection.isIdle { serveOrClose(connection) } else { endOpenEnded(connection) }
+        }
         leaveWhenDrained()
     }
 

@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import Dispatch
 import Glibc
 import TestSupport
 import Testing
@@ -116,6 +117,88 @@ import Testing
         }
         #expect(try await answer.hasSuffix("done"))
         #expect(server.server.connectionCount == 0)
+    }
+
+    @Test func `stopping ends open-ended answers at once`() async throws {
+        let events = HTTPRoute(.get, "/events") { _, responder in
+            Task.detached {
+                let writer = responder.stream(
+                    HTTPStreamHead(.ok, contentType: "text/event-stream", isOpenEnded: true))
+                while (try? await writer.write(Array("data\n\n".utf8))) != nil {}
+            }
+            return nil
+        }
+        let server = try await HTTPServerUnderTest([events])
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let hasStopped = DispatchSemaphore(value: 0)
+        try await withThrowingTaskGroup(of: Int?.self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    try await server.withConnection { client in
+                        try client.send(get("/events"))
+                        let answer = try client.answer(hasBody: false)
+                        begin.yield()
+                        // The client reads nothing until the server has stopped.
+                        hasStopped.wait()
+                        return answer?.status
+                    }
+                }
+            }
+            for await _ in begun.prefix(10) {}
+            // No test lasts as long as this grace.
+            await server.server.stop(within: .seconds(3600))
+            #expect(server.server.connectionCount == 0)
+            for _ in 0..<10 { hasStopped.signal() }
+            for try await status in group { #expect(status == 200) }
+        }
+    }
+
+    @Test func `an open-ended answer ends completely, also when it begins during the stop`() async throws {
+        let (responders, found) = AsyncStream.makeStream(of: HTTPResponder.self)
+        let events = HTTPRoute(.get, "/events") { _, responder in
+            found.yield(responder)
+            return nil
+        }
+        let server = try await HTTPServerUnderTest([events])
+        let head = HTTPStreamHead(.ok, contentType: "text/event-stream", isOpenEnded: true)
+        async let early = server.exchange(get("/events"))
+        async let late = server.exchange(get("/events"))
+        var waiting = responders.makeAsyncIterator()
+        let first = try #require(await waiting.next())
+        let second = try #require(await waiting.next())
+        try await first.stream(head).write(Array("data".utf8))
+        async let stopped: Void = server.server.stop(within: .seconds(3600))
+        // The first answer ends with the begin of the stop.
+        #expect(await eventually { server.server.connectionCount == 1 })
+        _ = second.stream(head)
+        await stopped
+        let answers = try await [early, late]
+        #expect(answers.contains { $0.hasSuffix("\r\n\r\n4\r\ndata\r\n0\r\n\r\n") })
+        #expect(answers.contains { $0.hasSuffix("\r\n\r\n0\r\n\r\n") && !$0.contains("data") })
+    }
+
+    @Test func `a streamed answer with an end may finish during the stop`() async throws {
+        let (responders, found) = AsyncStream.makeStream(of: HTTPResponder.self)
+        let download = HTTPRoute(.get, "/download") { _, responder in
+            found.yield(responder)
+            return nil
+        }
+        let server = try await HTTPServerUnderTest([download])
+        async let idle = server.exchange("")
+        async let answer = server.exchange(get("/download"))
+        for await responder in responders {
+            #expect(await eventually { server.server.connectionCount >= 2 })
+            let writer = responder.stream(HTTPStreamHead(.ok, contentType: "text/plain", contentLength: 6))
+            try await writer.write(Array("one".utf8))
+            async let stopped: Void = server.server.stop(within: .seconds(60))
+            // The stop has begun when it has closed the idle connection.
+            #expect(try await idle == "")
+            try await writer.write(Array("two".utf8))
+            writer.finish()
+            await stopped
+            break
+        }
+        #expect(try await answer.hasSuffix("\r\n\r\nonetwo"))
     }
 
     @Test func `a request that is not done within the grace is cut off`() async throws {
