@@ -6,7 +6,7 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     /// The request line is not `method SP target SP version CRLF` (RFC 9112 §3).
     case malformedRequestLine
     /// The target has a byte that URIs must not contain, or a form that its method does not allow (RFC 9112
-    /// §3.2).
+    /// §3.2), or a part of it is not UTF-8 after percent-decoding.
     case malformedTarget
     /// The version begins with `HTTP/`, but is not 1.x (RFC 9110 §15.6.6).
     case unsupportedVersion
@@ -35,6 +35,8 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case lengthMissing
     /// The request line is longer than its limit.
     case requestLineTooLong
+    /// A parameter of the path or query is longer than its limit, or the query has too many (RFC 9110 §15.5.15).
+    case parametersTooLong
     /// The field lines are too many, or one or all of them exceed their limit (RFC 6585 §5).
     case fieldsTooLarge
     /// The body exceeds the limit of its route.
@@ -61,7 +63,7 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
         case .unknownMethod, .unknownTransferCoding: .notImplemented
         case .unknownExpectation: .expectationFailed
         case .lengthMissing: .lengthRequired
-        case .requestLineTooLong: .uriTooLong
+        case .requestLineTooLong, .parametersTooLong: .uriTooLong
         case .fieldsTooLarge: .headerFieldsTooLarge
         case .bodyTooLarge: .contentTooLarge
         case .overloaded, .unanswered: .serviceUnavailable
@@ -91,6 +93,7 @@ extension HTTPRefusal {
         case .unknownExpectation: "Expect is not 100-continue"
         case .lengthMissing: "the body has no length"
         case .requestLineTooLong: "the request line is too long"
+        case .parametersTooLong: "the parameters of the path or query are too long or too many"
         case .fieldsTooLarge: "the header fields are too large or too many"
         case .bodyTooLarge: "the body is too large"
         case .overloaded: "unfinished requests use all memory for requests"

@@ -16,6 +16,8 @@ package struct HTTPRequest: Sendable {
     let bytes: [UInt8]
     let base: Int
     let head: RequestHead
+    /// The template of the route's path; nil when it has no parameters.
+    let template: PathTemplate?
 
     /// The path of the target as sent: not decoded, never empty for a routed request.
     package var path: ArraySlice<UInt8> {
@@ -23,6 +25,9 @@ package struct HTTPRequest: Sendable {
         if head.path.isEmpty { return [0x2F] }
         return bytes[(base + Int(head.path.lowerBound))..<(base + Int(head.path.upperBound))]
     }
+
+    /// The decoded value of a parameter in the route's path; nil when the path has no parameter of that name.
+    package func parameter(_ name: String) -> String? { template?.value(of: name, in: path) }
 
     /// The query of the target as sent, without `?`; empty when there is none.
     package var query: ArraySlice<UInt8> {

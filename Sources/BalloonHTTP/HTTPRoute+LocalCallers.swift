@@ -6,8 +6,7 @@ extension HTTPRoute {
     /// a foreign `Origin`. So `Host` must be a name of this machine, and `Origin`, where a browser sends it, must
     /// be `http://` or `https://` and the same host and port.
     package var forLocalCallers: HTTPRoute {
-        let path = String(decoding: path, as: UTF8.self) + (isPrefix ? "*" : "")
-        return HTTPRoute(method, path, body: body, endBurst: endBurst) { shard -> Handlers in
+        replacingHandlers { [makeHandlers] shard in
             let handlers = makeHandlers(shard)
             return Handlers(
                 admit: { head in

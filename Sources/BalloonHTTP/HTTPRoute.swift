@@ -52,11 +52,18 @@ package struct HTTPRoute: Sendable {
     let method: HTTPMethod
     let path: [UInt8]
     let isPrefix: Bool
+    /// Nil when the path has no parameters.
+    let template: PathTemplate?
     let body: Body
     let endBurst: (@Sendable () -> Void)?
-    let makeHandlers: @Sendable (_ shard: Int) -> Handlers
+    private(set) var makeHandlers: @Sendable (_ shard: Int) -> Handlers
 
     /// Creates a route; `path` is compared as bytes, and includes all paths below it when it ends in `/*`.
+    ///
+    /// A segment `{name}` is a parameter: it matches one segment that is not empty, and
+    /// ``HTTPRequest/parameter(_:)`` returns its decoded value. A value that is not UTF-8 gets 400, one of more than
+    /// 1024 bytes 414. A path with parameters has no `/*`. The first route of a listener that matches a request
+    /// serves it.
     ///
     /// `makeHandlers` is called once for every shard. A GET route answers HEAD too. `endBurst` is called on
     /// the shard after a batch of requests that arrived together, so that their work can continue as a batch.
@@ -66,6 +73,7 @@ package struct HTTPRoute: Sendable {
         makeHandlers: @escaping @Sendable (_ shard: Int) -> Handlers
     ) {
         self.method = method
+        template = PathTemplate(path)
         isPrefix = path.hasSuffix("/*")
         self.path = Array((isPrefix ? path.dropLast(1) : path[...]).utf8)
         self.body = body
@@ -93,6 +101,14 @@ package struct HTTPRoute: Sendable {
     }
 
     func matches(_ path: ArraySlice<UInt8>) -> Bool {
-        isPrefix ? path.starts(with: self.path) : path.elementsEqual(self.path)
+        if let template { return template.matches(path) }
+        return isPrefix ? path.starts(with: self.path) : path.elementsEqual(self.path)
+    }
+
+    /// The same route with other handlers.
+    func replacingHandlers(_ makeHandlers: @escaping @Sendable (_ shard: Int) -> Handlers) -> HTTPRoute {
+        var route = self
+        route.makeHandlers = makeHandlers
+        return route
     }
 }

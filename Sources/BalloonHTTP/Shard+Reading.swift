@@ -181,6 +181,7 @@ extension Shard {
         switch connection.listener.match(method, target) {
         case .route(let route):
             exchange.route = route
+            try route.route.template?.check(target)
             if case .length(let length) = connection.parser.head.framing,
                 length > route.route.body.maximumBytes
             {
@@ -217,7 +218,7 @@ extension Shard {
         return admit(
             HTTPRequest(
                 body: [], bodyReader: nil, isAdmitted: false, bytes: bytes, base: base,
-                head: connection.parser.head))
+                head: connection.parser.head, template: exchange.route?.route.template))
     }
 
     /// Answers a request that its route did not admit.
@@ -320,7 +321,8 @@ extension Shard {
         let request = HTTPRequest(
             body: body,
             bodyReader: exchange.pull == nil ? nil : HTTPBodyReader(shard: self, exchange: id),
-            isAdmitted: exchange.isAdmitted, bytes: bytes, base: base, head: connection.parser.head)
+            isAdmitted: exchange.isAdmitted, bytes: bytes, base: base, head: connection.parser.head,
+            template: route.route.template)
         return route.handle(request, HTTPResponder(shard: self, exchange: id))
     }
 }

@@ -1,0 +1,26 @@
+/// Decodes `%XX` (RFC 3986 §2.1), and with `plusIsSpace` also `+`; nil when an escape is malformed or the result
+/// is not UTF-8.
+func percentDecoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(bytes.count)
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+        let byte = bytes[index]
+        if byte == UInt8(ascii: "%") {
+            guard index + 2 < bytes.endIndex, let high = hexValue(bytes[index + 1]),
+                let low = hexValue(bytes[index + 2])
+            else { return nil }
+            decoded.append(high << 4 | low)
+            index += 3
+        } else {
+            decoded.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            index += 1
+        }
+    }
+    return String(validating: decoded, as: UTF8.self)
+}
+
+private func hexValue(_ byte: UInt8) -> UInt8? {
+    guard isHexDigit(byte) else { return nil }
+    return isDigit(byte) ? byte - 0x30 : (byte | 0x20) - 0x61 + 10
+}
