@@ -33,7 +33,9 @@ final class StreamedAnswer {
     /// Whether the pieces are sent as chunks.
     let isChunked: Bool
     /// Whether the answer ends when a stop of the server begins.
-    let isOpenEnded: Bool
+    var isOpenEnded: Bool
+    /// The broadcast that the answer subscribes to.
+    var audience: BroadcastAudience?
     /// The handler that waits for the client to read more.
     var writer: CheckedContinuation<Void, any Error>?
 

@@ -39,6 +39,15 @@ package struct HTTPBodyWriter: Sendable {
         }
     }
 
+    /// Adds the batches of `broadcast` to the body; the answer becomes open-ended.
+    ///
+    /// The order of calls counts: a batch that is sent after this call follows the pieces that were written before
+    /// it. An answer subscribes to one broadcast, until it ends.
+    package func subscribe(to broadcast: HTTPBroadcast) {
+        broadcast.add(shard)
+        shard.post(.subscribe(exchange, to: broadcast))
+    }
+
     /// Ends the body.
     package func finish() { shard.post(.streamEnd(exchange)) }
 }

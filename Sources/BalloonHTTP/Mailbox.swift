@@ -10,6 +10,8 @@ final class Mailbox: Sendable {
         case streamHead(ExchangeID, HTTPStreamHead)
         case chunk(ExchangeID, [UInt8], CheckedContinuation<Void, any Error>)
         case streamEnd(ExchangeID)
+        case subscribe(ExchangeID, to: HTTPBroadcast)
+        case batch(BroadcastBatch, of: HTTPBroadcast)
         case abort(ExchangeID)
         case pull(ExchangeID, CheckedContinuation<[UInt8]?, any Error>)
         case drain(within: Duration, CheckedContinuation<Void, Never>)

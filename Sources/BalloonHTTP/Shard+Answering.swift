@@ -67,10 +67,19 @@ extension Shard {
     /// Sends as much of `out` as the socket accepts; the connection keeps the remaining bytes.
     func send(_ connection: Connection) {
         if !out.isEmpty {
-            if let tls = connection.tls { sendSealed(connection, tls) } else { transmit(connection, out) }
+            transmitSealed(connection, out)
             emptyOut()
         }
         if case .closing = connection.phase, connection.pendingOutputBytes == 0 { linger(connection) }
+    }
+
+    /// Encrypts `bytes` if the connection uses TLS, and sends them after the pending output.
+    func transmitSealed(_ connection: Connection, _ bytes: [UInt8]) {
+        if let tls = connection.tls {
+            sendSealed(connection, tls, bytes)
+        } else {
+            transmit(connection, bytes)
+        }
     }
 
     /// Sends `bytes` after the pending output.
@@ -107,7 +116,8 @@ extension Shard {
             answer.resumeWriter()
         }
         if connection.pendingOutputBytes > 0 {
-            if connection.outputStart > 1 << 20 {
+            // Each byte is moved at most once on average, and sent bytes use no more memory than pending ones.
+            if connection.outputStart >= max(65536, connection.pendingOutputBytes) {
                 connection.output.removeFirst(connection.outputStart)
                 connection.outputStart = 0
             }
@@ -187,7 +197,7 @@ extension Shard {
         close(connection)
     }
 
-    private func streaming(_ id: ExchangeID) -> (Connection, Exchange, StreamedAnswer)? {
+    func streaming(_ id: ExchangeID) -> (Connection, Exchange, StreamedAnswer)? {
         guard let connection = slots[id.connection], connection.exchangeID == id,
             case .streaming(let exchange, let answer) = connection.phase
         else { return nil }
@@ -198,19 +208,13 @@ extension Shard {
         guard let (connection, _, answer) = streaming(exchange), answer.writer == nil else {
             return writer.resume(throwing: HTTPStreamError.disconnected)
         }
-        if !bytes.isEmpty { appendPiece(bytes, answer) }
+        if !bytes.isEmpty {
+            if answer.isChunked { appendChunk(bytes, to: &out) } else { out += bytes }
+        }
         answer.writer = writer
         settle(connection)
         // Closing has failed the writer already.
         if connection.hasRoomForAnswers { answer.resumeWriter() }
-    }
-
-    private func appendPiece(_ bytes: [UInt8], _ answer: StreamedAnswer) {
-        guard answer.isChunked else { return out += bytes }
-        out += String(bytes.count, radix: 16).utf8
-        out += crlf
-        out += bytes
-        out += crlf
     }
 
     func endStream(_ exchange: ExchangeID) {
@@ -223,6 +227,7 @@ extension Shard {
     private func finishStream(_ connection: Connection, _ exchange: Exchange, _ answer: StreamedAnswer) {
         if answer.isChunked { out += "0\r\n\r\n".utf8 }
         answer.resumeWriter(throwing: .disconnected)
+        unsubscribe(connection.exchangeID, answer)
         end(exchange, on: connection, exchange.isPersistent && !isStopping)
     }
 }

@@ -136,6 +136,7 @@ extension Shard {
         case .answering(let exchange): exchange.pull?.fail(.disconnected)
         case .streaming(let exchange, let answer):
             answer.resumeWriter(throwing: .disconnected)
+            unsubscribe(connection.exchangeID, answer)
             exchange.pull?.fail(.disconnected)
         case .head, .heldBack, .collecting, .collectingChunks, .closing, .lingering, .closed: break
         }

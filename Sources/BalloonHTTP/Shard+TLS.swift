@@ -24,10 +24,10 @@ extension Shard {
         emptySealed()
     }
 
-    /// Encrypts and sends the answers.
-    func sendSealed(_ connection: Connection, _ tls: TLSSession) {
+    /// Encrypts and sends `bytes`.
+    func sendSealed(_ connection: Connection, _ tls: TLSSession, _ bytes: [UInt8]) {
         do throws(TLSError) {
-            try tls.seal(out, into: &sealed)
+            try tls.seal(bytes, into: &sealed)
         } catch {
             return close(connection)
         }

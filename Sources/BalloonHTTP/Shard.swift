@@ -23,6 +23,9 @@ actor Shard {
     private var posts: [Mailbox.Post] = []
     var acceptors: [Int: Acceptor] = [:]
     var slots = ConnectionSlots()
+    var audiences: [ObjectIdentifier: BroadcastAudience] = [:]
+    /// The batches that subscribers still wait for, oldest first.
+    var deliveries: [BroadcastDelivery] = []
 
     /// The bytes of one read; requests are parsed in this buffer, so an idle connection needs none.
     var scratch = [UInt8](repeating: 0, count: 65536)
@@ -82,8 +85,8 @@ actor Shard {
     private func drain() {
         var patience: Int32 = 0
         while !isGone {
-            let ready = epoll.wait(milliseconds: patience)
-            if ready == 0 { return }
+            let ready = epoll.wait(milliseconds: deliveries.isEmpty ? patience : 0)
+            if ready == 0, deliveries.isEmpty { return }
             // Bursts often follow each other: waiting a millisecond here avoids re-arming the source and
             // waking a thread.
             patience = 1
@@ -93,6 +96,7 @@ actor Shard {
                 serve(token, events)
             }
             for end in endBurst { end() }
+            continueBroadcasts()
         }
     }
 
@@ -121,6 +125,8 @@ actor Shard {
         case .streamHead(let exchange, let head): startStream(exchange, head)
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
         case .streamEnd(let exchange): endStream(exchange)
+        case .subscribe(let exchange, let broadcast): subscribe(exchange, to: broadcast)
+        case .batch(let batch, let broadcast): deliver(batch, of: broadcast)
         case .abort(let exchange): abort(exchange)
         case .pull(let exchange, let reader): pull(exchange, reader)
         case .drain(let grace, let continuation): stop(within: grace, continuation)
@@ -136,7 +142,8 @@ actor Shard {
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
         case .drain(_, let continuation): continuation.resume()
-        case .answer, .streamHead, .streamEnd, .abort: break
+        case .subscribe(_, let broadcast): broadcast.remove(self)
+        case .answer, .streamHead, .streamEnd, .batch, .abort: break
         }
     }
 }
@@ -157,6 +164,8 @@ extension Shard {
         // Serve clients that connected and sent a request before the stop.
         for listener in acceptors.keys { acceptConnections(listener) }
         acceptors = [:]
+        // Every batch before the stop reaches its subscribers.
+        while !deliveries.isEmpty { continueBroadcasts() }
         for connection in slots.all {
             if connection.isIdle { serveOrClose(connection) } else { endOpenEnded(connection) }
         }
