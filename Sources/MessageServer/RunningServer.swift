@@ -18,6 +18,9 @@ package final class RunningServer: Sendable {
     private let sweep: AttachmentSweep
     private let sweeping = Mutex<Task<Void, Never>?>(nil)
     private let http: HTTPServer
+    /// A server of its own, so that no work for operators delays a webhook; nil when it is off.
+    private let admin: HTTPServer?
+    private let boundAdmin = Mutex<SocketAddress?>(nil)
     private let tls: TLSCredentials?
     private let logger: Logger
     private let isDraining: DrainFlag
@@ -86,14 +89,24 @@ package final class RunningServer: Sendable {
                             DeliveryRoute(store: store, watch: observer).route,
                         ], describeRefusal: refusedReads.describe, logger),
             shards: configuration.limits.shards, logger: logger)
+        admin = try configuration.adminListen.socketAddress.map { address in
+            let listener = HTTPListener(
+                address, routes: health(.operators), tls: tls, describeRefusal: refusedReads.describe)
+            return try HTTPServer(listeners: [listener], shards: 1, logger: logger)
+        }
     }
+
+    /// The bound address of the admin listener; nil when there is none.
+    package var adminAddress: SocketAddress? { boundAdmin.withLock { $0 } }
 
     /// Binds the listeners, resumes pending deliveries, then serves; returns the bound addresses.
     package func start() async throws -> [SocketAddress] {
         do {
             // Before any handler starts: a server that cannot listen must not start handlers.
             try await http.bind()
+            try await bindAdmin()
         } catch {
+            await http.stop(within: .zero)
             await store.close()
             throw error
         }
@@ -119,10 +132,28 @@ package final class RunningServer: Sendable {
         sweeping.withLock { [sweep] in $0 = sweep.begin() }
         do {
             // Only commands on this machine may connect to the control socket.
-            return Array(try await http.start().prefix(1))
+            let addresses = try await http.start().prefix(1)
+            if let adminAddress {
+                _ = try await admin?.start()
+                logger.notice("admin listener started", metadata: ["address": "\(adminAddress)"])
+            }
+            return Array(addresses)
         } catch {
             await stop(within: configuration.shutdownTime, grace: .zero)
             throw error
+        }
+    }
+
+    /// Binds the admin listener; a default address that cannot be bound is a warning.
+    private func bindAdmin() async throws {
+        do {
+            let address = try await admin?.bind().first
+            boundAdmin.withLock { $0 = address }
+        } catch {
+            guard case .optional = configuration.adminListen else { throw error }
+            logger.warning(
+                "admin listener not started; set adminListen to a free address or to off",
+                metadata: ["reason": "\(error)"])
         }
     }
 
@@ -195,7 +226,8 @@ package final class RunningServer: Sendable {
     /// The unfinished work, if the process ended now.
     package var leftover: Leftover {
         Leftover(
-            connections: http.connectionCount, handlerCalls: registry.callCount,
+            connections: http.connectionCount + (admin?.connectionCount ?? 0),
+            handlerCalls: registry.callCount,
             pendingDeliveries: store.statistics.pendingDeliveries, queuedReplies: store.queuedReplyCount)
     }
 
@@ -215,7 +247,9 @@ package final class RunningServer: Sendable {
         isDraining.set()
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
+        async let adminStop: Void? = admin?.stop(within: times.grace)
         await http.stop(within: times.grace)
+        _ = await adminStop
         // Workers end when the store stops leasing; leased deliveries may still finish.
         store.stopLeasing()
         registry.stopWaiting()

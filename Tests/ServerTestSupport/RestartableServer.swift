@@ -38,7 +38,7 @@ package struct RestartableServer: Sendable {
         let files = [
             "secret": Base64.encode(secret.bytes),
             "server.json": """
-            {"mspID": "\(ServerUnderTest.mspID)", "secret": {"file": "secret"}, "listen": "127.0.0.1:0",
+            {"mspID": "\(ServerUnderTest.mspID)", "secret": {"file": "secret"}, "listen": "127.0.0.1:0", "adminListen": "off",
              "shutdownSeconds": \(shutdownSeconds), "dataDirectory": "\(data)",
              "gateway": {"url": "http://\(address)/v1", "downloadHosts": ["\(address)"]}}
             """,

@@ -61,6 +61,9 @@ package final class ServerUnderTest: Sendable {
     /// The work that a stop left unfinished, or would leave now.
     package var leftover: Leftover { server.leftover }
 
+    /// The URL of the admin listener; nil when there is none.
+    package var adminURL: String? { server.adminAddress.map { "http://\($0)" } }
+
     /// A customer with a new opaque id.
     package func customer(
         _ id: String = "urn:mbid:AQAA\(UInt64.random(in: 0 ... .max))+/=",

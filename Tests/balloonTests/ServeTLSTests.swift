@@ -42,7 +42,7 @@ import Testing
         try Directory.make(directory.file("config/businesses"))
         try Directory.make(directory.file("tls"))
         let server = """
-            {"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:0",
+            {"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:0","adminListen":"off",
              "tls":{"certificateFile":"../tls/certificate.pem","keyFile":"../tls/key.pem"}}
             """
         let files = [

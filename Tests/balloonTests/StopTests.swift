@@ -17,7 +17,7 @@ import Testing
     private func configure(handler: String, shutdownSeconds: Int) throws {
         try Directory.make(directory.file("businesses"))
         try write(
-            #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:0","shutdownSeconds":\#(shutdownSeconds)}"#,
+            #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:0","adminListen":"off","shutdownSeconds":\#(shutdownSeconds)}"#,
             to: "server.json")
         try write("c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n", to: "secret")
         try bind(handler)

@@ -45,7 +45,7 @@ configure() {
     cat >"${3-$work/peers}/$1.json" <<JSON
 {
     "mspID": "$msp", "secret": { "file": "$work/secret" }, "publicURL": "https://bench.example",
-    "listen": "127.0.0.1:0", "dataDirectory": "$work/data-$1", "gateway": { "url": "https://bench.example/v1" },
+    "listen": "127.0.0.1:0", "adminListen": "off", "dataDirectory": "$work/data-$1", "gateway": { "url": "https://bench.example/v1" },
     "limits": { "shards": $2 }
 }
 JSON

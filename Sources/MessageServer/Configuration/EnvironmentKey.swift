@@ -6,6 +6,7 @@ enum EnvironmentKey: String, CaseIterable {
     case secret = "BALLOON_SECRET"
     case publicURL = "BALLOON_PUBLIC_URL"
     case listen = "BALLOON_LISTEN"
+    case adminListen = "BALLOON_ADMIN_LISTEN"
     case dataDirectory = "BALLOON_DATA_DIRECTORY"
     case gatewayURL = "BALLOON_GATEWAY_URL"
 
@@ -15,6 +16,7 @@ enum EnvironmentKey: String, CaseIterable {
         case .mspID: "mspID"
         case .publicURL: "publicURL"
         case .listen: "listen"
+        case .adminListen: "adminListen"
         case .dataDirectory: "dataDirectory"
         case .secret, .gatewayURL: nil
         }

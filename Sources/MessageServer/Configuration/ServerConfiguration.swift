@@ -10,6 +10,7 @@ package import BalloonWire
 ///   "secret": { "file": "/run/secrets/msp" },
 ///   "publicURL": "https://messages.example.com",
 ///   "listen": "0.0.0.0:443",
+///   "adminListen": "127.0.0.1:8081",
 ///   "tls": { "certificateFile": "/run/secrets/chain.pem", "keyFile": "/run/secrets/key.pem" },
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
@@ -32,7 +33,9 @@ package struct ServerConfiguration: Sendable {
     package var publicURL: String?
     /// The address for messages and health checks.
     package var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
-    /// The TLS files of `listen`; nil for plain HTTP, as behind a proxy.
+    /// The address of the admin listener; in files the default is `127.0.0.1:8081`.
+    package var adminListen = AdminAddress.off
+    /// The TLS files of `listen` and `adminListen`; nil for plain HTTP, as behind a proxy.
     package var tls: TLSFiles?
     /// The directory of the journal and the conversations; relative to the working directory.
     package var dataDirectory = "data"
@@ -64,6 +67,7 @@ package struct ServerConfiguration: Sendable {
         let same: [(String, Bool)] = [
             ("mspID", mspID == other.mspID), ("secret", secret == other.secret),
             ("publicURL", publicURL == other.publicURL), ("listen", listen == other.listen),
+            ("adminListen", adminListen == other.adminListen),
             ("tls", tls == other.tls), ("dataDirectory", dataDirectory == other.dataDirectory),
             (
                 "gateway",

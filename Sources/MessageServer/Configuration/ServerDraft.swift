@@ -22,6 +22,7 @@ struct ServerDraft {
             : (environment[.secret] ?? referencedSecret)?.parsed(SettingFormat.secret, noting: &problems)
         let publicURL = value(.publicURL, SettingFormat.publicURL, noting: &problems)
         let listen = value(.listen, SettingFormat.listener, noting: &problems)
+        let adminListen = value(.adminListen, SettingFormat.adminListener, noting: &problems)
         let dataDirectory = value(.dataDirectory, SettingFormat.path, noting: &problems)
         let gateway = gateway(noting: &problems)
         reportMissing(in: &problems)
@@ -29,6 +30,7 @@ struct ServerDraft {
         var result = ServerConfiguration(mspID: mspID, secret: secret, businesses: businesses)
         result.publicURL = publicURL
         result.listen = listen ?? result.listen
+        result.adminListen = adminListen ?? (purpose == .development ? .off : .standard)
         result.tls = tls
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway

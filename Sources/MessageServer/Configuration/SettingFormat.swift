@@ -51,6 +51,11 @@ enum SettingFormat {
         return address
     }
 
+    /// The admin listener's address, or `off`.
+    static func adminListener(_ text: String) throws(InvalidSetting) -> AdminAddress {
+        text == "off" ? .off : .required(try listener(text))
+    }
+
     /// Our own public URL.
     static func publicURL(_ text: String) throws(InvalidSetting) -> String {
         try webAddress(text).text

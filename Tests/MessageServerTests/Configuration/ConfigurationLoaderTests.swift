@@ -88,7 +88,7 @@ import Testing
     @Test func `every key of the server's file is read`() throws {
         let server = """
             {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",
-             "listen":"[::1]:0","dataDirectory":"/data","shutdownSeconds":7,
+             "listen":"[::1]:0","adminListen":"off","dataDirectory":"/data","shutdownSeconds":7,
              "gateway":{"url":"http://127.0.0.1:9000/v1/","downloadHosts":["Example.com","127.0.0.1:9000"],"agent":"Shop 1.0"},
              "store":{"deduplicationHours":24,"maximumRememberedMessages":5000,"maximumPendingDeliveries":7},
              "limits":{"maximumBodyBytes":2048,"maximumInflatedBytes":4096,"maximumInflationRatio":20,
@@ -100,6 +100,7 @@ import Testing
         #expect(configuration.secret.bytes == Array("secret-secret-secret".utf8))
         #expect(configuration.publicURL == "https://example.com/balloon")
         #expect(configuration.listen == .tcp(host: "::1", port: 0))
+        #expect(configuration.adminListen == .off)
         #expect(configuration.dataDirectory == "/data")
         #expect(configuration.shutdownTime == .seconds(7))
         #expect(configuration.gateway.url == "http://127.0.0.1:9000/v1")
@@ -189,12 +190,14 @@ import Testing
         let configuration = try files.load([
             "BALLOON_MSP_ID_FILE": files.directory.file("msp"), "BALLOON_SECRET": ConfigurationFiles.secret,
             "BALLOON_PUBLIC_URL": "http://localhost:8080", "BALLOON_LISTEN": "0.0.0.0:80",
+            "BALLOON_ADMIN_LISTEN": "127.0.0.1:81",
             "BALLOON_DATA_DIRECTORY": "/data",
             "BALLOON_GATEWAY_URL": "https://gateway.example.com/v1", "BALLOON_LOG_LEVEL": "debug",
         ])
         #expect(configuration.mspID == "from-a-file")
         #expect(configuration.publicURL == "http://localhost:8080")
         #expect(configuration.listen == .tcp(host: "0.0.0.0", port: 80))
+        #expect(configuration.adminListen == .required(.tcp(host: "127.0.0.1", port: 81)))
         #expect(configuration.dataDirectory == "/data")
         #expect(configuration.gateway.url == "https://gateway.example.com/v1")
     }

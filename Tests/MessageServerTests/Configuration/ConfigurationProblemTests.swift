@@ -73,8 +73,8 @@ import Testing
             "server.json:1:44: /Listen: is not a known key (did you mean listen?"
         ),
         (
-            #"{"mspID":"m","secret":{"env":"S"},"adminListen":"127.0.0.1:9090"}"#,
-            "server.json:1:49: /adminListen: is not a known key"
+            #"{"mspID":"m","secret":{"env":"S"},"inspectorAt":"127.0.0.1:9090"}"#,
+            "server.json:1:49: /inspectorAt: is not a known key"
         ),
         (
             #"{"mspID":"m","mspID":"m","secret":{"env":"S"}}"#, "server.json:1:22: /mspID: is given twice"

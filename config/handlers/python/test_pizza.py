@@ -112,7 +112,7 @@ def test_a_customer_orders_a_pizza_from_an_http_service(tmp_path):
         while not (tmp_path / "dev/dev.json").exists():
             time.sleep(0.05)
         known = json.loads((tmp_path / "dev/dev.json").read_text())
-        server = {"mspID": known["mspID"], "secret": {"file": "secret"}, "listen": "127.0.0.1:0",
+        server = {"mspID": known["mspID"], "secret": {"file": "secret"}, "listen": "127.0.0.1:0", "adminListen": "off",
                   "dataDirectory": str(tmp_path / "data"),
                   "gateway": {"url": known["gateway"] + "/v1", "downloadHosts": [known["gateway"].split("/")[-1]]}}
         business = {"businessID": known["businessID"], "name": "Pizza",
