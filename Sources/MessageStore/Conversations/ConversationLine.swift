@@ -6,8 +6,8 @@ package import BusinessMessages
 ///
 /// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`
 ///
-/// Outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `failed`) and, when the
-/// gateway answered, `"status":200`. An inbound line adds `"capabilities":"QUICK,LIST"` when the message came with
+/// Outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `expired`, `dropped`; earlier versions also
+/// wrote `failed`) and, when the gateway answered, `"status":200`. An inbound line adds `"capabilities":"QUICK,LIST"` when the message came with
 /// them, and that of a repeated choice `"repeats":"…"`. The results
 /// of a message's attachments are a separate later line with the message's id and record, no message, and
 /// `"files":[{"sha256":"…","size":148861}]`. Files of earlier versions have that member in the message's own
@@ -39,7 +39,7 @@ package struct ConversationLine: Sendable {
     package let message: JSONValue
     /// Whether the line only contains the results of an earlier line's attachments.
     package let isFilesOnly: Bool
-    /// Outbound: `accepted`, `refused` or `failed`.
+    /// Outbound: `accepted`, `refused`, `expired`, `dropped` or, of an earlier version, `failed`.
     package let outcome: String?
     /// Outbound: the gateway's HTTP status, if it answered.
     package let status: Int?

@@ -110,7 +110,7 @@ package enum ReplyResult: Hashable, Sendable {
 
 /// The end of a delivery.
 package enum DeliveryResult: Hashable, Sendable {
-    /// A handler handled it, and its replies are settled.
+    /// A handler handled it; its replies may still be queued.
     case handled
     /// The business has no handler for this kind.
     case unhandled

@@ -35,7 +35,7 @@ final class DeliveryScheduler: Sendable {
     /// Acquired after a partition's lock was released, never inside it.
     let ready: Mutex<ReadyConversations>
     let references = Mutex(ReferenceQueue(slots: 16, share: 4))
-    /// How many deliveries of each business are not finished, and may be.
+    /// The number of unfinished deliveries of each business, and its limit.
     let quotas = PendingQuotas()
     let recording = Mutex(Recording())
     let pending = Atomic<Int>(0)

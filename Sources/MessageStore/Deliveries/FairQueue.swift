@@ -3,13 +3,16 @@ package import BusinessMessages
 
 /// A fair queue for work of several businesses that share a limited number of slots.
 ///
-/// A business gets a slot while it has fewer than its share; beyond its share only while no other business waits and it has
-/// fewer than are free. So a business alone never has the last slots: another one that comes later starts at once. Slots beyond its
-/// share are not revoked then: it gets no slot until it has fewer than its share. Of those that may go the one with the fewest slots is next, then the one that has
-/// waited longest; within a business it is first in, first out.
+/// A business may get a slot while it has fewer than its share. It may have more while no other business waits and it has
+/// fewer slots than are free: so a business alone never has the last slots, and another one that comes later starts at
+/// once. Slots beyond the share are not taken back when another business comes; they only count against the next ones.
+///
+/// Among the businesses that may get a slot, the one with the fewest slots is next; of equals, the one whose first element
+/// has waited longest. Within a business it is first in, first out.
 ///
 /// A separate type because two owners need the same rule: `FairSlots` for tasks that wait in the server, and
-/// `ReferenceQueue` for references that wait in the store. A value without effects; the time of a step is proportional to the number of businesses that wait or have slots.
+/// `ReferenceQueue` for references that wait in the store. A value without effects; the time of a step is proportional to
+/// the number of businesses that wait or have slots.
 package struct FairQueue<Element: Sendable>: Sendable {
     private struct Business {
         var held = 0

@@ -10,7 +10,7 @@ package struct JournalEvent: Sendable {
         case pending
         /// The event failed and waits outside its conversation's order for the next attempt.
         case parked
-        /// A handler handled it, and its replies are settled.
+        /// A handler handled it; its replies may still be queued.
         case handled
         /// The business has no handler for its kind.
         case unhandled

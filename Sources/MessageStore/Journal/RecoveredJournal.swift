@@ -117,7 +117,7 @@ struct RecoveredJournal: Sendable {
         }
     }
 
-    /// Counts a crash for each undecided delivery; returns the records of that.
+    /// Counts a crash for each undecided delivery; returns the journal records that say so.
     mutating func countCrashes(of deliveries: Set<UInt64>) -> [JournalEntry] {
         deliveries.sorted().compactMap { record in
             guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
