@@ -202,7 +202,7 @@ struct FailureReport {
 
     private init(_ error: SystemError) {
         let isListening = error.call.hasPrefix("bind ") || error.call.hasPrefix("listen ")
-        self.init(
-            .unavailable, "\(error)", hint: isListening ? "choose another address with --listen" : nil)
+        let hint = "choose another address with --listen, or with adminListen for the admin listener"
+        self.init(.unavailable, "\(error)", hint: isListening ? hint : nil)
     }
 }

@@ -7,7 +7,8 @@ import Testing
     private static func configure(_ directory: TemporaryDirectory) throws {
         try Directory.make(directory.file("businesses"))
         let files = [
-            "server.json": #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1"}"#,
+            "server.json":
+                #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1","adminListen":"off"}"#,
             "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
             "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
         ]

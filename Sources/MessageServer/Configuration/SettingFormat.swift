@@ -53,7 +53,13 @@ enum SettingFormat {
 
     /// The admin listener's address, or `off`.
     static func adminListener(_ text: String) throws(InvalidSetting) -> AdminAddress {
-        text == "off" ? .off : .required(try listener(text))
+        if text == "off" { return .off }
+        guard let address = SocketAddress(text) else {
+            throw InvalidSetting(
+                "is neither off nor an address to listen on",
+                hint: "write off, HOST:PORT with an IP address, as in 127.0.0.1:8081, or unix:PATH")
+        }
+        return .required(address)
     }
 
     /// Our own public URL.

@@ -223,6 +223,7 @@ import Testing
 
     @Test(arguments: [
         (["BALLOON_LISTEN": "x"], "BALLOON_LISTEN: is not an address to listen on"),
+        (["BALLOON_ADMIN_LISTEN": "x"], "BALLOON_ADMIN_LISTEN: is neither off nor an address to listen on"),
         (["BALLOON_MSP_ID": ""], "BALLOON_MSP_ID: is not an identifier"),
         (["BALLOON_MSPID": "m"], "BALLOON_MSPID: is not a known variable (did you mean BALLOON_MSP_ID?)"),
         (["BALLOON_ZZZZZZZZZZZZ": "m"], "BALLOON_ZZZZZZZZZZZZ: is not a known variable (unset it)"),
