@@ -91,7 +91,7 @@ extension HandlerTemplates {
         |__all__ = [
         |    "Bot", "Event", "File", "Image", "MessageError", "Outcome", "SendError", "SignatureError", "SimulationError",
         |    "app", "apple_pay", "bubble", "check", "date_page", "form", "handoff", "input_page", "invitation", "item",
-        |    "list_picker", "log", "picker_page", "problems", "quick_reply", "reject", "retry", "rich_link", "section",
+        |    "link_preview", "list_picker", "log", "picker_page", "problems", "quick_reply", "reject", "retry", "rich_link", "section",
         |    "select_page", "sign_in", "simulated", "slot", "text", "time_picker", "typing_end", "typing_start",
         |]
         |
@@ -236,6 +236,9 @@ extension HandlerTemplates {
         |
         |
         |# Messages. Each builder returns the message in Apple's format, a dictionary, and raises MessageError.
+        |#
+        |# `fallback` is the text for a device that cannot show the message; without it the server refuses the answer. `reusable`
+        |# says that the content is the same for all customers: Apple stores it once.
         |
         |class Image:
         |    """A PNG or JPEG file, by its path or its bytes; `description` is what VoiceOver reads aloud."""
@@ -272,11 +275,16 @@ extension HandlerTemplates {
         |    return check({"type": "richLink", "richLinkData": _members(url=url, title=title, assets=assets or None)})
         |
         |
-        |def quick_reply(summary, items, *, request_identifier=None):
+        |def link_preview(url, title=None, *, store_region=None):
+        |    """The preview that Apple makes of an App Clip, a song or a place; `title` is sent when Apple has none."""
+        |    return check({"type": "richLink", "preview": _members(url=url, title=title, storeRegion=store_region)})
+        |
+        |
+        |def quick_reply(summary, items, *, request_identifier=None, reusable=False, fallback=None):
         |    """Two to five choices, each `(identifier, title)`. Explain the question in a text before it. Needs QUICK."""
         |    choices = [{"identifier": each["identifier"], "title": each["title"]} for each in map(_item, items)]
         |    payload = {"quick-reply": {"summaryText": summary, "items": choices}}
-        |    return _interactive(payload, None, None, request_identifier, None)
+        |    return _interactive(payload, None, None, request_identifier, None, reusable=reusable, fallback=fallback)
         |
         |
         |def item(identifier, title, *, subtitle=None, image=None, value=None, next=None):
@@ -294,14 +302,16 @@ extension HandlerTemplates {
         |    return {"title": title, "multipleSelection": multiple, "items": [dict(_item(each)) for each in items]}
         |
         |
-        |def list_picker(title, sections, *, reply=None, request_identifier=None, session_identifier=None):
+        |def list_picker(title, sections, *, reply=None, request_identifier=None, session_identifier=None, reusable=False,
+        |                fallback=None):
         |    """A list with sections. `title` and `reply` are the bubbles before and after the choice. Needs LIST."""
         |    for order, each in enumerate(sections):
         |        each["order"] = order
         |        for place, choice in enumerate(each["items"]):
         |            choice.pop("value", None)
         |            choice.update(order=place, style="default")
-        |    return _interactive({"listPicker": {"sections": list(sections)}}, title, reply, request_identifier, session_identifier)
+        |    return _interactive({"listPicker": {"sections": list(sections)}}, title, reply, request_identifier, session_identifier,
+        |                        reusable=reusable, fallback=fallback)
         |
         |
         |def slot(identifier, start, minutes):
@@ -314,14 +324,15 @@ extension HandlerTemplates {
         |
         |
         |def time_picker(title, event_title, slots, *, identifier=None, location=None, timezone_offset=None, image=None,
-        |                reply=None, request_identifier=None, session_identifier=None):
+        |                reply=None, request_identifier=None, session_identifier=None, reusable=False, fallback=None):
         |    """Times for an appointment. `location` has title, latitude, longitude, radius; `timezone_offset` is in minutes.
         |
         |    Without `timezone_offset` the device shows its own time zone. Needs TIME.
         |    """
         |    event = _members(identifier=identifier or str(uuid.uuid4()), title=event_title, location=location,
         |                     timezoneOffset=timezone_offset, imageIdentifier=image, timeslots=list(slots))
-        |    return _interactive({"event": event}, title, reply, request_identifier, session_identifier)
+        |    return _interactive({"event": event}, title, reply, request_identifier, session_identifier, reusable=reusable,
+        |                        fallback=fallback)
         |
         |
         |def select_page(identifier, question, items, *, title=None, multiple=False, next=None, submit=False):
@@ -351,7 +362,7 @@ extension HandlerTemplates {
         |
         |
         |def form(title, pages, *, start=None, splash=None, private=False, show_summary=False, version="1.1", reply=None,
-        |         request_identifier=None, session_identifier=None):
+        |         request_identifier=None, session_identifier=None, reusable=False, fallback=None):
         |    """A form. Pages follow each other in their order, unless they or their items name a next page. Needs FORM.
         |
         |    `splash` has buttonTitle, header, splashtext, imageIdentifier. Answers to a private form are not kept.
@@ -366,19 +377,21 @@ extension HandlerTemplates {
         |    data = _members(startPageIdentifier=first, private=private or None, showSummary=show_summary or None, splash=splash,
         |                    pages=pages)
         |    payload = {"dynamic": {"version": version, "template": "messageForms", "data": data}}
-        |    return _interactive(payload, title, reply, request_identifier, session_identifier)
+        |    return _interactive(payload, title, reply, request_identifier, session_identifier, reusable=reusable,
+        |                        fallback=fallback)
         |
         |
-        |def apple_pay(title, payment, *, reply=None, request_identifier=None):
+        |def apple_pay(title, payment, *, reply=None, request_identifier=None, fallback=None):
         |    """A payment; `payment` is Apple's object with endpoints, merchantSession and paymentRequest. Needs a large bubble."""
         |    title = bubble(title, style="large") if isinstance(title, str) else title
-        |    return _interactive({"payment": payment}, title, reply, request_identifier, None)
+        |    return _interactive({"payment": payment}, title, reply, request_identifier, None, fallback=fallback)
         |
         |
-        |def sign_in(title, oauth2, *, reply=None, request_identifier=None):
+        |def sign_in(title, oauth2, *, reply=None, request_identifier=None, fallback=None):
         |    """A request to sign in; `oauth2` is Apple's object. With redirectURI it is version 2 (AUTH2), else 1 (AUTH)."""
         |    version = "2.0" if "redirectURI" in oauth2 else "1.0"
-        |    return _interactive({"authenticate": {"oauth2": oauth2}}, title, reply, request_identifier, None, version)
+        |    return _interactive({"authenticate": {"oauth2": oauth2}}, title, reply, request_identifier, None, version,
+        |                        fallback=fallback)
         |
         |
         |def invitation(template, reference, locale, brand, *, logo=None, request_identifier=None):
@@ -388,13 +401,14 @@ extension HandlerTemplates {
         |    return _interactive({"notification": notification}, None, None, request_identifier, None)
         |
         |
-        |def app(bid, url, title, *, app_id=None, name=None, icon=None, live_layout=None, reply=None, session_identifier=None):
+        |def app(bid, url, title, *, app_id=None, name=None, icon=None, live_layout=None, reply=None, session_identifier=None,
+        |        fallback=None):
         |    """A bubble of your own iMessage app; `url` is its data, and `icon` the bytes of an image of less than 15 KB."""
         |    data = _members(bid=bid, URL=url, appId=app_id, appName=name, appIcon=_base64(icon) if icon else None,
         |                    useLiveLayout=live_layout, sessionIdentifier=session_identifier,
         |                    receivedMessage={"title": title} if isinstance(title, str) else title,
         |                    replyMessage={"title": reply} if isinstance(reply, str) else reply)
-        |    return check({"type": "interactive", "interactiveData": data})
+        |    return check(_members(type="interactive", interactiveData=data, fallback=fallback))
         |
         |
         |def typing_start():
@@ -440,7 +454,7 @@ extension HandlerTemplates {
         |                    submitForm=submit or None, **members)
         |
         |
-        |def _interactive(payload, received, reply, request, session, version="1.0"):
+        |def _interactive(payload, received, reply, request, session, version="1.0", *, reusable=False, fallback=None):
         |    """A message of Apple's own extension; every Image in it is replaced by its identifier and added once."""
         |    images = {}
         |
@@ -460,7 +474,7 @@ extension HandlerTemplates {
         |    if images:
         |        data["images"] = list(images.values())
         |    content = _members(bid=APPLE, sessionIdentifier=session, data=data, **bubbles)
-        |    return check({"type": "interactive", "interactiveData": content})
+        |    return check(_members(type="interactive", interactiveData=content, reusable=reusable or None, fallback=fallback))
         |
         |
         |# Checks.
@@ -490,7 +504,7 @@ extension HandlerTemplates {
         |        message["body"] = message.get("body") or "\ufffc"
         |        for place, file in enumerate(files):
         |            if not os.path.isabs(str(file["path"])):
-        |                found.append(("attachmentPath", f"/attachments/{place}/path", "another text", "an absolute path"))
+        |                found.append(("attachmentPath", f"/attachments/{place}/path", _shown(str(file["path"])), "an absolute path"))
         |    _walk(message, SCHEMA["message"], "", found)
         |    _check_parts(message, found)
         |    return found
@@ -625,6 +639,9 @@ extension HandlerTemplates {
         |    pages = below(_at(data, "dynamic", "data", "pages"), at + "/dynamic/data/pages")
         |    _check_pages(_at(data, "dynamic", "data"), pages, unique, below, found)
         |    unique(below(_at(data, "images"), at + "/images"), "identifier", "imageIdentifiers")
+        |    reusable = ("quick-reply", "listPicker", "event", "dynamic")
+        |    if _at(message, "reusable") is True and not any(_at(data, name) is not None for name in reusable):
+        |        found.append(("reusableContent", "/reusable", "true", "true in a quick reply, list picker, time picker or form"))
         |
         |
         |def _check_pages(data, pages, unique, below, found):

@@ -133,6 +133,9 @@ export const retry = (after) =>
 export const reject = (reason = "") => new Outcome({ outcome: "reject", reason });
 
 // Messages. Each builder returns the message in Apple's format, and throws MessageError.
+//
+// The option `fallback` is the text for a device that cannot show the message; without it the server refuses the answer.
+// `reusable` says that the content is the same for all customers: Apple stores it once.
 
 /** A PNG or JPEG file, by its path or its bytes; `description` is what VoiceOver reads aloud. */
 export class Image {
@@ -162,10 +165,15 @@ export function richLink(url, title, { image, video, videoType = "video/mp4" } =
   return check({ type: "richLink", richLinkData: link });
 }
 
+/** The preview that Apple makes of an App Clip, a song or a place; `title` is sent when Apple has none. */
+export const linkPreview = (url, title, { storeRegion } = {}) =>
+  check({ type: "richLink", preview: members({ url, title, storeRegion }) });
+
 /** Two to five choices, each `[identifier, title]`. Explain the question in a text before it. Needs QUICK. */
-export function quickReply(summary, items, { requestIdentifier } = {}) {
+export function quickReply(summary, items, { requestIdentifier, reusable, fallback } = {}) {
   const choices = items.map(toItem).map(({ identifier, title }) => ({ identifier, title }));
-  return interactive({ "quick-reply": { summaryText: summary, items: choices } }, { requestIdentifier });
+  const content = { "quick-reply": { summaryText: summary, items: choices } };
+  return interactive(content, { requestIdentifier, reusable, fallback });
 }
 
 /**
@@ -267,13 +275,13 @@ export function invitation(template, reference, locale, brand, { logo, requestId
 }
 
 /** A bubble of your own iMessage app; `url` is its data, and `icon` the bytes of an image of less than 15 KB. */
-export function app(bid, url, title, { appId, name, icon, liveLayout, reply, sessionIdentifier } = {}) {
+export function app(bid, url, title, { appId, name, icon, liveLayout, reply, sessionIdentifier, fallback } = {}) {
   const shown = (value) => (typeof value === "string" ? { title: value } : value);
   const interactiveData = members({
     bid, URL: url, appId, appName: name, appIcon: icon && base64(icon), useLiveLayout: liveLayout, sessionIdentifier,
     receivedMessage: shown(title), replyMessage: shown(reply),
   });
-  return check({ type: "interactive", interactiveData });
+  return check(members({ type: "interactive", interactiveData, fallback }));
 }
 
 /** Shows the customer that somebody is typing. */
@@ -311,7 +319,9 @@ function page(identifier, type, question, { title, next, submit }, content) {
 }
 
 /** A message of Apple's own extension; every Image in it is replaced by its identifier and added once. */
-function interactive(payload, { title, reply, requestIdentifier, sessionIdentifier, version = "1.0" }) {
+function interactive(
+  payload, { title, reply, requestIdentifier, sessionIdentifier, version = "1.0", reusable, fallback },
+) {
   const images = new Map();
   const placed = (value) => {
     if (value instanceof Image) {
@@ -327,7 +337,8 @@ function interactive(payload, { title, reply, requestIdentifier, sessionIdentifi
   const data = { version, requestIdentifier: requestIdentifier ?? randomUUID(), ...placed(payload) };
   const bubbles = members({ receivedMessage: shown(title), replyMessage: shown(reply) });
   if (images.size > 0) data.images = [...images.values()];
-  return check({ type: "interactive", interactiveData: members({ bid: APPLE, sessionIdentifier, data, ...bubbles }) });
+  const interactiveData = members({ bid: APPLE, sessionIdentifier, data, ...bubbles });
+  return check(members({ type: "interactive", interactiveData, reusable: reusable || undefined, fallback }));
 }
 
 // Checks.
@@ -356,7 +367,7 @@ export function problems(message) {
     message = { ...rest, body: rest.body || "\ufffc" };
     attachments.forEach(({ path }, place) => {
       if (isAbsolute(String(path))) return;
-      found.push({ rule: "attachmentPath", pointer: `/attachments/${place}/path`, found: "another text", allowed: "an absolute path" });
+      found.push({ rule: "attachmentPath", pointer: `/attachments/${place}/path`, found: shown(file.path), allowed: "an absolute path" });
     });
   }
   walk(message, SCHEMA.message, "", found);
@@ -480,6 +491,13 @@ function checkParts(message, found) {
   const pages = below(part(data, "dynamic", "data", "pages"), `${at}/dynamic/data/pages`);
   checkPages(part(data, "dynamic", "data"), pages, found);
   unique(below(part(data, "images"), `${at}/images`), "identifier", "imageIdentifiers", found);
+  const reusable = ["quick-reply", "listPicker", "event", "dynamic"];
+  if (part(message, "reusable") === true && !reusable.some((name) => part(data, name) != null)) {
+    found.push({
+      rule: "reusableContent", pointer: "/reusable", found: "true",
+      allowed: "true in a quick reply, list picker, time picker or form",
+    });
+  }
 }
 
 function checkPages(data, pages, found) {

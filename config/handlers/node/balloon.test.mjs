@@ -49,6 +49,8 @@ const MESSAGES = {
   }),
   app: () => balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:app", "?a=1", "An app", { appId: 1 }),
   invitation: () => balloon.invitation("binaryChoice.engage.noImage", "r", "en-us", "Sam's Fish"),
+  linkPreview: () => balloon.linkPreview("https://music.apple.com/us/song/1", "A song", { storeRegion: "us" }),
+  reusable: () => balloon.listPicker("Which?", [balloon.section("Bread", choices(3))], { reusable: true, fallback: "Write 1." }),
   typingStart: balloon.typingStart,
   typingEnd: balloon.typingEnd,
 };
@@ -101,6 +103,10 @@ const BROKEN = {
     `${DATA}/dynamic/data/pages/0/options/keyboardType`],
   "a link without a title": [() => balloon.richLink("https://example.com", ""), "empty", "/richLinkData/title"],
   "an image that is no picture": [() => new Image(Buffer.from("GIF89a")), "imageFormat", ""],
+  "an empty fallback": [() => balloon.quickReply("Which?", choices(2), { fallback: "" }), "empty", "/fallback"],
+  "a sign-in that is said to be reusable": [
+    () => balloon.signIn("Sign in", MESSAGES.signIn().interactiveData.data.authenticate.oauth2, { reusable: true }),
+    "reusableContent", "/reusable"],
   "an app with an empty URL": [
     () => balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:T:app", "", "App", { appId: 1 }), "empty",
     "/interactiveData/URL"],
@@ -115,6 +121,15 @@ test("an error does not quote the message", () => {
     message: "bubbleText at /interactiveData/receivedMessage/title: found a text of 600 characters, "
       + "allowed at most 512 characters",
   });
+});
+
+test("a fallback and reusable stand beside the content", () => {
+  const { reusable, fallback } = balloon.quickReply("Which?", choices(2), { reusable: true, fallback: "Write 1 or 2." });
+  assert.deepEqual([reusable, fallback], [true, "Write 1 or 2."]);
+  const plain = balloon.quickReply("Which?", choices(2));
+  assert.ok(!("reusable" in plain) && !("fallback" in plain));
+  const { app } = MESSAGES;
+  assert.ok(!("fallback" in app()));
 });
 
 test("an image that is used twice is sent once", () => {

@@ -18,7 +18,7 @@ const NAMES = { ...PIZZAS, ...DRINKS };
 const menu = () => listPicker(bubble("What would you like?", { subtitle: "Baked over wood", image: PICTURE }), [
   section("Pizza", Object.entries(PIZZAS), { multiple: true }),
   section("Drinks", Object.entries(DRINKS), { multiple: true }),
-], { reply: "My order" });
+], { reply: "My order", reusable: true });
 
 on.text((event) => {
   const words = (event.text ?? "").toLowerCase();
@@ -26,7 +26,9 @@ on.text((event) => {
     return handoff("asked for a person, or has a device without lists");
   }
   if (words.includes("pizza")) return menu();
-  return quickReply("What can we do for you?", [["order", "Order a pizza"], ["person", "Talk to a person"]]);
+  return quickReply("What can we do for you?", [["order", "Order a pizza"], ["person", "Talk to a person"]], {
+    reusable: true, fallback: "Write pizza to order one, or person to talk to a person.",
+  });
 });
 
 on.quickReply((event) => (event.selectedIdentifier === "person" ? handoff("asked for a person") : menu()));

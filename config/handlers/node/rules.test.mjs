@@ -14,7 +14,7 @@ const SCHEMA = JSON.parse(readFileSync(new URL("../../schemas/outbound.schema.js
 // The rules that the library has besides those of the schema.
 const PARTS = [
   "quickReplyIdentifiers", "listItemIdentifiers", "slotIdentifiers", "pageIdentifiers", "pageItemIdentifiers",
-  "imageIdentifiers", "startTime", "nextPage", "startPage", "type", "required", "empty",
+  "imageIdentifiers", "startTime", "nextPage", "startPage", "reusableContent", "type", "required", "empty",
 ];
 
 const schemaRules = (value) => (typeof value !== "object" || value === null ? [] : [

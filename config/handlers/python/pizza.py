@@ -24,7 +24,8 @@ def text(event):
     if not event.can("LIST") or "person" in (event.text or "").lower():
         return handoff("asked for a person, or has a device without lists")
     if "pizza" not in (event.text or "").lower():
-        return quick_reply("What can we do for you?", [("order", "Order a pizza"), ("person", "Talk to a person")])
+        return quick_reply("What can we do for you?", [("order", "Order a pizza"), ("person", "Talk to a person")],
+                           reusable=True, fallback="Write pizza to order one, or person to talk to a person.")
     return menu()
 
 
@@ -37,7 +38,7 @@ def menu():
     return list_picker(bubble("What would you like?", "Baked over wood", image=PICTURE, style="icon"), [
         section("Pizza", PIZZAS.items(), multiple=True),
         section("Drinks", DRINKS.items(), multiple=True),
-    ], reply="My order")
+    ], reply="My order", reusable=True)
 
 
 @on.listPicker

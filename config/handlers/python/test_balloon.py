@@ -4,6 +4,7 @@ import datetime
 import hashlib
 import hmac
 import http.client
+import inspect
 import json
 import pathlib
 import subprocess
@@ -54,6 +55,8 @@ MESSAGES = {
                                           "redirectURI": "https://example.com/auth"}),
     "app": balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:app", "?a=1", "An app", app_id=1),
     "invitation": balloon.invitation("binaryChoice.engage.noImage", "r", "en-us", "Sam's Fish"),
+    "linkPreview": balloon.link_preview("https://music.apple.com/us/song/1", "A song", store_region="us"),
+    "reusable": balloon.list_picker("Which?", [balloon.section("Bread", choices(3))], reusable=True, fallback="Write 1 or 2."),
     "typingStart": balloon.typing_start(),
     "typingEnd": balloon.typing_end(),
 }
@@ -120,6 +123,9 @@ BROKEN = {
     "a datetime without a zone": (
         lambda: balloon.slot("1", datetime.datetime(2030, 7, 10), 60), "startTime", ""),
     "an image that is no picture": (lambda: Image(b"GIF89a"), "imageFormat", ""),
+    "an empty fallback": (lambda: balloon.quick_reply("Which?", choices(2), fallback=""), "empty", "/fallback"),
+    "a sign-in that is said to be reusable": (
+        lambda: balloon.check({**MESSAGES["signIn"], "reusable": True}), "reusableContent", "/reusable"),
     "an app with an empty URL": (
         lambda: balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:T:app", "", "App", app_id=1), "empty",
         "/interactiveData/URL"),
@@ -138,6 +144,17 @@ def test_an_error_does_not_quote_the_message():
     assert str(caught.value) == (
         "bubbleText at /interactiveData/receivedMessage/title: found a text of 600 characters, "
         "allowed at most 512 characters")
+
+
+def test_every_builder_of_an_interactive_message_takes_a_fallback_and_four_take_reusable():
+    names = ("quick_reply", "list_picker", "time_picker", "form", "apple_pay", "sign_in", "app")
+    parameters = {name: inspect.signature(getattr(balloon, name)).parameters for name in names}
+    assert [name for name in names if "fallback" in parameters[name]] == list(names)
+    assert [name for name in names if "reusable" in parameters[name]] == list(names[:4])
+    message = balloon.quick_reply("Which?", choices(2), reusable=True, fallback="Write 1 or 2.")
+    assert (message["reusable"], message["fallback"]) == (True, "Write 1 or 2.")
+    plain = balloon.quick_reply("Which?", choices(2))
+    assert "reusable" not in plain and "fallback" not in plain
 
 
 def test_an_image_that_is_used_twice_is_sent_once():

@@ -15,7 +15,7 @@ import balloon  # noqa: E402
 SAMPLES = pathlib.Path(__file__).parents[3] / "Tests/TestSupport/Fixtures/outbound"
 # The rules that the library has besides those of the schema.
 PARTS = {"quickReplyIdentifiers", "listItemIdentifiers", "slotIdentifiers", "pageIdentifiers", "pageItemIdentifiers",
-         "imageIdentifiers", "startTime", "nextPage", "startPage"}
+         "imageIdentifiers", "startTime", "nextPage", "startPage", "reusableContent"}
 
 
 def schema_rules(value=balloon.SCHEMA):
