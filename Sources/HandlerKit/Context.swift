@@ -28,6 +28,8 @@ public struct Context: Sendable {
     public let unrecognizedReason: UnrecognizedReason?
     /// The time after which the answer is dropped and the handler's task cancelled.
     public private(set) var deadline: ContinuousClock.Instant
+    /// The number that the server wrote into the event, for a handler in a process of its own.
+    package var receivedSeq: Int?
     /// The delivery's identity among all data directories; nil in a handler's tests.
     package var globalDeliveryID: String?
     private let handlerLogger: Logger
@@ -68,6 +70,15 @@ public struct Context: Sendable {
         var context = self
         context.deadline = deadline
         return context
+    }
+
+    /// The number of the event's line in the whole conversation: 1, 2, 3, without gaps; a replay has the number of the
+    /// original.
+    ///
+    /// Nil for a failed reply. A server reads it from its disk, as it reads ``conversation``.
+    public var seq: Int? {
+        if let receivedSeq { return receivedSeq }
+        return replyFailure == nil ? conversation.seq(of: event.id) : nil
     }
 
     /// The subscription that a handler needs for the event.

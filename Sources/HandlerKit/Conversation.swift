@@ -47,11 +47,29 @@ public struct Conversation: Sendable {
     /// Entries that are read once, at the first access.
     private final class Reading: Sendable {
         private let read: @Sendable () throws -> [Entry]
+        private let locate: @Sendable (MessageID) throws -> Int?
         private let result = Mutex<Result<[Entry], any Error>?>(nil)
+        private let located = Mutex<Result<Int?, any Error>?>(nil)
 
-        init(_ read: @escaping @Sendable () throws -> [Entry]) { self.read = read }
+        init(
+            _ read: @escaping @Sendable () throws -> [Entry],
+            _ locate: @escaping @Sendable (MessageID) throws -> Int?
+        ) {
+            self.read = read
+            self.locate = locate
+        }
 
-        var known: Result<[Entry], any Error>? { result.withLock { $0 } }
+        var failure: (any Error)? {
+            if case .failure(let error)? = result.withLock(\.self) { return error }
+            if case .failure(let error)? = located.withLock(\.self) { return error }
+            return nil
+        }
+
+        func seq(of id: MessageID) throws -> Int? {
+            let result = Result { try locate(id) }
+            located.withLock { $0 = result }
+            return try result.get()
+        }
 
         func entries() throws -> [Entry] {
             let result = result.withLock { known in
@@ -70,7 +88,12 @@ public struct Conversation: Sendable {
 
     /// Creates a conversation that reads its entries at the first access; `read` is called once, and may wait
     /// for the disk.
-    package init(reading read: @escaping @Sendable () throws -> [Entry]) { source = .reading(Reading(read)) }
+    ///
+    /// `locate` finds the number of a customer's message that is older than the entries.
+    package init(
+        reading read: @escaping @Sendable () throws -> [Entry],
+        locating locate: @escaping @Sendable (MessageID) throws -> Int? = { _ in nil }
+    ) { source = .reading(Reading(read, locate)) }
 
     /// The latest messages, the oldest first, and behind them the replies that are queued; empty when they cannot be read.
     ///
@@ -87,11 +110,16 @@ public struct Conversation: Sendable {
         }
     }
 
-    /// The error of the read; nil before the first access and after a successful one.
+    /// The number of a customer's message in the conversation; nil when it has no line, or none that can be read.
+    func seq(of id: MessageID) -> Int? {
+        if let entry = entries.last(where: { $0.direction == .inbound && $0.id == id }) { return entry.seq }
+        guard case .reading(let reading) = source else { return nil }
+        // `failure` has the error; then the handler's answer is dropped.
+        return try? reading.seq(of: id)
+    }
+
+    /// The error of a read; nil before the first access and after a successful one.
     package var failure: (any Error)? {
-        guard case .reading(let reading) = source, case .failure(let error)? = reading.known else {
-            return nil
-        }
-        return error
+        if case .reading(let reading) = source { reading.failure } else { nil }
     }
 }

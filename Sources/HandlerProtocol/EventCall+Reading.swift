@@ -16,7 +16,7 @@ extension EventCall {
         let message = try message(of: event, file: file)
         let failure =
             event["kind"]?.string == Subscription.replyFailed.name ? ReplyFailure(message.root) : nil
-        return Context(
+        var context = Context(
             event: InboundEvent.decode(
                 message: message,
                 id: event["id"]?.string.map { MessageID($0) },
@@ -35,6 +35,8 @@ extension EventCall {
             unrecognizedReason: event["unrecognizedReason"]?.string.flatMap(UnrecognizedReason.init),
             deadline: .now + .milliseconds(min(max(0, params["deadlineMs"]?.int ?? 30000), 86_400_000)),
             logger: logger)
+        context.receivedSeq = event["seq"]?.int
+        return context
     }
 
     private static func file(_ value: JSONValue) -> AttachmentFile {

@@ -55,7 +55,7 @@ package enum EventCall {
         writer.field("business", event.business.rawValue)
         writer.field("customer", event.customer.rawValue)
         writer.field("receivedAt", context.receivedAt)
-        writer.field("seq", sequence(of: context))
+        writer.field("seq", context.seq)
         if context.isReplay { writer.field("replay", true) }
         writer.field("unrecognizedReason", context.unrecognizedReason?.rawValue)
         writer.key("capabilities")
@@ -76,13 +76,6 @@ package enum EventCall {
         } else {
             writer.field("message", event.message)
         }
-    }
-
-    /// The number of the event's line, if the line is among the latest ones.
-    private static func sequence(of context: Context) -> Int? {
-        guard context.replyFailure == nil else { return nil }
-        return context.conversation.entries
-            .last { $0.direction == .inbound && $0.id == context.event.id }?.seq
     }
 
     private static func bounded(_ attribute: String?) -> String? {

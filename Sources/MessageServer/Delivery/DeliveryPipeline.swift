@@ -291,16 +291,24 @@ struct DeliveryPipeline: Sendable {
             files: attachments.files.handlersView(of: delivery.files ?? []),
             deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
             isAfterGap: delivery.isAfterGap, isReplay: delivery.isReplay,
-            receivedAt: delivery.receivedAt.rfc3339,
+            receivedAt: try firstReceived(delivery).rfc3339,
             unrecognizedReason: delivery.unrecognizedReason(of: event),
             deadline: .now + business.deadline, logger: business.logger)
         context.globalDeliveryID = "\(store.identity).\(delivery.record)"
         return context
     }
 
+    /// When the message arrived; a replay has a later record of its own.
+    private func firstReceived(_ delivery: Delivery) throws -> Timestamp {
+        guard delivery.isReplay else { return delivery.receivedAt }
+        let line = try store.inboundLine(of: delivery.id, from: delivery.customer, to: delivery.business)
+        return line?.at ?? delivery.receivedAt
+    }
+
     /// The last lines of the conversation, followed by its queued replies.
     private func conversation(of delivery: Delivery) -> Conversation {
-        Conversation { [store, conversationLength, maximumConversationBytes] in
+        let read: @Sendable () throws -> [Conversation.Entry] = {
+            [store, conversationLength, maximumConversationBytes] in
             // First: a reply that ends meanwhile has its line before it leaves the queue.
             let queued = store.queuedReplies(
                 of: delivery.business, delivery.customer, maximum: conversationLength)
@@ -310,6 +318,9 @@ struct DeliveryPipeline: Sendable {
             let ended = Set(lines.lazy.filter { $0.direction == .outbound }.map(\.id))
             return lines.map(Conversation.Entry.init)
                 + queued.filter { !ended.contains($0.reply.id) }.compactMap(Conversation.Entry.init)
+        }
+        return Conversation(reading: read) { [store] id in
+            try store.inboundLine(of: id, from: delivery.customer, to: delivery.business)?.sequence
         }
     }
 

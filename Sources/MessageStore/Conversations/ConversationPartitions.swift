@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BusinessMessages
 import Dispatch
 import Logging
 import Synchronization
@@ -82,6 +83,12 @@ final class ConversationPartitions: Sendable {
         of key: ConversationKey, maximum: Int, maximumBytes: Int
     ) throws(StoreError) -> [ConversationLine] {
         try partition(of: key).lines(of: key, maximum: maximum, maximumBytes: maximumBytes)
+    }
+
+    /// The line of a customer's message; nil when the conversation has none.
+    func inboundLine(of id: MessageID, in key: ConversationKey) throws(StoreError) -> ConversationLine? {
+        try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }?
+            .inboundLine(of: id)
     }
 
     /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation is quarantined.

@@ -1,4 +1,6 @@
+import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 
 /// A conversation's file opened for appending.
 struct OpenConversation: Sendable {
@@ -94,6 +96,31 @@ struct ConversationEnd: Sendable {
             throw .unavailable(path: path, error)
         }
         return try parse(texts, lastSequence: lastSequence, path: path)
+    }
+
+    /// The line of a customer's message, the last one with this id; nil when there is none.
+    ///
+    /// Reads the file from its end in parts of about a megabyte, and parses only lines with the id.
+    func inboundLine(of id: MessageID) throws(StoreError) -> ConversationLine? {
+        let text = JSONWriter.object { $0.field("id", id.rawValue) }.dropFirst().dropLast()
+        var end = sizeBytes
+        while end > 0 {
+            let part: (lines: [[UInt8]], completeBytes: Int)
+            do throws(SystemError) {
+                part = try ConversationTail.lines(
+                    of: file, endingAt: end, maximum: .max, maximumBytes: 1 << 20)
+            } catch {
+                throw .unavailable(path: path, error)
+            }
+            for line in part.lines.reversed() where line[...].firstPosition(of: Array(text)) != nil {
+                guard let line = ConversationLine(line) else { continue }
+                if line.direction == .inbound, line.id == id, !line.isFilesOnly { return line }
+            }
+            let read = part.lines.reduce(0) { $0 + $1.count + 1 }
+            if read == 0 { return nil }
+            end = part.completeBytes - read
+        }
+        return nil
     }
 }
 

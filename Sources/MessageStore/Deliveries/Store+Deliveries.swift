@@ -249,6 +249,15 @@ extension Store {
                 maximumBytes: maximumBytes))
     }
 
+    /// The line of a customer's message in its conversation; nil when it has none.
+    ///
+    /// Reads the conversation's file from its end to the line.
+    package func inboundLine(
+        of id: MessageID, from customer: CustomerID, to business: BusinessID
+    ) throws -> ConversationLine? {
+        try conversations.inboundLine(of: id, in: ConversationKey(business: business, customer: customer))
+    }
+
     /// The latest `capability-list` of a customer's device; nil when none of the last messages has one.
     ///
     /// Reads the conversation's file.

@@ -26,6 +26,31 @@ import Testing
         await test.stop(running)
     }
 
+    @Test
+    func `a replayed event has the number and the time of its line, older than the history, and is marked`()
+        async throws
+    {
+        let handler = RecordingHandler()
+        var test = try await PipelineUnderTest(handler)
+        test.pipeline.conversationLength = 2
+        for number in 1...4 { await test.append("message \(number)", from: "c") }
+        let running = test.run()
+        _ = await test.gateway.waitForMessages(count: 4)
+        #expect(await eventually { test.store.statistics.pendingDeliveries == 0 })
+        #expect(handler.seen.allSatisfy { !$0.isReplay })
+        let files = JournalFiles(dataDirectory: test.directory.file("data"))
+        let first = try #require(try files.events { _ in true }.map(\.record).min())
+        _ = try await test.store.replay([first])
+        _ = await test.gateway.waitForMessages(count: 5)
+        let replay = try #require(handler.seen.last)
+        #expect(replay.isReplay)
+        #expect(replay.conversation.entries.allSatisfy { $0.id != replay.event.id })
+        #expect(replay.seq == 1)
+        let original = try #require(handler.seen.first { !$0.isReplay && $0.event.id == replay.event.id })
+        #expect(replay.receivedAt == original.receivedAt)
+        await test.stop(running)
+    }
+
     @Test func `every message is recorded while the handler blocks, also beyond those in flight`()
         async throws
     {

@@ -48,6 +48,21 @@ struct ReplayTests {
         #expect(await (try directory.open()).append(message("1")) == .duplicate)
     }
 
+    @Test func `the line of a message is found however old it is`() async throws {
+        let store = try directory.open()
+        // More than the megabyte that is read at once.
+        for number in 1...40 {
+            _ = await store.append(message("m\(number)", text: String(repeating: "a", count: 50_000)))
+            try await store.finish(try await store.lease(), result: .handled)
+        }
+        for number in [1, 2, 20, 39, 40] {
+            let line = try store.inboundLine(of: MessageID("m\(number)"), from: customer, to: business)
+            #expect(line?.sequence == number)
+        }
+        #expect(try store.inboundLine(of: MessageID("m"), from: customer, to: business) == nil)
+        #expect(try store.inboundLine(of: MessageID("m1"), from: CustomerID("other"), to: business) == nil)
+    }
+
     @Test func `a replay survives a restart`() async throws {
         let store = try directory.open()
         let record = try await fail("1", in: store)
