@@ -1,9 +1,10 @@
 package import BalloonPOSIX
+package import BalloonTransport
 import HandlerKit
 package import HandlerProtocol
 
 /// The reason why a handler outside the process returned no outcome; the event is tried again.
-package enum BridgeError: Error, Hashable, Sendable {
+package enum BridgeError: Error, Equatable, Sendable {
     /// The handler is not running: it is restarting, or an operator must restart it.
     case notRunning
     /// The process ended before it answered.
@@ -22,8 +23,8 @@ package enum BridgeError: Error, Hashable, Sendable {
     case noScratchFile(SystemError)
     /// The service answered with this status.
     case status(Int)
-    /// The service was unreachable, or its answer incomplete.
-    case transport
+    /// The service was unreachable, or its answer incomplete; the error is nil when the transport gave none.
+    case transport(TransportError?)
     /// The service's answer exceeds this size limit.
     case answerTooLarge(maximumBytes: Int)
     /// The service's answer is not JSON.
@@ -43,7 +44,8 @@ extension BridgeError: LoggableError {
         case .refused(let failure): "the handler answered with error \(failure.code)"
         case .noScratchFile(let error): "the event's file could not be written: \(error)"
         case .status(let status): "the service answered with status \(status)"
-        case .transport: "the service could not be reached"
+        case .transport(let error):
+            "the service could not be reached" + (error.map { ": \($0.reason)" } ?? "")
         case .answerTooLarge(let maximumBytes): "the service's answer has more than \(maximumBytes) bytes"
         case .notJSON: "the service's answer is not JSON"
         }

@@ -25,6 +25,9 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         var downSince: ContinuousClock.Instant? = .now
     }
 
+    /// The length of a program's error message in `handlers logs`.
+    private static let maximumQuoteLength = 500
+
     private let program: SpawnedProcess.Program
     private let request: HandlerBindingRequest
     private let timings: ChildTimings
@@ -149,7 +152,12 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         switch answer {
         case .success(let result):
             return try EventAnswer.outcome(result, changing: context.state, allowingFiles: true)
-        case .failure(.refused(let failure)): return try outcome(failure)
+        case .failure(.refused(let failure)):
+            // The message may quote a customer: it is in memory only.
+            tail.append(
+                "[error] delivery \(context.deliveryID.rawValue): the handler answered with error "
+                    + "\(failure.code): \(failure.message.prefix(Self.maximumQuoteLength))")
+            return try outcome(failure)
         case .failure(.cancelled):
             await session.notify(
                 RPCLine.notification(method: Method.cancel) {

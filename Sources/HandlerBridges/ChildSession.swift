@@ -10,6 +10,8 @@ package actor ChildSession {
     /// The answer to a call, or the reason why it has no answer.
     package typealias Answer = Result<JSONValue, BridgeError>
 
+    /// How many noise lines of a process `handlers logs` shows.
+    private static let maximumKeptNoise = 20
     /// The maximum number of noise lines before the handshake; a program that writes more is not a handler.
     private static let maximumNoiseBeforeHandshake = 50
     /// How long reading from a flooding child is paused.
@@ -319,8 +321,9 @@ package actor ChildSession {
     private func noise(_ line: [UInt8]) {
         guard !line.isEmpty else { return }
         noiseCount += 1
+        let beginning = String(decoding: line.prefix(200), as: UTF8.self)
+        if noiseCount <= Self.maximumKeptNoise { relay.keep("[warning] no protocol message: \(beginning)") }
         if noiseCount == 1 {
-            let beginning = String(decoding: line.prefix(200), as: UTF8.self)
             firstNoise = beginning
             // Before the handshake the process knows no customer, so the line may be quoted.
             let quoted = isIntroduced ? "" : beginning

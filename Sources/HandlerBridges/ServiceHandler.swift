@@ -83,7 +83,9 @@ final class ServiceHandler: EventHandler {
             recordAnswer(isFailure: true, since: begun)
             // The transport's clock is a little coarser than ours, and often the first of the two.
             let isOver = ContinuousClock.now - begun >= request.timeout - .milliseconds(10)
-            throw isOver ? BridgeError.overran : Self.failure(error as? TransportError)
+            let failure = isOver ? BridgeError.overran : Self.failure(error as? TransportError)
+            tail.append("[warning] delivery \(context.deliveryID.rawValue): \(failure.reason)")
+            throw failure
         }
         if ServiceRefusal.statuses.contains(response.status) {
             recordRefusal(response, since: begun)
@@ -91,7 +93,22 @@ final class ServiceHandler: EventHandler {
         }
         // A redirect is most often a login page: nobody behind it took the event.
         recordAnswer(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
-        return try outcome(response, changing: context.state)
+        if !(200..<300).contains(response.status) {
+            quote(
+                response,
+                "delivery \(context.deliveryID.rawValue): the service answered with status \(response.status)"
+            )
+        }
+        do { return try outcome(response, changing: context.state) } catch BridgeError.notJSON {
+            quote(response, "delivery \(context.deliveryID.rawValue): \(BridgeError.notJSON.reason)")
+            throw BridgeError.notJSON
+        }
+    }
+
+    /// Adds a line with the beginning of the body, which may quote a customer: it is in memory only.
+    private func quote(_ response: TransportResponse, _ line: String) {
+        let body = String(decoding: response.body.prefix(Self.maximumQuoteBytes), as: UTF8.self)
+        tail.append("[warning] \(line): \(body.isEmpty ? "no body" : body)")
     }
 
     private func recordRefusal(_ response: TransportResponse, since begun: ContinuousClock.Instant) {
@@ -100,9 +117,7 @@ final class ServiceHandler: EventHandler {
             state.downSince = state.downSince ?? begun
             return !state.probes.isRefused
         }
-        // The body may quote a customer: it is in memory only.
-        let body = String(decoding: response.body.prefix(Self.maximumQuoteBytes), as: UTF8.self)
-        tail.append("[warning] the service answered with status \(response.status): \(body)")
+        quote(response, "the service answered with status \(response.status)")
         guard isNew else { return }
         logger.warning(
             "service is down; its events wait",
@@ -117,7 +132,7 @@ final class ServiceHandler: EventHandler {
         switch error {
         case .cancelled: .cancelled
         case .responseTooLarge(let maximumBytes): .answerTooLarge(maximumBytes: maximumBytes)
-        default: .transport
+        default: .transport(error)
         }
     }
 

@@ -33,6 +33,9 @@ struct StandardErrorRelay {
         return isFlood
     }
 
+    /// Keeps a line in memory only, because it may quote a customer.
+    func keep(_ line: String) { tail.append(line) }
+
     private mutating func relay(_ line: String) {
         guard !line.isEmpty else { return }
         tail.append(line)

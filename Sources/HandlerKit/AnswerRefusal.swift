@@ -73,8 +73,14 @@ extension AnswerRefusal.Problem {
         }
     }
 
-    /// ``found`` without a quoted text.
-    package var loggableFound: String { found.hasPrefix("\"") ? "another text" : found }
+    /// ``found`` with the length of a quoted text in place of its words, and with at most 60 characters.
+    package var loggableFound: String {
+        guard found.hasPrefix("\"") else { return String(found.prefix(60)) }
+        let count = found.count - 2
+        return found.hasSuffix("…\"")
+            ? "a text of more than \(count - 1) characters"
+            : "a text of \(count) character\(count == 1 ? "" : "s")"
+    }
 
     fileprivate func text(found: String) -> String {
         "rule \(rule) at \(pointer.isEmpty ? "/" : pointer): found \(found), allowed \(allowed) (\(passage))"

@@ -36,6 +36,15 @@ struct FaultTests {
         let words = try #require(texts.first).split(separator: " ")
         #expect(words.first == Substring(fault))
         #expect(try #require(words.last.flatMap { Int($0) }) >= attempt)
+        if fault == "noise" {
+            #expect(try await server.logTail().contains { $0.hasPrefix("[warning] no protocol message: ") })
+        }
+        if fault == "refusing" {
+            // The message may quote a customer.
+            #expect(
+                try await server.logTail().contains { $0.hasSuffix("answered with error -32004: busy") })
+            #expect(!server.log.lines.contains { $0.contains("-32004: busy") })
+        }
         await server.stop()
     }
 

@@ -73,11 +73,33 @@ struct ServiceHandlerTests {
         #expect(refusal?.problems.map(\.pointer) == ["/outcome"])
     }
 
+    @Test(arguments: [(500, "no database"), (200, "<html>")])
+    func `handlers logs quotes an answer that is no outcome, and the server's log does not`(
+        _ status: Int, _ body: String
+    ) async throws {
+        let status = try #require(HTTPStatus(code: status))
+        let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in
+            HTTPResponse(status, text: body)
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let handler = try handler("http://\(try await service.start()[0])")
+        let reason = await #expect(throws: BridgeError.self) { try await handler.handle(try self.context()) }?
+            .reason
+        #expect(reason?.contains(body) == false)
+        #expect(handler.report.log.count == 1)
+        #expect(handler.report.log.last?.hasSuffix(": " + body) == true)
+        await service.stop(within: .zero)
+    }
+
     @Test func `an answer that is too large is reported as such`() {
         let failure = ServiceHandler.failure(.responseTooLarge(maximumBytes: 7))
         #expect(failure == .answerTooLarge(maximumBytes: 7))
         #expect(failure.reason.contains("more than 7 bytes"))
-        #expect(ServiceHandler.failure(.connectionFailed) == .transport)
+        #expect(
+            ServiceHandler.failure(.connectionFailed).reason
+                == "the service could not be reached: the connection was refused")
         #expect(ServiceHandler.failure(.cancelled) == .cancelled)
     }
 
@@ -132,10 +154,13 @@ struct ServiceHandlerTests {
         let context = try context()
         for failure in 1...3 {
             #expect(handler.downSince == nil)
-            await #expect(throws: BridgeError.transport) { try await handler.handle(context) }
+            await #expect(throws: BridgeError.transport(.connectionFailed)) {
+                try await handler.handle(context)
+            }
             #expect(handler.report.health == (failure < 3 ? .restarting : .open))
         }
         #expect(handler.downSince != nil)
+        #expect(handler.report.log.count { $0.hasSuffix("the connection was refused") } == 3)
         handler.restart()
         #expect(handler.downSince == nil)
         withExtendedLifetime(port) {}
@@ -303,7 +328,9 @@ struct ServiceHandlerTests {
         // No service listens at the address; calling it would be another error.
         let port = RefusingPort()
         await #expect(throws: Damaged.self) { try await handler(port.origin).handle(context) }
-        await #expect(throws: BridgeError.transport) { try await handler(port.origin).handle(self.context()) }
+        await #expect(throws: BridgeError.transport(.connectionFailed)) {
+            try await handler(port.origin).handle(self.context())
+        }
         withExtendedLifetime(port) {}
     }
 

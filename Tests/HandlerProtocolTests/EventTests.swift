@@ -22,6 +22,19 @@ struct EventTests {
         #expect(params["event"]?["kind"]?.string == kind.rawValue)
     }
 
+    @Test func `the number of a replay that is older than the history survives writing and parsing`() throws {
+        let event = try context("text").event
+        let id = event.id
+        let context = Context(
+            event: event, conversation: Conversation(reading: { [] }, locating: { $0 == id ? 7 : nil }),
+            deliveryID: DeliveryID("42"), isReplay: true, deadline: .now + .seconds(30),
+            logger: LogCollector().logger)
+        let params = try written { EventCall.write(context, to: &$0) }
+        let read = try EventCall.context(params, logger: LogCollector().logger) { _ in [] }
+        #expect(read.seq == 7)
+        #expect(read.isReplay)
+    }
+
     @Test func `the failure of a reply and the outcomes of earlier ones survive writing and parsing`()
         throws
     {
@@ -159,7 +172,9 @@ struct EventTests {
         #expect(refusal.explanation.contains("Jane"))
         #expect(!refusal.reason.contains("Jane"))
         #expect(
-            refusal.reason.contains("rule messageType at /replies/0/type: found another text, allowed text"))
+            refusal.reason.contains(
+                "rule messageType at /replies/0/type: found a text of 17 characters, allowed text"
+            ))
         #expect(refusal.reason.hasSuffix("and 1 more"))
     }
 
