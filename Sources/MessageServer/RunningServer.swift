@@ -86,7 +86,7 @@ package final class RunningServer: Sendable {
                     others: health(.operators) + HandlerRoutes.make(registry)
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,
-                            DeliveryRoute(store: store, watch: observer).route,
+                            DeliveryRoute(store: store, registry: registry, watch: observer).route,
                         ], describeRefusal: refusedReads.describe, logger),
             shards: configuration.limits.shards, logger: logger)
         admin = try configuration.adminListen.socketAddress.map { address in

@@ -15,10 +15,7 @@ enum EventRendering {
         let status = terminalText(status(event))
         return terminalText("\(event.record)  \(event.at)  ")
             + (event.isDeadLetter ? TerminalStyle.output.failure(status) : status)
-            + terminalText(
-                "  \(event.business)  \(event.customer)  \(subscription(event).name): \(summary)\(reason)\(original)"
-            )
-            + "\n"
+            + terminalText("  \(event.business)  \(event.customer)  \(summary)\(reason)\(original)") + "\n"
     }
 
     /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`
@@ -79,9 +76,11 @@ enum EventRendering {
     private static func summary(_ event: JournalEvent) -> String {
         guard case .kind(let kind) = subscription(event) else {
             let message = event.message
-            return "reply \(message["reply"]?.string ?? "") \(message["status"]?.string ?? "")"
+            let reply = [message["reply"]?.string, message["status"]?.string].compactMap(\.self)
+            return "\(subscription(event).name): reply \(reply.joined(separator: " "))"
         }
-        return MessageSummary.text(of: event.message, kind: kind, isFromBusiness: false)
+        return MessageSummary.line(
+            of: event.message, kind: kind, isFromBusiness: event.outboundKind != nil)
     }
 
     /// Never nil: the journal contains valid messages only.

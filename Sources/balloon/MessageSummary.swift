@@ -7,7 +7,7 @@ enum MessageSummary {
     /// The kind and the summary: `text: Good morning`, `richLink: Our shop https://shop.example`.
     static func line(of message: JSONValue, kind: Kind, isFromBusiness: Bool) -> String {
         if message["type"]?.string == "richLink" {
-            let link = message["richLinkData"] ?? message["richLinkDataRef"]
+            let link = message["richLinkData"] ?? message["richLinkDataRef"] ?? message["preview"]
             let parts = [link?["title"]?.string, link?["url"]?.string].compactMap(\.self)
             return "richLink: \(parts.joined(separator: " "))"
         }
@@ -34,6 +34,7 @@ enum MessageSummary {
             let pages = offer.form?.pages ?? []
             choices = pages.map { "\($0.title ?? $0.subtitle ?? "") (\($0.identifier))" }.joined(
                 separator: " | ")
+        case .invitation: return offer.question
         default: return nil
         }
         return "\(offer.question ?? offer.kind.rawValue) [\(choices)]"

@@ -41,20 +41,21 @@ enum OpenOffer {
             guard let document = try? JSONDocument(Array(one.message.text)),
                 let offer = try? DeviceOffer(document)
             else { continue }
-            if answered.isDisjoint(with: [offer.requestIdentifier, offer.session].compactMap(\.self)) {
+            let names = [offer.requestIdentifier, offer.session, offer.reference].compactMap(\.self)
+            if answered.isDisjoint(with: names) {
                 return offer
             }
         }
         return nil
     }
 
-    /// The request and the session that an answer repeats.
+    /// The request and the session that an answer repeats, or the references of declined invitations.
     private static func answeredNames(_ message: JSONValue) -> [String] {
         let interactiveData = message["interactiveData"]
         return [
             interactiveData?["data"]?["requestIdentifier"]?.string,
             interactiveData?["sessionIdentifier"]?.string,
-        ].compactMap(\.self)
+        ].compactMap(\.self) + (message["referenceIds"]?.elements.compactMap(\.string) ?? [])
     }
 
     /// The lines of the conversation, then the accepted replies that have no line yet.

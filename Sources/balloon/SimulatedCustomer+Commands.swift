@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
@@ -30,6 +31,20 @@ extension SimulatedCustomer {
                 try await attach(path, name: name, mimeType: SendContent.mediaType(of: path)))
         }
         return try self.message(message, with: attachments)
+    }
+
+    /// The whole message of an answer.
+    ///
+    /// A device declines an invitation from its telephone number, and accepts it from an opaque identifier: here that of the
+    /// default customer, who then writes on.
+    func message(_ answer: DeviceAnswer) throws -> [UInt8] {
+        let message = try JSONDocument(answer.json).root
+        guard id.rawValue.hasPrefix("tel:"), message["type"]?.string == "interactive" else {
+            return try self.message(completing: answer.json)
+        }
+        var sender = JSONWriter()
+        sender.string(Simulate.defaultCustomer)
+        return try self.message(completing: message.replacing(members: ["sourceId": sender.finish()]))
     }
 
     /// Posts a message; throws a ``CommandFailure`` unless the server accepts it.

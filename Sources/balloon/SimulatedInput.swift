@@ -38,18 +38,17 @@ enum SimulatedInput {
         switch self {
         case .kind(let kind): customer.message(kind, text: text)
         case .message(let text): try customer.message(completing: text)
-        case .answer(let choice):
-            try customer.message(completing: try await answer(choice, of: customer, data: data))
+        case .answer(let choice): try customer.message(try await answer(choice, of: customer, data: data))
         }
     }
 
     private func answer(
         _ choice: DeviceChoice, of customer: SimulatedCustomer, data: String?
-    ) async throws -> [UInt8] {
+    ) async throws -> DeviceAnswer {
         guard let offer = try await OpenOffer.newest(for: customer, data: data) else {
             throw CommandFailure.nothingAsked(customer: terminalText(customer.id.rawValue))
         }
         let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
-        return try DeviceAnswer(to: offer, choosing: choice, today: today).json
+        return try DeviceAnswer(to: offer, choosing: choice, today: today)
     }
 }

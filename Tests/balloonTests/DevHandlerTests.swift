@@ -48,6 +48,64 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a handler program restarts when a source below its folder changes, and for no other file`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("bot/words"))
+        try Self.write("$answer", to: "bot/bot.sh", in: directory)
+        let program = String(decoding: Self.script("$answer"), as: UTF8.self)
+            .replacing("#!/bin/sh", with: "#!/bin/sh\n. \"${0%/*}/words/answer.sh\"")
+            .replacing("'{\"replies\":[\"$answer\"]}'", with: "'{\"replies\":[\"'$answer'\"]}'")
+        try AtomicFile.write(Array(program.utf8), to: directory.file("bot/bot.sh"))
+        try Directory.makeExecutable(directory.file("bot/bot.sh"))
+        try AtomicFile.write(Array("answer=one".utf8), to: directory.file("bot/words/answer.sh"))
+        let server = try await ServingCommand.dev("--handler ./bot/bot.sh", in: directory)
+        let shell = Shell(directory: directory.path)
+        #expect(try await shell.run("balloon simulate text --wait").output.hasSuffix("business  text: one\n"))
+        // The program's own data is no source.
+        try AtomicFile.write(Array("x".utf8), to: directory.file("bot/words/orders.db"))
+        try AtomicFile.write(Array("answer=two".utf8), to: directory.file("bot/words/answer.sh"))
+        let changed = try await shell.run("balloon simulate text --wait") {
+            $0.output.hasSuffix("text: two\n")
+        }
+        #expect(changed.output.hasSuffix("business  text: two\n"))
+        await server.stop()
+    }
+
+    @Test(arguments: [
+        ("bot.py", ["py"]), ("bot.mjs", ["cjs", "cts", "js", "mjs", "mts", "ts"]), ("bot", []), (".bot", []),
+    ])
+    func `the sources of a program have its extension`(name: String, extensions: [String]) {
+        #expect(HandlerReloading.extensions(of: name).sorted() == extensions)
+    }
+
+    @Test func `folders of packages and hidden folders are not watched, and at most 100 folders`() throws {
+        let directory = TemporaryDirectory()
+        for name in ["a/b", "node_modules/x", ".git", "__pycache__"] {
+            try Directory.make(directory.file("bot/" + name))
+        }
+        let top = directory.file("bot")
+        #expect(HandlerReloading.folders(below: top) == [top, top + "/a", top + "/a/b"])
+        for number in 0..<120 { try Directory.make(directory.file("bot/many/\(number)")) }
+        #expect(HandlerReloading.folders(below: top).count == HandlerReloading.maximumFolders)
+    }
+
+    @Test func `waiting for a handler that ends says that it is down and which command says why`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        try AtomicFile.write(Array("#!/bin/sh\nexit 1\n".utf8), to: directory.file("bot.sh"))
+        try Directory.makeExecutable(directory.file("bot.sh"))
+        let server = try await ServingCommand.dev("--handler ./bot.sh", in: directory)
+        let result = try await Shell(directory: directory.path).run(
+            "balloon simulate text --wait --timeout 2")
+        #expect(result.status == 75)
+        #expect(result.output.contains(": its handler has been down for "), "\(result.output)")
+        #expect(result.output.hasSuffix(" s; balloon handlers logs demo says why\n"), "\(result.output)")
+        await server.stop()
+    }
+
     @Test func `a handler program stays when reloading is off`() async throws {
         let directory = TemporaryDirectory()
         try Self.write("one", to: "bot.sh", in: directory)

@@ -30,10 +30,11 @@ import Testing
                 == line)
     }
 
-    @Test func `a rich link has its title and its address`() throws {
+    @Test(arguments: ["richLinkData", "richLinkDataRef", "preview"])
+    func `a rich link has its title and its address`(member: String) throws {
         let message = try JSONDocument(
             Array(
-                #"{"type":"richLink","richLinkData":{"url":"https://shop.example","title":"Our shop"}}"#.utf8)
+                #"{"type":"richLink","\#(member)":{"url":"https://shop.example","title":"Our shop"}}"#.utf8)
         ).root
         #expect(
             MessageSummary.line(of: message, kind: .text, isFromBusiness: true)

@@ -45,6 +45,31 @@ import Testing
         await server.stop()
     }
 
+    @Test func `an invitation is accepted by the default customer and declined from its number`() async throws
+    {
+        let directory = TemporaryDirectory()
+        let shell = Shell(directory: directory.path)
+        let server = try await QuestionHandler.dev(in: directory)
+        try AtomicFile.write(Fixture.bytes("outbound/invitation.json"), to: directory.file("invitation.json"))
+        let number = "tel:+4915550001234"
+        let sent = try await shell.run("balloon send --to \(number) --message invitation.json")
+        #expect(sent.status == 0, "\(sent.errors)")
+        for (answer, printed) in [
+            ("yes", "customer  invitation: Yes\n"), ("no", "customer  close"),
+        ] {
+            let chosen = try await shell.run(
+                "balloon simulate --customer \(number) --choose \(answer) --wait --allow-unhandled")
+            #expect(chosen.status == 0, "\(chosen.errors)")
+            #expect(chosen.output.hasPrefix(printed), "\(chosen.output)")
+        }
+        let invited = try await shell.run("balloon conversations show \(number)")
+        #expect(invited.output.contains("business  invitation: Sam's Fish\n"), "\(invited.output)")
+        #expect(invited.output.contains("customer  close"), "\(invited.output)")
+        let shown = try await shell.run("balloon conversations show \(Simulate.defaultCustomer)")
+        #expect(shown.output.contains("customer  invitation: Yes\n"), "\(shown.output)")
+        await server.stop()
+    }
+
     @Test(arguments: ["balloon simulate", "balloon simulate text --choose 1", "balloon simulate --fill =x"])
     func `a command without a message, or with a message and a choice, is refused`(command: String)
         async throws

@@ -10,6 +10,7 @@ package import MessageStore
 /// when the journal cannot be read or 64 requests wait already.
 struct DeliveryRoute: Sendable {
     let store: Store
+    let registry: HandlerRegistry
     let watch: DeliveryWatch
 
     private static let prefix = "/deliveries/"
@@ -63,7 +64,8 @@ struct DeliveryRoute: Sendable {
                 guard let trace = try await store.trace(of: question.message, to: question.business) else {
                     return HTTPResponse(.notFound, text: "no such message\n")
                 }
-                let answer = DeliveryAnswer(trace)
+                let handler = registry.all.first { $0.business == question.business }
+                let answer = DeliveryAnswer(trace, waitingFor: handler)
                 watch.setRecord(trace.event.record, for: waiter)
                 if answer.isEnded { return HTTPResponse(.ok, json: answer.json) }
                 guard await wakeups.next() != nil else { return HTTPResponse(.ok, json: answer.json) }
@@ -116,18 +118,26 @@ package struct DeliveryAnswer: Sendable {
     /// The decided replies, in order.
     package let replies: [Reply]
 
-    init(_ trace: Store.Trace) {
+    init(_ trace: Store.Trace, waitingFor handler: BusinessHandler?) {
         record = trace.event.record
         status = trace.event.status
         isEnded = trace.isEnded
         kind = trace.event.kind
         attempts = trace.event.attempts
-        reason = trace.event.reason
+        let isPending = trace.event.status == .pending && trace.event.reason == nil
+        reason = isPending ? handler.flatMap(Self.reason) : trace.event.reason
         replies = trace.replies.map { reply in
             Reply(
                 id: reply.messageID, kind: reply.kind, status: reply.status, httpStatus: reply.httpStatus,
                 reason: reply.reason, message: reply.message)
         }
+    }
+
+    /// The reason why an event waits for its handler; nil while the handler accepts events.
+    private static func reason(of handler: BusinessHandler) -> String? {
+        guard let since = handler.life?.downSince else { return nil }
+        let seconds = (ContinuousClock.now - since).components.seconds
+        return "its handler has been down for \(seconds) s; balloon handlers logs \(handler.slug) says why"
     }
 
     /// Parses an answer; nil when it is invalid.

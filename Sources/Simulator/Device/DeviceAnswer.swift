@@ -15,12 +15,15 @@ package struct DeviceAnswer: Sendable {
     package init(
         to offer: DeviceOffer, choosing choice: DeviceChoice, today: CalendarDate
     ) throws(DeviceAnswerError) {
-        let interactiveData =
-            switch offer.kind {
-            case .form: try offer.formAnswer(choice, today: today)
-            case .app: try offer.appAnswer(choice)
-            default: try offer.itemAnswer(choice)
-            }
+        let interactiveData: [UInt8]
+        switch offer.kind {
+        case .form: interactiveData = try offer.formAnswer(choice, today: today)
+        case .app: interactiveData = try offer.appAnswer(choice)
+        case .invitation where try !offer.accepts(choice):
+            json = offer.refusal
+            return
+        default: interactiveData = try offer.itemAnswer(choice)
+        }
         json = JSONWriter.object(reservingCapacity: interactiveData.count + 64) { writer in
             writer.field("v", 1)
             writer.field("type", "interactive")
@@ -31,11 +34,32 @@ package struct DeviceAnswer: Sendable {
 }
 
 extension DeviceOffer {
-    fileprivate func itemAnswer(_ choice: DeviceChoice) throws(DeviceAnswerError) -> [UInt8] {
+    /// The positions of the chosen items, at least one.
+    private func positions(of choice: DeviceChoice) throws(DeviceAnswerError) -> [Int] {
         guard choice.fills.isEmpty else { throw .noPages(offered: offered) }
         guard !choice.items.isEmpty else { throw .noChoice(offered: offered) }
         let positions = try DeviceChoice.positions(of: choice.items, in: items, listed: offered)
         try checkCounts(of: positions)
+        return positions
+    }
+
+    /// Whether the customer accepts an invitation.
+    fileprivate func accepts(_ choice: DeviceChoice) throws(DeviceAnswerError) -> Bool {
+        try positions(of: choice) == [0]
+    }
+
+    /// A declined invitation is no interactive message.
+    fileprivate var refusal: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("v", 1)
+            writer.field("type", "close")
+            writer.key("referenceIds")
+            writer.array { writer in if let reference { writer.string(reference) } }
+        }
+    }
+
+    fileprivate func itemAnswer(_ choice: DeviceChoice) throws(DeviceAnswerError) -> [UInt8] {
+        let positions = try positions(of: choice)
         let chosen = positions.map { items[$0] }
         guard let first = chosen.first, let position = positions.first else {
             throw .noChoice(offered: offered)
@@ -49,6 +73,7 @@ extension DeviceOffer {
             return frame(replyTitle: bubble("replyMessage")?["title"]?.string) {
                 $0.payment(data?["payment"], status: first.title)
             }
+        case .invitation: return acceptance
         default: return authentication(status: first.title)
         }
     }
@@ -96,6 +121,25 @@ extension DeviceOffer {
             }
             writer.field("sessionIdentifier", session)
             writer.field("URL", url)
+        }
+    }
+
+    /// The accepted invitation: its request is the invited telephone number.
+    private var acceptance: [UInt8] {
+        JSONWriter.object { writer in
+            writeHead(to: &writer)
+            writer.key("data")
+            writer.object { writer in
+                writer.field("version", "1.0")
+                writer.field("requestIdentifier", address)
+                writer.field("referenceId", reference)
+                writer.key("notification")
+                writer.object { writer in
+                    writer.field("id", "yes")
+                    writer.key("displayContent")
+                    writer.object { $0.determinateResponse() }
+                }
+            }
         }
     }
 
@@ -163,6 +207,19 @@ extension DeviceOffer {
 }
 
 extension JSONWriter {
+    /// The bubble that the device shows after the customer accepted an invitation.
+    fileprivate mutating func determinateResponse() {
+        key("determinateResponse")
+        object { writer in
+            writer.field("title", "Yes")
+            writer.key("type")
+            writer.object { writer in
+                writer.key("yes")
+                writer.object { _ in }
+            }
+        }
+    }
+
     fileprivate mutating func quickReply(_ request: JSONValue?, _ position: Int, _ item: DeviceOffer.Item) {
         key("quick-reply")
         object { writer in

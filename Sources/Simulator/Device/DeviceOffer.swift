@@ -37,6 +37,8 @@ package struct DeviceOffer: Sendable {
     package let form: DeviceForm?
     /// The message's `interactiveData`.
     let interactiveData: JSONValue
+    /// The address of the message: an invitation's telephone number.
+    let address: String?
     /// The session of all answers; when the business sent none, a device makes one for each message.
     package let session: String
 
@@ -61,12 +63,16 @@ package struct DeviceOffer: Sendable {
                     outcomes: isVersion2 ? ["success", "failure", "cancel"] : ["authenticated", "failed"])
             ]
         case .applePay: sections = [Section(outcomes: ["STATUS_SUCCESS", "STATUS_FAILED"])]
+        case .invitation: sections = [Section(outcomes: ["yes", "no"])]
         case .form, .app: sections = []
-        case .text, .typingStart, .typingEnd, .close, .invitation, .unrecognized: throw .noQuestion
+        case .text, .typingStart, .typingEnd, .close, .unrecognized: throw .noQuestion
         }
+        address = body["destinationId"]?.string
         form = kind == .form ? DeviceForm(data?["dynamic"]?["data"]) : nil
         let bubble = data?["receivedMessage"] ?? interactiveData["receivedMessage"]
-        question = data?["quick-reply"]?["summaryText"]?.string ?? bubble?["title"]?.string
+        question =
+            data?["quick-reply"]?["summaryText"]?.string ?? bubble?["title"]?.string
+            ?? data?["notification"]?["parameters"]?["brandName"]?.string
         session =
             interactiveData["sessionIdentifier"]?.string ?? data?["sessionIdentifier"]?.string
             ?? body["id"]?.string ?? ""
@@ -75,6 +81,9 @@ package struct DeviceOffer: Sendable {
 
     /// The identifier that the answer repeats.
     package var requestIdentifier: String? { interactiveData["data"]?["requestIdentifier"]?.string }
+
+    /// The business's name for an invitation; nil for everything else.
+    package var reference: String? { interactiveData["data"]?["notification"]?["referenceId"]?.string }
 
     /// Every item, in the order of its number.
     package var items: [Item] { sections.flatMap(\.items) }

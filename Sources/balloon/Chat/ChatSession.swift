@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import MessageServer
+import MessageStore
 import Simulator
 
 /// The customer's side of a conversation in the terminal: reads lines and sends messages.
@@ -37,8 +38,8 @@ struct ChatSession {
             case .help: write(ChatLine.usage)
             case .json: await screen.switchFormat()
             case .cancel: await cancel()
-            case .typing: try await send(customer.message(.typingStart))
-            case .close: try await send(customer.message(.close))
+            case .typing: try await send(customer.message(.typingStart), expectsHandler: false)
+            case .close: try await send(customer.message(.close), expectsHandler: false)
             case .file(let path):
                 let message = customer.message(.text, text: "")
                 try await send(try await customer.message(message, attaching: [path]))
@@ -71,7 +72,7 @@ struct ChatSession {
                 try await fill(filling.offer, filling.fills, text)
             } else if let offer = await screen.question, let answer = try answer(text, to: offer) {
                 await screen.remove(offer)
-                try await send(try customer.message(completing: answer))
+                try await send(try customer.message(answer))
             } else if !text.isEmpty {
                 try await send(customer.message(.text, text: text))
             }
@@ -81,10 +82,10 @@ struct ChatSession {
     }
 
     /// The answer to a question; nil when the text is no answer to it, but something else that the customer writes.
-    private func answer(_ text: String, to offer: DeviceOffer) throws(DeviceAnswerError) -> [UInt8]? {
+    private func answer(_ text: String, to offer: DeviceOffer) throws(DeviceAnswerError) -> DeviceAnswer? {
         guard offer.form == nil, offer.kind != .app || text.hasPrefix("?") else { return nil }
         do throws(DeviceAnswerError) {
-            return try DeviceAnswer(to: offer, choosing: DeviceChoice(items: [text]), today: today).json
+            return try DeviceAnswer(to: offer, choosing: DeviceChoice(items: [text]), today: today)
         } catch {
             // A number, or several, is meant as a choice.
             if case .unknownChoice = error,
@@ -127,7 +128,7 @@ struct ChatSession {
         let answer = try DeviceAnswer(to: offer, choosing: DeviceChoice(fills: filled), today: today)
         filling = nil
         await screen.remove(offer)
-        try await send(try customer.message(completing: answer.json))
+        try await send(try customer.message(answer))
     }
 
     private func show(_ page: DeviceForm.Page) {
@@ -137,11 +138,13 @@ struct ChatSession {
     }
 
     /// Sends a message and waits for the end of its delivery.
-    private mutating func send(_ message: [UInt8]) async throws {
+    ///
+    /// Most businesses handle neither typing nor closing, so that it says nothing of a missing handler for these.
+    private mutating func send(_ message: [UInt8], expectsHandler: Bool = true) async throws {
         try await customer.send(message, to: url)
         guard let end = try await inquiry.end(of: message) else { throw CommandFailure.noControlSocket }
         try await screen.showReplies()
-        await screen.show(end)
+        if expectsHandler || end.status != .unhandled { await screen.show(end) }
         if SimulatedEnd(end) == .deadLetter { hasDeadLetter = true }
         try await beginForm()
     }

@@ -55,7 +55,7 @@ struct Dev: AsyncParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Restart a handler that is a program when one of its files changes.")
+        help: "Restart a handler that is a program when its file, or a source below its folder, changes.")
     var reload = true
 
     @OptionGroup var log: LogOptions
