@@ -15,13 +15,13 @@ struct SegmentLines {
     private var rest = 0..<0
     private var number = 0
     private var isAtEnd = false
+    /// The offset in the file of the last piece that was read again.
+    private var readAgainAt: Int?
 
-    private static let stepBytes = 512 << 10
-
-    init(_ file: File, firstRecord: UInt64, abandoned: AbandonedRecords) {
+    init(_ file: File, firstRecord: UInt64, abandoned: AbandonedRecords, stepBytes: Int = 512 << 10) {
         self.file = file
         scan = SegmentScan(firstRecord: firstRecord, abandoned: abandoned)
-        buffer = [UInt8](repeating: 0, count: Self.stepBytes)
+        buffer = [UInt8](repeating: 0, count: stepBytes)
     }
 
     /// The next valid line, with its range in ``buffer``; nil at the end.
@@ -30,8 +30,29 @@ struct SegmentLines {
             guard let (piece, isComplete) = try nextPiece() else { return nil }
             number += 1
             if piece.isEmpty { continue }
-            if let line = scan.judge(buffer, piece, number: number, isComplete: isComplete) { return line }
+            let line = SegmentScan.line(in: buffer, piece)
+            if isComplete, line?.range != piece, try readAgain(piece) {
+                number -= 1
+                continue
+            }
+            if let line = scan.judge(line, in: buffer, piece, number: number, isComplete: isComplete) {
+                return line
+            }
         }
+    }
+
+    /// Reads a broken piece once more; returns false when that was done before, or finds the same text.
+    ///
+    /// A running server may have written the piece while it was read: its beginning reads as zeros, and its end as text.
+    /// Bytes are written in ascending order, so that the beginning is in the file once the end was seen.
+    private mutating func readAgain(_ piece: Range<Int>) throws(SystemError) -> Bool {
+        guard readAgainAt != origin + piece.lowerBound else { return false }
+        readAgainAt = origin + piece.lowerBound
+        let bytes = try file.read(at: origin + piece.lowerBound, count: piece.count)
+        guard bytes.count == piece.count, bytes[...] != buffer[piece] else { return false }
+        buffer.replaceSubrange(piece, with: bytes)
+        rest = piece.lowerBound..<rest.upperBound
+        return true
     }
 
     /// The place of a line in the file.

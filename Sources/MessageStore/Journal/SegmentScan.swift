@@ -62,18 +62,32 @@ struct SegmentScan: Sendable {
         self.abandoned = abandoned
     }
 
-    /// Assesses the next piece of the text, which is not empty; returns the line in it when it is valid.
+    /// The intact line at the end of a piece of the text; nil when there is none.
+    ///
+    /// A block that never reached the disk reads as zeros; the line after it may be intact.
+    static func line(in bytes: [UInt8], _ piece: Range<Int>) -> Line? {
+        let text = bytes[start(of: bytes, piece)..<piece.upperBound]
+        guard JournalLine.isIntact(text), let header = JournalLine.header(of: text) else { return nil }
+        return Line(range: text.startIndex..<text.endIndex, header: header)
+    }
+
+    private static func start(of bytes: [UInt8], _ piece: Range<Int>) -> Int {
+        var start = piece.lowerBound
+        while start < piece.upperBound, bytes[start] == 0 { start += 1 }
+        return start
+    }
+
+    /// Assesses the next piece of the text, which is not empty, with the `line` in it; returns the line when it is valid.
     ///
     /// `number` is the line's number in the file; `isComplete` tells whether a line feed followed.
-    mutating func judge(_ bytes: [UInt8], _ piece: Range<Int>, number: Int, isComplete: Bool) -> Line? {
-        var start = piece.lowerBound
-        // A block that never reached the disk reads as zeros; the line after it may be intact.
-        while start < piece.upperBound, bytes[start] == 0 { start += 1 }
-        let text = bytes[start..<piece.upperBound]
-        guard JournalLine.isIntact(text), let header = JournalLine.header(of: text) else {
-            judgeBroken(text, number: number)
+    mutating func judge(
+        _ line: Line?, in bytes: [UInt8], _ piece: Range<Int>, number: Int, isComplete: Bool
+    ) -> Line? {
+        guard let line else {
+            judgeBroken(bytes[Self.start(of: bytes, piece)..<piece.upperBound], number: number)
             return nil
         }
+        let (header, start) = (line.header, line.range.lowerBound)
         if abandoned.contains(header.record) {
             expected = max(expected, header.record + 1)
             return nil
@@ -94,7 +108,7 @@ struct SegmentScan: Sendable {
         if firstRecord == nil { firstRecord = header.record }
         expected = header.record + 1
         lastBatch = max(lastBatch, header.batch)
-        return Line(range: start..<piece.upperBound, header: header)
+        return line
     }
 
     private mutating func judgeBroken(_ text: ArraySlice<UInt8>, number: Int) {

@@ -2,13 +2,44 @@ import BalloonPOSIX
 import BusinessMessages
 import Dispatch
 import Glibc
-import MessageStore
 import Synchronization
 import Testing
+
+@testable import MessageStore
 
 /// Reading the whole journal delays no other caller.
 struct JournalReadingTests {
     let directory = StoreDirectory()
+
+    @Test(arguments: [4096, 1000, 333])
+    func `lines that a running server writes while the journal is read are no damage`(stepBytes: Int)
+        async throws
+    {
+        let store = try directory.open()
+        for number in 1...40 { #expect(await store.append(message("\(number)")) == .stored) }
+        await store.close()
+        let name = try #require(Directory.names(in: directory.journal).min())
+        let segment = try File(directory.journal + "/" + name, for: .reading).readAll()
+        let end = (segment.lastIndex(of: UInt8(ascii: "\n")) ?? 0) + 1
+        let early = (segment[..<(end / 4)].lastIndex(of: UInt8(ascii: "\n")) ?? 0) + 1
+        let earlyLines = segment[..<early].count { $0 == UInt8(ascii: "\n") }
+        let path = directory.path + "/growing.jsonl"
+        try AtomicFile.write(Array(segment[..<early]) + repeatElement(0, count: end - early), to: path)
+        var lines = SegmentLines(
+            try File(path, for: .reading), firstRecord: 1, abandoned: AbandonedRecords(),
+            stepBytes: stepBytes)
+        var records: [UInt64] = []
+        while let line = try lines.next() {
+            records.append(line.record)
+            guard records.count == earlyLines else { continue }
+            // The rest of what was read are zeros.
+            try File(path, for: .overwriting).write(Array(segment[..<end]), at: 0)
+        }
+        #expect(records == Array(1...UInt64(records.count)))
+        #expect(records.count >= 40)
+        #expect(lines.scan.verdict == .sound)
+        #expect(lines.scan.brokenPieces == 0)
+    }
 
     @Test func `deliveries continue while many callers read the journal`() async throws {
         let store = try directory.open()
