@@ -179,6 +179,9 @@ struct LineIdentity: Hashable, Sendable {
     let record: UInt64
     let reply: MessageID?
     var isFilesOnly = false
+
+    /// The line's place among missing lines: by record, then the message, its files and its replies.
+    var place: (record: UInt64, part: Int) { (record, reply != nil ? 2 : isFilesOnly ? 1 : 0) }
 }
 
 /// Tokens and private answers are for the handler only: the line has the redacted message.

@@ -25,7 +25,7 @@ struct ConversationRepair: Sendable {
 
     /// A line to be written.
     private struct Part {
-        let record: UInt64
+        let identity: LineIdentity
         /// The line's text after its sequence number, beginning with the comma.
         let text: [UInt8]
     }
@@ -65,13 +65,13 @@ struct ConversationRepair: Sendable {
             let kept = Array(text[comma...])
             let said = journalled[line.identity].flatMap { $0.isRedacted ? nil : Self.text($0) } ?? kept
             if said != kept { corrected += 1 }
-            parts.append(Part(record: line.record, text: said))
+            parts.append(Part(identity: line.identity, text: said))
         }
-        let settledCount = parts.lastIndex { isSettled($0.record) }.map { $0 + 1 } ?? 0
+        let settledCount = parts.lastIndex { isSettled($0.identity.record) }.map { $0 + 1 } ?? 0
         for entry in entries where known.insert(entry.identity).inserted {
-            let part = Part(record: entry.record, text: Self.text(entry))
+            let part = Part(identity: entry.identity, text: Self.text(entry))
             // Lines of parked messages stay in their place.
-            let place = parts.lastIndex { $0.record <= part.record }.map { $0 + 1 } ?? 0
+            let place = parts.lastIndex { $0.identity.place <= part.identity.place }.map { $0 + 1 } ?? 0
             parts.insert(part, at: max(place, settledCount))
             restored += 1
         }

@@ -212,6 +212,25 @@ struct ConversationRecoveryTests {
         #expect(try ids() == ["a", "c"])
         await store.close()
     }
+
+    @Test func `a missing message is put before its replies, in whatever order the journal has them`() {
+        let key = ConversationKey(business: business, customer: customer)
+        let line = { (id: String, record: UInt64, result: ReplyResult?) in
+            ConversationEntry(
+                conversation: key, record: record, at: .now(), id: MessageID(id), kind: .text,
+                message: Array("{}".utf8), result: result)
+        }
+        let entries = [
+            line("r0", 1, .accepted(status: 200)), line("r1", 1, .accepted(status: 200)), line("b", 2, nil),
+            line("a", 1, nil),
+        ]
+        let repair = ConversationRepair([], at: ConversationFixture.path(business, customer), adding: entries)
+        let ids = repair.bytes.split(separator: UInt8(ascii: "\n")).map {
+            ConversationLine(Array($0))?.id.rawValue
+        }
+        #expect(ids == ["a", "r0", "r1", "b"])
+    }
+
     @Test func `lines that a start could not restore are written before a checkpoint covers them`()
         async throws
     {
