@@ -15,8 +15,17 @@ struct SegmentLines {
     private var rest = 0..<0
     private var number = 0
     private var isAtEnd = false
-    /// The offset in the file of the last piece that was read again.
+    /// The first blank or broken piece since the last line.
+    private var suspect: Suspect?
+    /// The offset of the place that was read again last.
     private var readAgainAt: Int?
+
+    /// A place in the file, and the assessment of the lines before it.
+    private struct Suspect {
+        let offset: Int
+        let number: Int
+        let scan: SegmentScan
+    }
 
     init(_ file: File, firstRecord: UInt64, abandoned: AbandonedRecords, stepBytes: Int = 512 << 10) {
         self.file = file
@@ -28,30 +37,41 @@ struct SegmentLines {
     mutating func next() throws(SystemError) -> SegmentScan.Line? {
         while true {
             guard let (piece, isComplete) = try nextPiece() else { return nil }
+            if !piece.isEmpty, try readAgain(through: piece) { continue }
+            let line = piece.isEmpty ? nil : SegmentScan.line(in: buffer, piece)
+            if suspect == nil, line?.range != piece {
+                suspect = Suspect(offset: origin + piece.lowerBound, number: number, scan: scan)
+            }
             number += 1
             if piece.isEmpty { continue }
-            let line = SegmentScan.line(in: buffer, piece)
-            if isComplete, line?.range != piece, try readAgain(piece) {
-                number -= 1
-                continue
-            }
             if let line = scan.judge(line, in: buffer, piece, number: number, isComplete: isComplete) {
+                suspect = nil
                 return line
             }
         }
     }
 
-    /// Reads a broken piece once more; returns false when that was done before, or finds the same text.
+    /// Reads again from the first blank or broken piece since the last line; returns whether the text differs.
     ///
-    /// A running server may have written the piece while it was read: its beginning reads as zeros, and its end as text.
-    /// Bytes are written in ascending order, so that the beginning is in the file once the end was seen.
-    private mutating func readAgain(_ piece: Range<Int>) throws(SystemError) -> Bool {
-        guard readAgainAt != origin + piece.lowerBound else { return false }
-        readAgainAt = origin + piece.lowerBound
-        let bytes = try file.read(at: origin + piece.lowerBound, count: piece.count)
-        guard bytes.count == piece.count, bytes[...] != buffer[piece] else { return false }
-        buffer.replaceSubrange(piece, with: bytes)
-        rest = piece.lowerBound..<rest.upperBound
+    /// A running server writes a batch over blank lines. A reader may get the beginning of the batch before the write, as
+    /// blank lines, and its end after the write. Bytes are written in ascending order, so that the beginning is in
+    /// the file once text behind it was seen. Each place is read again once.
+    private mutating func readAgain(through piece: Range<Int>) throws(SystemError) -> Bool {
+        guard let suspect, suspect.offset < origin + piece.lowerBound, suspect.offset != readAgainAt else {
+            return false
+        }
+        readAgainAt = suspect.offset
+        if suspect.offset >= origin {
+            let range = suspect.offset - origin..<piece.upperBound
+            let bytes = try file.read(at: suspect.offset, count: range.count)
+            guard bytes.count == range.count, bytes[...] != buffer[range] else { return false }
+            buffer.replaceSubrange(range, with: bytes)
+            rest = range.lowerBound..<rest.upperBound
+        } else {
+            (origin, rest, isAtEnd) = (suspect.offset, 0..<0, false)
+        }
+        (number, scan) = (suspect.number, suspect.scan)
+        self.suspect = nil
         return true
     }
 

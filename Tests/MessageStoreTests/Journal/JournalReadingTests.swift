@@ -11,8 +11,10 @@ import Testing
 struct JournalReadingTests {
     let directory = StoreDirectory()
 
-    @Test(arguments: [4096, 1000, 333])
-    func `lines that a running server writes while the journal is read are no damage`(stepBytes: Int)
+    @Test(arguments: [4096, 1000, 333], [UInt8(ascii: "\n"), 0])
+    func `lines that a running server writes while the journal is read are no damage`(
+        stepBytes: Int, prepared: UInt8
+    )
         async throws
     {
         let store = try directory.open()
@@ -24,7 +26,7 @@ struct JournalReadingTests {
         let early = (segment[..<(end / 4)].lastIndex(of: UInt8(ascii: "\n")) ?? 0) + 1
         let earlyLines = segment[..<early].count { $0 == UInt8(ascii: "\n") }
         let path = directory.path + "/growing.jsonl"
-        try AtomicFile.write(Array(segment[..<early]) + repeatElement(0, count: end - early), to: path)
+        try AtomicFile.write(Array(segment[..<early]) + repeatElement(prepared, count: end - early), to: path)
         var lines = SegmentLines(
             try File(path, for: .reading), firstRecord: 1, abandoned: AbandonedRecords(),
             stepBytes: stepBytes)
@@ -32,7 +34,7 @@ struct JournalReadingTests {
         while let line = try lines.next() {
             records.append(line.record)
             guard records.count == earlyLines else { continue }
-            // The rest of what was read are zeros.
+            // The rest of what was read is as it was prepared.
             try File(path, for: .overwriting).write(Array(segment[..<end]), at: 0)
         }
         #expect(records == Array(1...UInt64(records.count)))
