@@ -109,7 +109,8 @@ test("a customer orders a pizza from an HTTP service", { skip }, async () => {
         while (!existsSync(file("dev/dev.json"))) await pause(50);
         const known = JSON.parse(readFileSync(file("dev/dev.json"), "utf8"));
         const server = {
-          mspID: known.mspID, secret: { file: "secret" }, listen: "127.0.0.1:0", dataDirectory: file("data"),
+          mspID: known.mspID, secret: { file: "secret" }, listen: "127.0.0.1:0", adminListen: "off",
+          dataDirectory: file("data"),
           gateway: { url: `${known.gateway}/v1`, downloadHosts: [known.gateway.split("/").at(-1)] },
         };
         const business = {
