@@ -1,5 +1,6 @@
 package import BalloonPOSIX
 import BusinessMessages
+import Dispatch
 package import Logging
 import Synchronization
 
@@ -20,6 +21,9 @@ package final class Store: Sendable {
     let checkpointer: Checkpointer
     let calls: InFlightCalls
     let states: HandlerStates
+    let assignments: Assignments
+    /// Reads what a change of an assignment needs from the conversation's file.
+    let assignmentQueue = DispatchQueue(label: "balloon.assignments")
     let accounts: SegmentAccounts
     let retention: Retention
     /// The damaged parts of the journal, and the deliveries held back because of them.
@@ -63,9 +67,11 @@ package final class Store: Sendable {
         let left: [UInt64: InFlightCalls.Step]
         (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
         let accounts = SegmentAccounts(recovered.ledger)
+        let assignments = Assignments(recovered.assignments)
         journal = Journal(writer, configuration: configuration) { entries, result in
             accounts.settle(entries, result)
             gate.record(result)
+            assignments.settle(entries, result)
             deduplicator.settle(entries, result)
         }
         self.conversations = conversations
@@ -86,6 +92,7 @@ package final class Store: Sendable {
             configuration, lastRecord: result.covered, journal: journal, held: held, logger: logger)
         latestRecoveredMessageAt = recovered.latestMessageAt
         self.accounts = accounts
+        self.assignments = assignments
         self.scheduler = scheduler
         self.gate = gate
         self.deduplicator = deduplicator

@@ -57,6 +57,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case replyNotDead(ReplyID)
     /// The message has ended: look it up in the list.
     case notPending(record: UInt64)
+    /// The assignment of the conversation does not allow it; nothing has changed.
+    case assignment(AssignmentRefusal)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -94,6 +96,7 @@ extension StoreError: CustomStringConvertible {
         case .notDead(let record): "message \(record) is not a dead letter"
         case .replyNotDead(let reply): "reply \(reply) is not a dead letter"
         case .notPending(let record): "message \(record) has ended"
+        case .assignment(let refusal): "\(refusal)"
         case .alreadyResolved(let record): "the reference of message \(record) was resolved before"
         }
     }

@@ -157,6 +157,8 @@ struct FailureReport {
             self.init(.failed, "\(error)", hint: "wait for its end; run balloon events show to see its state")
         case .unknownReply, .replyNotDead:
             self.init(.usage, "\(error)", hint: "run balloon replies list --all to see the names and states")
+        case .assignment:
+            self.init(.failed, "\(error)", hint: "run balloon conversations list to see who has it")
         case .beingSent:
             self.init(.failed, "\(error)", hint: "repeat the command when this attempt has ended")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided,

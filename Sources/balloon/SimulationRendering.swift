@@ -48,6 +48,7 @@ struct SimulationRendering {
         case .unhandled: "no handler for this kind"
         case .failed, .rejected: "dead letter \(answer.record)\(reason)"
         case .handedOff: "handed off to a person\(reason)"
+        case .withPerson: "left to a person"
         case .repeated: "handled before: the message repeats a recent choice"
         case .dropped: "dropped\(reason)"
         case .retried: "delivered again after it was a dead letter"

@@ -67,9 +67,16 @@ struct DeliveryPipeline: Sendable {
                 try await store.rememberDecision(of: delivery)
                 return try await finish(delivery, DeliveryResult(decided.verdict), &stages)
             }
+            if await store.isWithPerson(delivery) {
+                return try await finish(delivery, .withPerson, &stages)
+            }
             while true {
                 let (business, responder) = try await responder(for: delivery, event, worker)
                 defer { business.leave() }
+                // A person may have claimed the conversation while the delivery waited for its handler.
+                if await store.isWithPerson(delivery) {
+                    return try await finish(delivery, .withPerson, &stages)
+                }
                 guard let handler = route(delivery, event, business, responder, &stages) else {
                     return try await finish(delivery, .unhandled, &stages)
                 }
@@ -395,8 +402,11 @@ struct DeliveryPipeline: Sendable {
         _ stages: inout DeliveryStages
     ) async throws -> Handled {
         let decided = DecidedOutcome(verdict, replies: answer.replies, state: answer.state)
-        // Without replies and state, the end of the delivery contains the whole decision.
-        if !decided.replies.isEmpty || decided.state != nil { try await store.decide(delivery, decided) }
+        // Without a record of its own, the end of the delivery contains the whole decision.
+        if decided.needsRecord, try await !store.decide(delivery, decided) {
+            stages.end(.ended("withPerson"))
+            return .decided(.withPerson)
+        }
         stages.end(.done)
         return .decided(DeliveryResult(verdict))
     }

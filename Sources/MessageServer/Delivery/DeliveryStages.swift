@@ -56,6 +56,7 @@ extension StageEvent.Result {
         case .rejected: self = .ended("rejected")
         case .handedOff: self = .ended("handedOff")
         case .repeated: self = .ended("repeated")
+        case .withPerson: self = .ended("withPerson")
         case .dropped: self = .ended("dropped")
         case .failed(let reason): self = .failed(reason: reason)
         case .refused(let answer): self = .failed(reason: answer.reason)

@@ -32,7 +32,7 @@ extension StoreError {
         case .notLeased: .ended
         case .inUse, .unknownVersion, .noData, .alreadyDecided, .unknownReply, .beingSent,
             .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .replyNotDead,
-            .notPending, .changed:
+            .notPending, .changed, .assignment:
             .restart(reason: "\(self)")
         case .closed: .stop
         }

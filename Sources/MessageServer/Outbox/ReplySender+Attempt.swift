@@ -79,17 +79,7 @@ extension ReplySender {
         switch entry.closure {
         case .open: return false
         case .closed: return true
-        case .unknown: break
-        }
-        var maximum = 50
-        while true {
-            let lines = try store.recentLines(of: entry.business, entry.customer, maximum: maximum)
-            if let last = lines.last(where: { $0.direction == .inbound && !$0.kind.isTyping }) {
-                return last.kind == .close
-            }
-            // Each message that was not sent has a line too, so that a close can be any number of them away.
-            guard lines.count >= maximum else { return false }
-            maximum *= 4
+        case .unknown: return try store.isClosedByCustomer(entry.business, entry.customer)
         }
     }
 

@@ -48,7 +48,7 @@ package struct StageEvent: Sendable {
         case postponed(milliseconds: Int, reason: String)
         /// Released without counting an attempt; the reason as for `failed`.
         case released(reason: String)
-        /// An end without an error: `unhandled`, `rejected`, `handedOff`; for `decode`, why a message has too many parts to be
+        /// An end without an error: `unhandled`, `rejected`, `handedOff`, `withPerson`; for `decode`, why a message has too many parts to be
         /// read: `unrecognized: 101 attachments; at most 100 are read`.
         case ended(String)
     }

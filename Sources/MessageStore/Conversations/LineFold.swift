@@ -88,8 +88,8 @@ extension RecoveredJournal.Recovered {
             guard let conversation = reply.reportedIn else { return nil }
             self.conversation = conversation
             state = MessageState(failureIn: number, at: location)
-        case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried, .checkpoint,
-            .unsynced, .segment, .other:
+        case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried, .assignment,
+            .checkpoint, .unsynced, .segment, .other:
             return nil
         }
     }

@@ -21,12 +21,21 @@ package struct DecidedOutcome: Hashable, Sendable {
     /// The new state of the conversation, a JSON object, or `null` to delete it; nil leaves it unchanged.
     package let state: [UInt8]?
 
+    /// Whether the conversation waits for a person from this decision on; only with `handedOff`.
+    package let waitsForPerson: Bool
+
     /// Creates an outcome.
-    package init(_ verdict: Verdict, replies: [DecidedReply] = [], state: [UInt8]? = nil) {
+    package init(
+        _ verdict: Verdict, replies: [DecidedReply] = [], state: [UInt8]? = nil, waitsForPerson: Bool = false
+    ) {
         self.verdict = verdict
         self.replies = replies
         self.state = state
+        self.waitsForPerson = waitsForPerson
     }
+
+    /// Whether a record of its own is needed: without one, the end of the delivery says everything.
+    package var needsRecord: Bool { !replies.isEmpty || state != nil || waitsForPerson }
 }
 
 /// One reply of a decided outcome: every attempt sends this id and these bytes.
@@ -124,7 +133,8 @@ package enum DeliveryResult: Hashable, Sendable {
     case refused(RefusedAnswer)
     /// The message repeated the choice of a recent message, and no handler was called.
     case repeated(of: MessageID)
-
+    /// A person has the conversation, or it waits for one, and no handler was called or its answer was dropped.
+    case withPerson
     /// An operator dropped it, or its business was removed.
     case dropped(reason: String)
 
@@ -138,6 +148,7 @@ package enum DeliveryResult: Hashable, Sendable {
         case .handedOff: "handedOff"
         case .failed, .refused: "failed"
         case .repeated: "repeated"
+        case .withPerson: "withPerson"
         }
     }
 
@@ -145,7 +156,18 @@ package enum DeliveryResult: Hashable, Sendable {
     var isDeadLetter: Bool {
         switch self {
         case .rejected, .failed, .refused: true
-        case .handled, .unhandled, .handedOff, .repeated, .dropped: false
+        case .handled, .unhandled, .handedOff, .repeated, .withPerson, .dropped: false
+        }
+    }
+
+    /// Whether a handler got the event.
+    var reachedHandler: Bool { JournalEvent.Status(rawValue: name)?.reachedHandler ?? false }
+
+    /// The result while a person has the conversation.
+    var withPerson: DeliveryResult {
+        switch self {
+        case .repeated, .dropped: self
+        case .handled, .unhandled, .rejected, .handedOff, .failed, .refused, .withPerson: .withPerson
         }
     }
 
@@ -167,7 +189,7 @@ package enum DeliveryResult: Hashable, Sendable {
 
     var reason: String? {
         switch self {
-        case .handled, .unhandled, .repeated: nil
+        case .handled, .unhandled, .repeated, .withPerson: nil
         case .rejected(let reason), .handedOff(let reason), .failed(let reason), .dropped(let reason): reason
         case .refused(let answer): answer.reason
         }

@@ -39,6 +39,8 @@ package struct Delivery: Sendable {
     package let isParked: Bool
     /// Whether an earlier message of its conversation was parked and may be delivered later.
     package let isAfterGap: Bool
+    /// For the first event after a person: the number of the conversation's first line that no handler has seen.
+    package let afterPerson: Int?
     /// How often the process crashed while this delivery ran alone.
     package let crashes: Int
     /// Whether the delivery was leased when the last process crashed.
@@ -53,7 +55,7 @@ package struct Delivery: Sendable {
     /// The customer who sent it.
     package var customer: CustomerID { conversation.customer }
 
-    init(_ lease: Lease, _ texts: MessageRecords) {
+    init(_ lease: Lease, _ texts: MessageRecords, afterPerson: Int?) {
         let pending = lease.pending
         record = pending.record
         conversation = lease.conversation
@@ -73,6 +75,7 @@ package struct Delivery: Sendable {
         isReplyFailure = pending.isReplyFailure
         isParked = pending.isParked
         isAfterGap = pending.isAfterGap
+        self.afterPerson = afterPerson
         crashes = Int(pending.crashes)
         isSuspect = pending.isSuspect
         decision = texts.decided?.record ?? 0

@@ -169,7 +169,10 @@ extension Store {
         // Before the message is read, so that a crash counts from the lease on.
         calls.begin(record, lease.pending.isSuspect && scheduler.isTrying ? .deliversAlone : .delivers)
         do throws(StoreError) {
-            return Delivery(lease, try text(of: lease))
+            let afterPerson =
+                assignments.isEmpty
+                ? nil : assignments.withTable { $0.afterPerson(record, of: lease.conversation) }
+            return Delivery(lease, try text(of: lease), afterPerson: afterPerson)
         } catch {
             calls.end(record)
             if isPassing(error, lease) {
@@ -280,8 +283,13 @@ extension Store {
     /// Journals the handler's decision, with every reply's id and bytes; returns when it is on disk, the
     /// state is stored and the replies are queued.
     ///
+    /// Returns false, and stores nothing, when a person has the conversation or it waits for one: then the delivery ends as
+    /// ``DeliveryResult/withPerson``. The order of the journal decides that. An outcome that
+    /// ``DecidedOutcome/waitsForPerson`` hands the conversation off in the same record.
+    ///
     /// Throws ``StoreError/alreadyDecided(record:)`` for a second decision about a delivery.
-    package func decide(_ delivery: Delivery, _ outcome: DecidedOutcome) async throws {
+    @discardableResult
+    package func decide(_ delivery: Delivery, _ outcome: DecidedOutcome) async throws -> Bool {
         let key = delivery.conversation
         let pending = try leased(delivery)
         var isFirst = false
@@ -292,22 +300,53 @@ extension Store {
         guard isFirst else { throw StoreError.alreadyDecided(record: delivery.record) }
         calls.end(delivery.record)
         let now = Timestamp.now()
-        let record: JournalledRecord
-        do {
-            record = try await journal.append(
-                JournalBody.outcome(
-                    of: delivery.record, attempt: delivery.attempt, kind: pending.recording.kind, outcome,
-                    at: now),
-                effect: .replies(outcome.replies.count, segment: pending.location.segment))
-        } catch {
+        let written: JournalledRecord?
+        do { written = try await append(outcome, of: delivery, pending, at: now) } catch {
             scheduler.update(delivery.record, of: key) { $0.isDecided = false }
             throw error
+        }
+        guard let record = written else {
+            scheduler.update(delivery.record, of: key) { $0.isDecided = false }
+            return false
         }
         relate(record.location, to: delivery)
         scheduler.update(delivery.record, of: key) { $0.decidedAt = now }
         try await remember(outcome.state, decidedBy: record.number, in: key)
         // After the state: the handler of the customer's answer must find it.
         try enqueueReplies(outcome, of: delivery)
+        return true
+    }
+
+    /// Appends an outcome under the lock of the assignments, and waits for the disk; nil when the conversation is not with its
+    /// handler.
+    private func append(
+        _ outcome: DecidedOutcome, of delivery: Delivery, _ pending: PendingDelivery, at: Timestamp
+    ) async throws -> JournalledRecord? {
+        let key = delivery.conversation
+        let context = outcome.waitsForPerson ? try await assignmentContext(of: key) : nil
+        return try await withCheckedThrowingContinuation { continuation in
+            assignments.run(key) { [journal] table in
+                if table.isWithPerson(delivery.record, of: key) {
+                    return .done { continuation.resume(returning: nil) }
+                }
+                do throws(StoreError) {
+                    let handOff = try context.flatMap { context throws(StoreError) in
+                        try table.handOff(outcome, of: key, context, at: at)
+                    }
+                    try journal.append(
+                        JournalEntry(
+                            body: JournalBody.outcome(
+                                of: delivery.record, attempt: delivery.attempt, kind: pending.recording.kind,
+                                outcome, handOff: handOff, at: at),
+                            waiter: .completion { continuation.resume(with: $0.map(Optional.some)) },
+                            effect: .replies(outcome.replies.count, segment: pending.location.segment),
+                            assignment: handOff))
+                    return handOff == nil ? .done {} : .appended
+                } catch {
+                    return .done { continuation.resume(throwing: error) }
+                }
+            }
+        }
     }
 
     /// Releases the lease; the delivery is leased again after the delay.
@@ -359,10 +398,14 @@ extension Store {
     /// Ends a delivery; the next one of its conversation can be leased.
     ///
     /// Does not wait for the disk: after a crash the delivery may be leased again, including its outcome if
-    /// it was decided.
+    /// it was decided. While a person has the conversation or it waits for one, an undecided delivery ends as
+    /// ``DeliveryResult/withPerson`` and never as a dead letter.
     package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
         let pending = try leased(delivery)
-        let result = result.end(of: pending)
+        let isWithPerson =
+            !pending.isDecided && !assignments.isEmpty
+            && assignments.withTable { $0.isWithPerson(delivery.record, of: delivery.conversation) }
+        let result = (isWithPerson ? result.withPerson : result).end(of: pending)
         calls.end(delivery.record)
         // Before it leaves the queues, so that a caller that checks the queues and then the journal finds it
         // in one of them.
@@ -373,6 +416,9 @@ extension Store {
             effect: .end(
                 segment: pending.location.segment,
                 deadLetter: result.isDeadLetter ? DeadLetter(delivery.record, reply: nil) : nil))
+        if !assignments.isEmpty, result.reachedHandler {
+            assignments.change { $0.finish(delivery.record, of: delivery.conversation) }
+        }
         _ = scheduler.finish(delivery.record, of: delivery.conversation)
     }
 

@@ -121,6 +121,7 @@ final class Deduplicator: Sendable {
             case .task(let continuation): continuation.resume(returning: records[position])
             case .tasks(let continuation, let count):
                 continuation.resume(returning: Array(records[position..<position + count]))
+            case .completion(let completion): completion(.success(records[position]))
             case .same, .none: break
             }
         }
@@ -145,6 +146,7 @@ final class Deduplicator: Sendable {
             case .sender(_, let completion): completion(.failed(error))
             case .task(let continuation): continuation.resume(throwing: error)
             case .tasks(let continuation, _): continuation.resume(throwing: error)
+            case .completion(let completion): completion(.failure(error))
             case .same, .none: break
             }
         }

@@ -95,7 +95,8 @@ final class Journal: Sendable {
     /// The size of a batch that is written at once, without waiting for further records.
     private static let fullBatchCount = 32
 
-    private func append(
+    /// Appends a record; throws like ``append(_:for:isPrompt:effect:)``.
+    func append(
         _ entry: JournalEntry, with others: [JournalEntry] = [], isPrompt: Bool = true
     ) throws(StoreError) {
         let limit = maximumWaitingBytes

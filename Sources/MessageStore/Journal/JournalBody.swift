@@ -96,9 +96,11 @@ enum JournalBody {
     /// `"replyCount":2,"replies":[…]}`;
     /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected`,
     /// `handedOff` and `failed`, with the `"problems":[…]` of the refused answer. With `"state":{…}` when the handler's
-    /// state of the conversation changes with it.
+    /// state of the conversation changes with it, and with `"waiting":{"business":"…","customer":"…","seq":12}` when the
+    /// conversation waits for a person from then on, where `seq` is the number of its next line.
     static func outcome(
-        of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome, at: Timestamp
+        of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome,
+        handOff: AssignmentEffect? = nil, at: Timestamp
     ) -> [UInt8] {
         let (name, reason, problems): (String, String?, [UInt8]?) =
             switch outcome.verdict {
@@ -118,6 +120,14 @@ enum JournalBody {
             if let state = outcome.state {
                 writer.key("state")
                 writer.raw(oneLine(state))
+            }
+            if let handOff {
+                writer.key("waiting")
+                writer.object { writer in
+                    writer.field("business", handOff.conversation.business.rawValue)
+                    writer.field("customer", handOff.conversation.customer.rawValue)
+                    writer.field("seq", handOff.assignment.began?.sequence)
+                }
             }
             writer.field("replyCount", outcome.replies.count)
             writer.key("replies")
@@ -282,6 +292,54 @@ enum JournalBody {
             if reply.isFromPerson { writer.field("person", true) }
             write(reply.attributes, to: &writer)
             write(message: reply.message, to: &writer)
+        }
+    }
+
+    /// The assignment of a conversation after a change.
+    ///
+    /// `{"type":"assignment","at":"…","business":"…","customer":"…","by":"claim","state":"person","since":"…",`
+    /// `"person":{"id":"…","name":"…"},"lastSeen":"…","reason":"…","note":"…","announced":true,"began":57,"seq":12}`.
+    /// `by` is the change. `began` and `seq` say where the conversation left its handler: the record, unless it is this one, and
+    /// the number of the conversation's next line then. A copy in a later segment has `"by":"copy"`, the original's number in
+    /// `changed`, and in `ended` the record at which a person's time last ended, or 0.
+    static func assignment(
+        _ assignment: Assignment, of conversation: ConversationKey, by change: String,
+        endedIn: UInt64? = nil, at: Timestamp
+    ) -> [UInt8] {
+        object("assignment") { writer in
+            writer.field("at", at)
+            writer.field("business", conversation.business.rawValue)
+            writer.field("customer", conversation.customer.rawValue)
+            writer.field("by", change)
+            write(assignment, to: &writer)
+            guard let endedIn else { return }
+            writer.field("changed", Int(clamping: assignment.record))
+            writer.field("ended", Int(clamping: endedIn))
+        }
+    }
+
+    /// Writes the members of an assignment, without its record.
+    static func write(_ assignment: Assignment, to writer: inout JSONWriter) {
+        writer.field("state", assignment.state.rawValue)
+        writer.field("since", assignment.since?.rfc3339)
+        if let person = assignment.person {
+            writer.key("person")
+            write(person, to: &writer)
+        }
+        writer.field("lastSeen", assignment.lastSeen?.rfc3339)
+        writer.field("reason", assignment.reason)
+        writer.field("note", assignment.note)
+        if assignment.isAnnounced { writer.field("announced", true) }
+        guard let began = assignment.began else { return }
+        if began.record > 0 { writer.field("began", Int(clamping: began.record)) }
+        writer.field("seq", began.sequence)
+    }
+
+    /// Writes `{"id":"…","name":"…"}`.
+    static func write(_ person: Person, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("id", person.id)
+            writer.field("name", person.name)
         }
     }
 

@@ -8,6 +8,8 @@ struct JournalEntry: Sendable {
     let waiter: Waiter
     /// The effect of the durable record on the ledger of segments.
     var effect: Effect?
+    /// The effect of the durable record on the assignment of its conversation.
+    var assignment: AssignmentEffect?
 
     /// A change in the ledger of segments.
     enum Effect: Sendable {
@@ -36,6 +38,8 @@ struct JournalEntry: Sendable {
         case task(CheckedContinuation<JournalledRecord, any Error>)
         /// A task that writes several records in one batch, of which this is the first.
         case tasks(CheckedContinuation<[JournalledRecord], any Error>, count: Int)
+        /// A callback that must be short; it runs on the journal's queue.
+        case completion(@Sendable (Result<JournalledRecord, StoreError>) -> Void)
         /// The same task as for the previous entry.
         case same
         /// No receiver.
@@ -45,7 +49,7 @@ struct JournalEntry: Sendable {
     var isLazy: Bool {
         switch waiter {
         case .none: true
-        case .sender, .task, .tasks, .same: false
+        case .sender, .task, .tasks, .completion, .same: false
         }
     }
 }

@@ -22,6 +22,8 @@ package struct JournalEvent: Sendable {
         case failed
         /// The event repeated the choice of a recent message.
         case repeated
+        /// A person has the conversation, or it waits for one: no handler was called.
+        case withPerson
         /// The event was a dead letter, or pending, and an operator dropped it.
         case dropped
         /// The event was a dead letter, and was replayed as another record.
@@ -29,6 +31,14 @@ package struct JournalEvent: Sendable {
 
         /// Whether the event is a dead letter, which needs an operator's decision.
         package var isDeadLetter: Bool { self == .failed || self == .rejected }
+
+        /// Whether a handler got the event.
+        var reachedHandler: Bool {
+            switch self {
+            case .handled, .rejected, .handedOff, .failed: true
+            case .pending, .parked, .unhandled, .repeated, .withPerson, .dropped, .retried: false
+            }
+        }
     }
 
     /// The number of its record.

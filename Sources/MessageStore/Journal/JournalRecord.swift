@@ -1,4 +1,4 @@
-import BalloonJSON
+package import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
@@ -24,6 +24,8 @@ enum JournalRecord: Sendable {
     case dropped(of: UInt64, reply: Int?)
     /// A copy of a dead letter whose own segment may be deleted: the event, or one of its replies.
     case carried(of: UInt64, reply: Int?)
+    /// The assignment of a conversation after a change.
+    case assignment(AssignmentRecord)
     /// Conversation lines up to this record are on disk.
     case checkpoint(through: UInt64)
     /// A sync of conversations failed.
@@ -51,6 +53,8 @@ enum JournalRecord: Sendable {
         let kind: Kind?
         /// The number of decided replies.
         let replies: Int
+        /// The assignment, when the conversation waits for a person from then on.
+        var handOff: AssignmentRecord?
     }
 
     struct ReplyAttempt: Sendable {
@@ -115,7 +119,7 @@ enum JournalRecord: Sendable {
         case .reply(let reply): reply.of
         case .attempt(let attempt): attempt.of
         case .finished(let finished): finished.of
-        case .message, .checkpoint, .unsynced, .segment, .other: nil
+        case .message, .assignment, .checkpoint, .unsynced, .segment, .other: nil
         }
     }
 
@@ -132,6 +136,7 @@ enum JournalRecord: Sendable {
     static func read(_ root: JSONValue) -> JournalRecord? {
         guard let type = root["type"] else { return nil }
         if type.equals("message") { return Message(root).map { .message($0) } }
+        if type.equals("assignment") { return AssignmentRecord(root).map { .assignment($0) } }
         if type.equals("checkpoint") { return root.record("through").map { .checkpoint(through: $0) } }
         if type.equals("unsynced") { return .unsynced }
         if type.equals("segment") { return .segment(at: root.timestamp("at")) }
@@ -173,6 +178,7 @@ extension JournalRecord.Outcome {
         // Earlier versions did not write the count before the replies, and the head of a line omits the
         // replies.
         replies = min(max(0, root["replyCount"]?.int ?? root["replies"]?.elements.count ?? 0), 10_000)
+        handOff = AssignmentRecord(handOff: root, isAnnounced: replies > 0)
     }
 }
 
@@ -223,6 +229,69 @@ extension JournalRecord.Finished {
         reason = root["reason"]?.string
         original = root["original"]?.string.map { MessageID($0) }
         isRefusal = root["problems"] != nil
+    }
+}
+
+extension AssignmentRecord {
+    /// Parses a record of type assignment.
+    fileprivate init?(_ root: JSONValue) {
+        guard let conversation = ConversationKey(root), let assignment = Assignment(root) else { return nil }
+        self.conversation = conversation
+        self.assignment = assignment
+        endedIn = root["ended"]?.int.flatMap { $0 >= 0 ? UInt64($0) : nil }
+    }
+
+    /// Parses the hand-off in an outcome; nil when it has none.
+    fileprivate init?(handOff root: JSONValue, isAnnounced: Bool) {
+        guard let waiting = root["waiting"], let conversation = ConversationKey(waiting) else { return nil }
+        self.conversation = conversation
+        var assignment = Assignment.handler
+        let change = AssignmentChange.handOff(reason: root["reason"]?.string, isAnnounced: isAnnounced)
+        let at = root.timestamp("at") ?? Timestamp(milliseconds: 0)
+        if case .to(let next) = assignment.applying(change, at: at) { assignment = next }
+        assignment.began = Assignment.Beginning(waiting)
+        self.assignment = assignment
+        endedIn = nil
+    }
+}
+
+extension Assignment {
+    /// Parses the members of an assignment; nil without a known state.
+    init?(_ root: JSONValue) {
+        guard let state = root["state"]?.string.flatMap(State.init(rawValue:)) else { return nil }
+        self.init(state: state, record: root.record("changed") ?? 0)
+        since = root.timestamp("since")
+        person = Person(root["person"])
+        lastSeen = root.timestamp("lastSeen")
+        reason = root["reason"]?.string
+        note = root["note"]?.string
+        isAnnounced = root["announced"]?.bool ?? false
+        began = Beginning(root)
+    }
+}
+
+extension Assignment.Beginning {
+    /// Parses `began` and `seq`; nil without a number of a line.
+    fileprivate init?(_ root: JSONValue) {
+        guard let sequence = root["seq"]?.int, sequence > 0 else { return nil }
+        self.init(record: root.record("began") ?? 0, sequence: sequence)
+    }
+}
+
+extension Person {
+    /// Parses `{"id":"…","name":"…"}`; nil for another value.
+    package init?(_ value: JSONValue?) {
+        guard let id = value?["id"]?.string else { return nil }
+        self.init(id: id, name: value?["name"]?.string)
+    }
+}
+
+extension ConversationKey {
+    fileprivate init?(_ root: JSONValue) {
+        guard let business = root["business"]?.string, let customer = root["customer"]?.string else {
+            return nil
+        }
+        self.init(business: BusinessID(business), customer: CustomerID(customer))
     }
 }
 

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// The state of a journal up to one record: hashes and numbers only.
+/// The state of a journal up to one record: hashes, numbers, and the assignments of conversations.
 ///
 /// A cache: a start continues from it with the later records, and gets the same state as from the complete journal. For
 /// unfinished messages it has only the places of their lines. The start reads those lines, so there is only one fold and
@@ -32,13 +32,14 @@ struct JournalSnapshot: Sendable {
     var isUnsynced: Bool
     var latestMessageAt: Timestamp?
     var ledger: SegmentLedger
+    var assignments: AssignmentTable
     /// The lines of unfinished messages, in the order of their records.
     var openLines: [Line]
     var index: MessageIndex
 
     /// The maximum number of lines of unfinished messages; with more, reading the whole journal is as fast.
     static let maximumOpenLines = 100_000
-    private static let magic: UInt64 = 0x31_746f_6853_6e42
+    private static let magic: UInt64 = 0x32_746f_6853_6e42
 
     /// The complete file: a magic number with the version, the members, and a checksum.
     func encoded() -> [UInt8] {
@@ -53,6 +54,7 @@ struct JournalSnapshot: Sendable {
             bytes.append(UInt64(segment.checksum))
         }
         ledger.encode(to: &bytes)
+        assignments.encode(to: &bytes)
         bytes.append(openLines) { bytes, line in
             bytes.append(line.message)
             bytes.append(line.record)
@@ -81,7 +83,8 @@ struct JournalSnapshot: Sendable {
             return Segment(
                 first: first, endBytes: Int(clamping: end), checksum: UInt32(truncatingIfNeeded: checksum))
         }
-        guard let segments, let ledger = SegmentLedger(&bytes) else { return nil }
+        guard let segments, let ledger = SegmentLedger(&bytes), let assignments = AssignmentTable(&bytes)
+        else { return nil }
         let lines = bytes.list { bytes -> Line? in
             guard let message = bytes.next(), let record = bytes.next(), let segment = bytes.next(),
                 let offset = bytes.next(), let length = bytes.next(), let offset = UInt32(exactly: offset),
@@ -95,6 +98,7 @@ struct JournalSnapshot: Sendable {
         guard let lines, index.decode(from: &bytes), bytes.isAtEnd else { return nil }
         self.segments = segments
         self.ledger = ledger
+        self.assignments = assignments
         openLines = lines
         self.index = index
     }
@@ -106,6 +110,7 @@ struct JournalSnapshot: Sendable {
         isUnsynced = state.isUnsynced
         latestMessageAt = state.latestMessageAt
         ledger = state.ledger
+        assignments = state.assignments
         openLines = state.openLines
         index = state.index
     }
@@ -124,6 +129,16 @@ struct SnapshotEncoder {
     mutating func append(_ time: Timestamp?) {
         append(time == nil ? 0 : 1)
         append(UInt64(bitPattern: time?.milliseconds ?? 0))
+    }
+
+    /// Appends a short text: its size, and its bytes in numbers.
+    mutating func append(_ text: String?) {
+        guard let text else { return append(0) }
+        let utf8 = Array(text.utf8)
+        append(UInt64(utf8.count) + 1)
+        for start in stride(from: 0, to: utf8.count, by: 8) {
+            append((start..<min(start + 8, utf8.count)).reversed().reduce(0) { $0 << 8 | UInt64(utf8[$1]) })
+        }
     }
 
     mutating func append<Element>(_ list: [Element], _ body: (inout SnapshotEncoder, Element) -> Void) {
@@ -170,6 +185,23 @@ struct SnapshotDecoder {
     mutating func nextTimestamp() -> Timestamp?? {
         guard let isThere = next(), let milliseconds = next() else { return nil }
         return .some(isThere == 1 ? Timestamp(milliseconds: Int64(bitPattern: milliseconds)) : nil)
+    }
+
+    /// Nil at the end of the bytes; an inner nil for an absent text.
+    mutating func nextText() -> String?? {
+        guard let size = next() else { return nil }
+        if size == 0 { return .some(nil) }
+        let count = Int(clamping: size - 1)
+        guard count <= end - position else { return nil }
+        var utf8: [UInt8] = []
+        utf8.reserveCapacity(count)
+        while utf8.count < count {
+            guard let word = next() else { return nil }
+            for place in 0..<min(8, count - utf8.count) {
+                utf8.append(UInt8(truncatingIfNeeded: word >> UInt64(8 * place)))
+            }
+        }
+        return .some(String(decoding: utf8, as: UTF8.self))
     }
 
     mutating func list<Element>(_ body: (inout SnapshotDecoder) -> Element?) -> [Element]? {

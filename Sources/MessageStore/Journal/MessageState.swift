@@ -112,7 +112,7 @@ struct MessageState: Sendable {
     var refusal: RecordLocation? {
         switch status {
         case .failed, .dropped, .retried: related.last
-        case .pending, .parked, .handled, .unhandled, .rejected, .handedOff, .repeated: nil
+        case .pending, .parked, .handled, .unhandled, .rejected, .handedOff, .repeated, .withPerson: nil
         }
     }
 
@@ -140,7 +140,9 @@ struct MessageState: Sendable {
         // A carried record without another status is a dead letter.
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
         case .carried(_, let index?): addCarried(index, at: location)
-        case .message, .resolved, .files, .dropped, .carried, .checkpoint, .unsynced, .segment, .other: break
+        case .message, .resolved, .files, .dropped, .carried, .assignment, .checkpoint, .unsynced, .segment,
+            .other:
+            break
         }
     }
 

@@ -18,6 +18,8 @@ struct RecoveredJournal: Sendable {
     private(set) var latestMessageAt: Timestamp?
     /// The reasons to keep each segment.
     private(set) var ledger = SegmentLedger()
+    /// The assignments of conversations.
+    private(set) var assignments = AssignmentTable()
     /// The messages with open work: a delivery, a reply, or a line that may not be on disk.
     private var open: [UInt64: Recovered] = [:]
     /// The records that ended deliveries and replies whose lines may not be on disk, in order, with their messages.
@@ -58,6 +60,7 @@ struct RecoveredJournal: Sendable {
         index.forget(before: first)
         ledger = snapshot.ledger
         ledger.remove(before: first)
+        assignments = snapshot.assignments
     }
 
     /// Starts with no records, for a store with this configuration.
@@ -95,6 +98,8 @@ struct RecoveredJournal: Sendable {
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         skip(to: number + 1)
         keepLine(of: record, number: number, at: location)
+        // A snapshot has the assignments; the lines of its messages change nothing.
+        if !isRestoring { assignments.apply(record, number: number, segment: location.segment) }
         switch record {
         case .message(let message): add(message, record: number, at: location)
         case .checkpoint(let through): applyCheckpoint(through)
@@ -113,7 +118,7 @@ struct RecoveredJournal: Sendable {
             let isFirst = end(reply, record, number: number, at: location)
             if isFirst || isRestoring || !isKnown { report(reply, record, number: number, at: location) }
         case .finished(let finished): end(finished, record, number: number, at: location)
-        case .other: break
+        case .assignment, .other: break
         }
     }
 
@@ -218,6 +223,9 @@ struct RecoveredJournal: Sendable {
             )
         }
         guard let ended else { return }
+        if !isRestoring, finished.result.reachedHandler, let key = open[finished.of]?.conversation {
+            assignments.finish(finished.of, of: key)
+        }
         unsynced.append((number, finished.of))
         // A proactive message has no delivery: its reply is counted.
         if ended.hasDelivery {

@@ -198,7 +198,7 @@ enum SimulatedEnd {
             case .failed, .rejected, .dropped, .retried: .deadLetter
             case _ where answer.replies.contains { $0.status.isDeadLetter }: .deadLetter
             case .unhandled: .unhandled
-            case .handled, .handedOff, .repeated, .pending, .parked: .handled
+            case .handled, .handedOff, .withPerson, .repeated, .pending, .parked: .handled
             }
     }
 }

@@ -1,0 +1,180 @@
+package import BalloonPOSIX
+
+/// A change of the assignment of a conversation.
+package enum AssignmentChange: Hashable, Sendable {
+    /// The handler, or a word of the customer, asks for a person.
+    case handOff(reason: String?, isAnnounced: Bool = false)
+    /// A person claims the conversation; with `takes`, also from another person.
+    case claim(Person, takes: Bool = false)
+    /// The person ends the work: the handler answers again.
+    case releaseToHandler(note: String? = nil)
+    /// The person ends the work: the conversation waits for another person.
+    case releaseToWaiting(note: String? = nil)
+    /// The person has given no sign of life since this time: the conversation waits for another person.
+    case silence(since: Timestamp)
+    /// The wait for a person lasted too long: the handler answers again.
+    case unclaimed
+    /// The business closes the conversation.
+    case close
+    /// The customer closes the conversation.
+    case customerClose
+    /// The customer writes.
+    case customerMessage
+
+    /// The name in the journal.
+    var name: String {
+        switch self {
+        case .handOff: "handOff"
+        case .claim(_, let takes): takes ? "take" : "claim"
+        case .releaseToHandler, .releaseToWaiting: "release"
+        case .silence: "silence"
+        case .unclaimed: "unclaimed"
+        case .close: "close"
+        case .customerClose: "customerClose"
+        case .customerMessage: "customerMessage"
+        }
+    }
+}
+
+/// The reason why a change of an assignment is refused; nothing has changed.
+package enum AssignmentRefusal: Error, Hashable, Sendable {
+    /// The customer closed the conversation: nothing can be sent until the customer writes again.
+    case closed
+    /// Another person has the conversation.
+    case claimed(by: Person)
+    /// A person has the conversation, or it waits for one: a program must not write.
+    case withPerson(Person?)
+    /// The conversation is with its handler, so there is nothing to release.
+    case nothingToRelease
+    /// The conversation changed since the caller looked at it.
+    case changed
+    /// Too many conversations are with persons or wait for one.
+    case tooMany(maximum: Int)
+}
+
+extension AssignmentRefusal: CustomStringConvertible {
+    /// One line for a person.
+    package var description: String {
+        switch self {
+        case .closed: "the customer has closed the conversation and not written since"
+        case .claimed(let person): "\(person) has the conversation"
+        case .withPerson(let person?): "\(person) has the conversation, and no program may write"
+        case .withPerson(nil): "the conversation waits for a person, and no program may write"
+        case .nothingToRelease: "the conversation is with its handler"
+        case .changed: "the conversation has changed"
+        case .tooMany(let maximum): "\(maximum) conversations are with persons or wait for one"
+        }
+    }
+}
+
+extension Person: CustomStringConvertible {
+    /// `Ana (agent-7)`, or the identifier alone.
+    package var description: String { name.map { "\($0) (\(id))" } ?? id }
+}
+
+extension Assignment {
+    /// The result of a change.
+    enum Transition: Hashable {
+        /// The assignment after the change, with the record of the one before.
+        case to(Assignment)
+        /// The conversation is in that state already: no record is needed.
+        case unchanged
+        case refused(AssignmentRefusal)
+    }
+
+    /// The only table of changes: the state after `change`, without any effect.
+    ///
+    /// `at` is the time of the change, and `isClosed` says whether the customer closed the conversation and has not written
+    /// since. The caller sets the record, and the beginning when there is none.
+    func applying(_ change: AssignmentChange, at: Timestamp, isClosed: Bool = false) -> Transition {
+        switch (state, change) {
+        // A person cannot write to a customer who has closed the conversation.
+        case (.handler, .handOff) where isClosed, (.closed, .handOff) where isClosed: return .unchanged
+        case (.handler, .claim) where isClosed, (.closed, .claim) where isClosed: return .refused(.closed)
+
+        case (.handler, .handOff(let reason, let isAnnounced)),
+            (.closed, .handOff(let reason, let isAnnounced)):
+            var next = self.next(.waiting, at)
+            next.reason = reason?.cut
+            next.note = nil
+            next.isAnnounced = isAnnounced
+            return .to(next)
+        case (.waiting, .handOff), (.person, .handOff): return .unchanged
+
+        case (.handler, .claim(let person, _)), (.closed, .claim(let person, _)):
+            var next = claimed(by: person, at)
+            next.reason = nil
+            next.note = nil
+            return .to(next)
+        case (.waiting, .claim(let person, _)): return .to(claimed(by: person, at))
+        case (.person, .claim(let person, let takes)):
+            guard let current = self.person else { return .to(claimed(by: person, at)) }
+            if current.id == person.id { return .unchanged }
+            return takes ? .to(claimed(by: person, at)) : .refused(.claimed(by: current))
+
+        case (.person, .releaseToHandler(let note)), (.waiting, .releaseToHandler(let note)):
+            var next = self.next(.handler, at)
+            next.reason = nil
+            next.note = note?.cut
+            return .to(next)
+        case (.person, .releaseToWaiting(let note)):
+            var next = self.next(.waiting, at)
+            next.note = note?.cut
+            return .to(next)
+        case (.waiting, .releaseToWaiting): return .unchanged
+        case (.handler, .releaseToHandler), (.handler, .releaseToWaiting), (.closed, .releaseToHandler),
+            (.closed, .releaseToWaiting):
+            return .refused(.nothingToRelease)
+
+        case (.person, .silence(let since)):
+            // The person wrote, or another one claimed it, after the caller had looked.
+            if let lastSeen, lastSeen > since { return .refused(.changed) }
+            return .to(next(.waiting, at))
+        case (.waiting, .silence), (.handler, .silence), (.closed, .silence): return .refused(.changed)
+
+        case (.waiting, .unclaimed): return .to(next(.handler, at))
+        case (.person, .unclaimed), (.handler, .unclaimed), (.closed, .unclaimed): return .refused(.changed)
+
+        case (.closed, .close): return .unchanged
+        case (.handler, .close), (.waiting, .close), (.person, .close): return .to(next(.closed, at))
+        case (.waiting, .customerClose), (.person, .customerClose): return .to(next(.closed, at))
+        // The conversation's file says so: with the handler, a close needs no entry.
+        case (.handler, .customerClose), (.closed, .customerClose): return .unchanged
+
+        case (.closed, .customerMessage): return .to(next(.handler, at))
+        case (.handler, .customerMessage), (.waiting, .customerMessage), (.person, .customerMessage):
+            return .unchanged
+        }
+    }
+
+    private func claimed(by person: Person, _ at: Timestamp) -> Assignment {
+        var next = self.next(.person, at)
+        next.person = person
+        next.lastSeen = at
+        return next
+    }
+
+    /// The same assignment in another state: without a person, whose time has ended.
+    private func next(_ state: State, _ at: Timestamp) -> Assignment {
+        var next = self
+        next.state = state
+        next.since = at
+        next.person = nil
+        next.lastSeen = nil
+        next.isAnnounced = false
+        return next
+    }
+}
+
+extension String {
+    /// The text without the part that is longer than a reason or a note may be.
+    fileprivate var cut: String {
+        if utf8.count <= Assignment.maximumTextBytes { return self }
+        var text = ""
+        for character in self {
+            if text.utf8.count + character.utf8.count > Assignment.maximumTextBytes { break }
+            text.append(character)
+        }
+        return text
+    }
+}

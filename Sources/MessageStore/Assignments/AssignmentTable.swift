@@ -1,0 +1,189 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// The assignments of all conversations that are not simply with their handler, folded from the journal's records in order.
+///
+/// The only fold of assignments: recovery, the running store and verification use it. Conversations that a person or
+/// a waiting line left are kept until their handler gets an event; of those and of closed ones only the latest
+/// ``maximumEnded`` are kept.
+struct AssignmentTable: Sendable {
+    /// The assignment of one conversation.
+    struct Entry: Hashable, Sendable {
+        var assignment: Assignment
+        /// The record at which the conversation last left a person or the waiting line; earlier events are not for the handler.
+        var endedIn: UInt64
+        /// The segment of the record that the entry depends on.
+        var segment: UInt64
+    }
+
+    private(set) var entries: [ConversationKey: Entry] = [:]
+    /// The number of conversations that are with a person or wait for one.
+    private(set) var assignedCount = 0
+
+    /// The maximum number of entries that neither are with a person nor wait for one.
+    static let maximumEnded = 10_000
+
+    /// The assignment of a conversation.
+    func assignment(of key: ConversationKey) -> Assignment {
+        entries.isEmpty ? .handler : entries[key]?.assignment ?? .handler
+    }
+
+    /// Whether the event with this record is left to a person: one has the conversation, it waits for one, or the event came
+    /// before that ended.
+    func isWithPerson(_ record: UInt64, of key: ConversationKey) -> Bool {
+        guard !entries.isEmpty, let entry = entries[key] else { return false }
+        return entry.assignment.isAssigned || record <= entry.endedIn
+    }
+
+    /// The number of the first line that the handler has not seen, for the first event after a person.
+    func afterPerson(_ record: UInt64, of key: ConversationKey) -> Int? {
+        guard !entries.isEmpty, let entry = entries[key], entry.assignment.state == .handler,
+            record > entry.endedIn
+        else { return nil }
+        return entry.assignment.began?.sequence
+    }
+
+    /// Applies a record of the journal.
+    mutating func apply(_ record: JournalRecord, number: UInt64, segment: UInt64) {
+        switch record {
+        case .assignment(let record):
+            set(record.assignment, of: record.conversation, endedIn: record.endedIn, by: number, in: segment)
+        case .outcome(let outcome):
+            guard let handOff = outcome.handOff else { return }
+            set(handOff.assignment, of: handOff.conversation, by: number, in: segment)
+        case .message(let message):
+            guard !entries.isEmpty, message.outboundKind == nil, message.replayOf == nil else { return }
+            apply(
+                message.act, of: message.conversation, at: message.at ?? Timestamp(milliseconds: 0),
+                by: number, in: segment)
+        default: break
+        }
+    }
+
+    /// Applies a customer's message.
+    mutating func apply(
+        _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, by number: UInt64,
+        in segment: UInt64
+    ) {
+        guard let entry = entries[key] else { return }
+        let change: AssignmentChange
+        switch act {
+        case .writes: change = .customerMessage
+        case .closes: change = .customerClose
+        case .neither: return
+        }
+        guard case .to(let next) = entry.assignment.applying(change, at: at) else { return }
+        set(next, of: key, by: number, in: segment)
+    }
+
+    /// Sets an assignment; a record of 0, and a beginning in record 0, mean the record `number`.
+    mutating func set(
+        _ assignment: Assignment, of key: ConversationKey, endedIn: UInt64? = nil, by number: UInt64,
+        in segment: UInt64
+    ) {
+        var assignment = assignment
+        // A copy keeps the number of the record that it repeats.
+        if endedIn == nil { assignment.record = number }
+        if let began = assignment.began, began.record == 0 {
+            assignment.began = Assignment.Beginning(record: number, sequence: began.sequence)
+        }
+        let before = entries[key]
+        let wasAssigned = before?.assignment.isAssigned ?? false
+        let isAssigned = assignment.isAssigned
+        assignedCount += (isAssigned ? 1 : 0) - (wasAssigned ? 1 : 0)
+        let ended = endedIn ?? (wasAssigned && !isAssigned ? number : before?.endedIn ?? 0)
+        if assignment.state == .handler, assignment.began == nil {
+            entries[key] = nil
+        } else {
+            entries[key] = Entry(assignment: assignment, endedIn: ended, segment: segment)
+            dropOldest()
+        }
+    }
+
+    /// Records that the handler got an event of the conversation.
+    mutating func finish(_ record: UInt64, of key: ConversationKey) {
+        guard afterPerson(record, of: key) != nil else { return }
+        entries[key] = nil
+    }
+
+    /// Records that an entry was written again in a later segment.
+    mutating func move(_ key: ConversationKey, to segment: UInt64) { entries[key]?.segment = segment }
+
+    private mutating func dropOldest() {
+        let ended = entries.count - assignedCount
+        // In steps, so that sorting is rare.
+        guard ended > Self.maximumEnded + Self.maximumEnded / 8 else { return }
+        let oldest = entries.filter { !$0.value.assignment.isAssigned }
+            .sorted { $0.value.assignment.record < $1.value.assignment.record }
+            .prefix(ended - Self.maximumEnded)
+        for (key, _) in oldest { entries[key] = nil }
+    }
+}
+
+/// The part of a journal record that changes an assignment.
+struct AssignmentRecord: Sendable {
+    let conversation: ConversationKey
+    /// The assignment after the record; its record is 0 when that is the record itself.
+    let assignment: Assignment
+    /// For a copy in a later segment, the record at which a person's time ended; otherwise nil.
+    let endedIn: UInt64?
+}
+
+extension AssignmentTable {
+    /// Adds the table to a snapshot.
+    func encode(to bytes: inout SnapshotEncoder) {
+        let sorted = entries.sorted { $0.value.assignment.record < $1.value.assignment.record }
+        bytes.append(sorted) { bytes, element in
+            let (key, entry) = element
+            let assignment = entry.assignment
+            bytes.append(key.business.rawValue)
+            bytes.append(key.customer.rawValue)
+            bytes.append(assignment.state.rawValue)
+            bytes.append(assignment.record)
+            bytes.append(assignment.since)
+            bytes.append(assignment.person?.id)
+            bytes.append(assignment.person?.name)
+            bytes.append(assignment.reason)
+            bytes.append(assignment.note)
+            bytes.append(assignment.began?.record ?? 0)
+            bytes.append(UInt64(clamping: assignment.began?.sequence ?? 0))
+            bytes.append(assignment.lastSeen)
+            bytes.append(assignment.isAnnounced ? 1 : 0)
+            bytes.append(entry.endedIn)
+            bytes.append(entry.segment)
+        }
+    }
+
+    /// Loads the table from a snapshot; nil when that is damaged.
+    init?(_ bytes: inout SnapshotDecoder) {
+        let list = bytes.list { bytes -> (ConversationKey, Entry)? in
+            guard case .some(.some(let business)) = bytes.nextText(),
+                case .some(.some(let customer)) = bytes.nextText(),
+                case .some(.some(let name)) = bytes.nextText(),
+                let state = Assignment.State(rawValue: name), let record = bytes.next(),
+                let since = bytes.nextTimestamp(), let person = bytes.nextText(),
+                let personName = bytes.nextText(), let reason = bytes.nextText(),
+                let note = bytes.nextText(), let began = bytes.next(), let sequence = bytes.next(),
+                let lastSeen = bytes.nextTimestamp(), let isAnnounced = bytes.next(),
+                let endedIn = bytes.next(), let segment = bytes.next()
+            else { return nil }
+            var assignment = Assignment(state: state, record: record)
+            assignment.since = since
+            assignment.person = person.flatMap { Person(id: $0, name: personName) }
+            assignment.reason = reason
+            assignment.note = note
+            if sequence > 0 {
+                assignment.began = Assignment.Beginning(record: began, sequence: Int(clamping: sequence))
+            }
+            assignment.lastSeen = lastSeen
+            assignment.isAnnounced = isAnnounced == 1
+            return (
+                ConversationKey(business: BusinessID(business), customer: CustomerID(customer)),
+                Entry(assignment: assignment, endedIn: endedIn, segment: segment)
+            )
+        }
+        guard let list else { return nil }
+        entries = Dictionary(list) { _, last in last }
+        assignedCount = entries.count { $0.value.assignment.isAssigned }
+    }
+}

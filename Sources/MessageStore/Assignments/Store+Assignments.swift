@@ -1,0 +1,226 @@
+import BalloonPOSIX
+package import BusinessMessages
+import Dispatch
+
+/// The assignments of conversations.
+///
+/// The order of the journal decides races: a change, and an outcome that a handler decides, are appended under one
+/// lock, and each sees every record before it.
+extension Store {
+    /// A conversation that is with a person, or waits for one.
+    package struct AssignedConversation: Sendable {
+        /// The business.
+        package let business: BusinessID
+        /// The customer.
+        package let customer: CustomerID
+        /// The assignment.
+        package let assignment: Assignment
+    }
+
+    /// The assignment of a conversation; never blocks.
+    ///
+    /// A conversation that was closed long ago, and one that the customer closed while its handler answered, counts as with the
+    /// handler.
+    package func assignment(of business: BusinessID, _ customer: CustomerID) -> Assignment {
+        if assignments.isEmpty { return .handler }
+        let key = ConversationKey(business: business, customer: customer)
+        return assignments.withTable { $0.assignment(of: key) }
+    }
+
+    /// The conversations that are with persons or wait for one, in no order; never blocks and opens no file.
+    package var assignedConversations: [AssignedConversation] {
+        if assignments.isEmpty { return [] }
+        return assignments.withTable { table in
+            table.entries.compactMap { key, entry in
+                guard entry.assignment.isAssigned else { return nil }
+                return AssignedConversation(
+                    business: key.business, customer: key.customer, assignment: entry.assignment)
+            }
+        }
+    }
+
+    /// The number of conversations of a business that wait for a person, and that are with one; never blocks.
+    package func assignedCounts(of business: BusinessID) -> (waiting: Int, person: Int) {
+        if assignments.isEmpty { return (0, 0) }
+        return assignments.withTable { table in
+            table.entries.reduce(into: (waiting: 0, person: 0)) { counts, entry in
+                guard entry.key.business == business else { return }
+                switch entry.value.assignment.state {
+                case .waiting: counts.waiting += 1
+                case .person: counts.person += 1
+                case .handler, .closed: break
+                }
+            }
+        }
+    }
+
+    /// Changes who answers in a conversation; durable when it returns the new assignment.
+    ///
+    /// A change to the current state succeeds without a record. With `expected`, the record of the assignment that the caller
+    /// saw, the change is refused when that is outdated. Throws ``StoreError/assignment(_:)`` for a refusal, and a
+    /// ``StoreError`` when the change cannot be stored; nothing has changed then.
+    package func assign(
+        _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
+        expecting expected: UInt64? = nil
+    ) async throws -> Assignment {
+        let key = ConversationKey(business: business, customer: customer)
+        let context = try await assignmentContext(of: key)
+        return try await withCheckedThrowingContinuation { continuation in
+            assign(change, key, context, expecting: expected) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// Changes who answers in a conversation; calls the completion once, when the change is durable or refused.
+    ///
+    /// Waits for the conversation's file only; for the `record` stage. The completion may run on the journal's queue, and must
+    /// be short.
+    package func assign(
+        _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
+        completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
+    ) {
+        let key = ConversationKey(business: business, customer: customer)
+        do throws(StoreError) {
+            assign(change, key, try readAssignmentContext(of: key), expecting: nil, completion: completion)
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    /// Whether the delivery is left to a person, so that no handler may be called: end it with ``DeliveryResult/withPerson``.
+    ///
+    /// Waits for a change that is on its way to the disk.
+    package func isWithPerson(_ delivery: Delivery) async -> Bool {
+        if assignments.isEmpty { return false }
+        return await withCheckedContinuation { continuation in
+            assignments.run(delivery.conversation) { table in
+                let isWithPerson = table.isWithPerson(delivery.record, of: delivery.conversation)
+                return .done { continuation.resume(returning: isWithPerson) }
+            }
+        }
+    }
+
+    /// Whether the customer closed the conversation and has not written since.
+    ///
+    /// Reads the end of the conversation's file unless an unfinished message shows it.
+    package func isClosedByCustomer(_ business: BusinessID, _ customer: CustomerID) throws -> Bool {
+        try isClosedByCustomer(ConversationKey(business: business, customer: customer))
+    }
+
+    private func isClosedByCustomer(_ key: ConversationKey) throws(StoreError) -> Bool {
+        if let closes = scheduler.closes(key) { return closes }
+        var maximum = 50
+        while true {
+            let lines = try conversations.lines(of: key, maximum: maximum, maximumBytes: .max)
+            if let last = lines.last(where: { $0.direction == .inbound && !$0.kind.isTyping }) {
+                return last.kind == .close
+            }
+            // Each message that was not sent has a line too, so that a close can be any number of them away.
+            guard lines.count >= maximum else { return false }
+            maximum *= 4
+        }
+    }
+
+    /// The facts in a conversation's file that a change depends on.
+    struct AssignmentContext: Sendable {
+        /// Whether the customer closed the conversation and has not written since.
+        let isClosed: Bool
+        /// The number of the next line.
+        let sequence: Int
+    }
+
+    func readAssignmentContext(of key: ConversationKey) throws(StoreError) -> AssignmentContext {
+        let sequence = try conversations.partition(of: key).withPool { pool throws(StoreError) in
+            try pool.end(of: key)?.lastSequence ?? 0
+        }
+        return AssignmentContext(isClosed: try isClosedByCustomer(key), sequence: sequence + 1)
+    }
+
+    /// Reads it on a queue.
+    func assignmentContext(of key: ConversationKey) async throws -> AssignmentContext {
+        try await withCheckedThrowingContinuation { continuation in
+            assignmentQueue.async {
+                continuation.resume(
+                    with: Result { () throws(StoreError) in try self.readAssignmentContext(of: key) })
+            }
+        }
+    }
+
+    private func assign(
+        _ change: AssignmentChange, _ key: ConversationKey, _ context: AssignmentContext,
+        expecting expected: UInt64?, completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
+    ) {
+        assignments.run(key) { [self] table in
+            let current = table.assignment(of: key)
+            if let expected, expected != current.record {
+                return .done { completion(.failure(.assignment(.changed))) }
+            }
+            let at = Timestamp.now()
+            switch table.applying(change, to: key, context, at: at) {
+            case .unchanged: return .done { completion(.success(current)) }
+            case .refused(let refusal): return .done { completion(.failure(.assignment(refusal))) }
+            case .to(let next):
+                do throws(StoreError) {
+                    let waiter = JournalEntry.Waiter.completion { result in
+                        completion(result.map { next.durable(as: $0.number) })
+                    }
+                    try journal.append(
+                        JournalEntry(
+                            body: JournalBody.assignment(next, of: key, by: change.name, at: at),
+                            waiter: waiter,
+                            assignment: AssignmentEffect(conversation: key, assignment: next)))
+                    return .appended
+                } catch {
+                    return .done { completion(.failure(error)) }
+                }
+            }
+        }
+    }
+}
+
+extension AssignmentTable {
+    /// The result of a change, with the beginning of the time without a handler, and within the limit.
+    func applying(
+        _ change: AssignmentChange, to key: ConversationKey, _ context: Store.AssignmentContext,
+        at: Timestamp
+    ) -> Assignment.Transition {
+        let current = assignment(of: key)
+        let transition = current.applying(change, at: at, isClosed: context.isClosed)
+        guard case .to(var next) = transition else { return transition }
+        if next.isAssigned, !current.isAssigned, assignedCount >= Self.maximumAssigned {
+            return .refused(.tooMany(maximum: Self.maximumAssigned))
+        }
+        next.record = 0
+        if next.isAssigned, next.began == nil {
+            next.began = Assignment.Beginning(record: 0, sequence: context.sequence)
+        }
+        return .to(next)
+    }
+
+    /// The hand-off with an outcome; nil when the conversation cannot wait, because its customer closed it.
+    func handOff(
+        _ outcome: DecidedOutcome, of key: ConversationKey, _ context: Store.AssignmentContext, at: Timestamp
+    ) throws(StoreError) -> AssignmentEffect? {
+        guard case .handedOff(let reason) = outcome.verdict else { return nil }
+        let change = AssignmentChange.handOff(reason: reason, isAnnounced: !outcome.replies.isEmpty)
+        switch applying(change, to: key, context, at: at) {
+        case .to(let next): return AssignmentEffect(conversation: key, assignment: next)
+        case .unchanged: return nil
+        case .refused(let refusal): throw .assignment(refusal)
+        }
+    }
+
+    /// The maximum number of conversations that are with persons or wait for one; each takes up to 3 KB.
+    static let maximumAssigned = 100_000
+}
+
+extension Assignment {
+    /// The assignment with the number of the record that stored it.
+    func durable(as record: UInt64) -> Assignment {
+        var assignment = self
+        assignment.record = record
+        if let began, began.record == 0 {
+            assignment.began = Beginning(record: record, sequence: began.sequence)
+        }
+        return assignment
+    }
+}

@@ -1,0 +1,117 @@
+import BalloonPOSIX
+import Testing
+
+@testable import MessageStore
+
+/// The table of changes, every state with every change.
+@Suite struct AssignmentChangeTests {
+    private static let ana = person("ana")
+    private static let ben = person("ben")
+    private static let then = Timestamp(milliseconds: 1000)
+    private static let now = Timestamp(milliseconds: 2000)
+
+    /// The expected state, or a refusal, or `unchanged`.
+    enum Expected: Equatable {
+        case to(Assignment.State)
+        case unchanged
+        case refused(AssignmentRefusal)
+    }
+
+    struct Row: CustomTestStringConvertible {
+        let change: AssignmentChange
+        /// For the states handler, waiting, person (Ana) and closed.
+        let expected: [Expected]
+
+        init(_ change: AssignmentChange, _ expected: Expected...) {
+            self.change = change
+            self.expected = expected
+        }
+
+        var testDescription: String { "\(change)" }
+    }
+
+    private static let table = [
+        Row(.handOff(reason: "agent"), .to(.waiting), .unchanged, .unchanged, .to(.waiting)),
+        Row(.claim(ana), .to(.person), .to(.person), .unchanged, .to(.person)),
+        Row(.claim(ben), .to(.person), .to(.person), .refused(.claimed(by: ana)), .to(.person)),
+        Row(.claim(ben, takes: true), .to(.person), .to(.person), .to(.person), .to(.person)),
+        Row(
+            .releaseToHandler(note: "done"), .refused(.nothingToRelease), .to(.handler), .to(.handler),
+            .refused(.nothingToRelease)),
+        Row(
+            .releaseToWaiting(), .refused(.nothingToRelease), .unchanged, .to(.waiting),
+            .refused(.nothingToRelease)),
+        Row(
+            .silence(since: then), .refused(.changed), .refused(.changed), .to(.waiting), .refused(.changed)),
+        Row(
+            .silence(since: Timestamp(milliseconds: 999)), .refused(.changed), .refused(.changed),
+            .refused(.changed), .refused(.changed)),
+        Row(.unclaimed, .refused(.changed), .to(.handler), .refused(.changed), .refused(.changed)),
+        Row(.close, .to(.closed), .to(.closed), .to(.closed), .unchanged),
+        Row(.customerClose, .unchanged, .to(.closed), .to(.closed), .unchanged),
+        Row(.customerMessage, .unchanged, .unchanged, .unchanged, .to(.handler)),
+    ]
+
+    private static func assignment(_ state: Assignment.State) -> Assignment {
+        var assignment = Assignment(state: state, record: 7)
+        if state == .person {
+            assignment.person = ana
+            assignment.lastSeen = then
+        }
+        return assignment
+    }
+
+    private static func found(_ transition: Assignment.Transition) -> Expected {
+        switch transition {
+        case .to(let next): .to(next.state)
+        case .unchanged: .unchanged
+        case .refused(let refusal): .refused(refusal)
+        }
+    }
+
+    @Test(arguments: table) func `every change of every state has one result`(_ row: Row) {
+        for (state, expected) in zip(Assignment.State.allCases, row.expected) {
+            let transition = Self.assignment(state).applying(row.change, at: Self.now)
+            #expect(Self.found(transition) == expected, "from \(state)")
+            guard case .to(let next) = transition else { continue }
+            #expect(next.since == Self.now)
+            #expect((next.person != nil) == (next.state == .person))
+            #expect((next.lastSeen != nil) == (next.state == .person))
+        }
+    }
+
+    @Test func `a conversation that the customer closed can neither be claimed nor handed off`() {
+        for state in [Assignment.State.handler, .closed] {
+            let assignment = Self.assignment(state)
+            #expect(
+                assignment.applying(.claim(Self.ana), at: Self.now, isClosed: true) == .refused(.closed))
+            #expect(
+                assignment.applying(.handOff(reason: nil), at: Self.now, isClosed: true) == .unchanged)
+        }
+    }
+
+    @Test func `a long reason or note is cut`() throws {
+        let long = String(repeating: "é", count: 1000)
+        guard case .to(let waiting) = Assignment.handler.applying(.handOff(reason: long), at: Self.now)
+        else { throw StoreError.closed }
+        #expect(waiting.reason?.utf8.count == Assignment.maximumTextBytes)
+        guard case .to(let released) = waiting.applying(.releaseToHandler(note: long), at: Self.now)
+        else { throw StoreError.closed }
+        #expect(released.note?.utf8.count == Assignment.maximumTextBytes)
+        #expect(released.reason == nil)
+    }
+
+    @Test func `a person has an identifier without control characters`() {
+        #expect(Person(id: "") == nil)
+        #expect(Person(id: "a\nb") == nil)
+        #expect(Person(id: "a", name: "") == nil)
+        #expect(Person(id: String(repeating: "a", count: 201)) == nil)
+        #expect(Person(id: "agent-7", name: "Ana")?.description == "Ana (agent-7)")
+    }
+}
+
+/// A person whose identifier is valid.
+func person(_ id: String, name: String? = nil) -> Person {
+    guard let person = Person(id: id, name: name) else { fatalError("\(id) is not valid") }
+    return person
+}
