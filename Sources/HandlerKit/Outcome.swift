@@ -16,8 +16,11 @@ public enum Outcome: Hashable, Sendable {
     /// The event can never be handled and becomes a dead letter. The reason is logged: include no customer
     /// text.
     case reject(reason: String)
-    /// A person should continue the conversation. The reason is logged: include no customer text.
-    case handoff(reason: String)
+    /// A person continues the conversation; these replies are sent in order.
+    ///
+    /// Without replies the customer gets the business's own text for this. The reason is logged: include no customer
+    /// text.
+    case handoff(reason: String, replies: [Reply] = [])
 
     /// The event is done and needs no reply.
     public static var handled: Outcome { .handled([]) }
@@ -30,4 +33,21 @@ public enum Outcome: Hashable, Sendable {
 
     /// The event is done; this text is sent.
     public static func reply(_ text: String) -> Outcome { .handled([.text(text)]) }
+
+    /// The replies; empty for an outcome that has none.
+    package var replies: [Reply] {
+        switch self {
+        case .handled(let replies), .handoff(_, let replies): replies
+        case .retry, .reject: []
+        }
+    }
+
+    /// The same outcome with other replies; an outcome that has none is unchanged.
+    package func replacing(replies: [Reply]) -> Outcome {
+        switch self {
+        case .handled: .handled(replies)
+        case .handoff(let reason, _): .handoff(reason: reason, replies: replies)
+        case .retry, .reject: self
+        }
+    }
 }

@@ -8,7 +8,7 @@ package import HandlerKit
 ///  "state": {"step": "colour"}}
 /// {"outcome": "retry", "retryAfterMs": 5000}
 /// {"outcome": "reject", "reason": "…"}
-/// {"outcome": "handoff", "reason": "…"}
+/// {"outcome": "handoff", "reason": "…", "replies": ["A colleague answers in a few minutes."]}
 /// ```
 /// A missing `outcome` means `handled`. A reply is a text, or a message in Apple's format, in which the
 /// server fills in `id`, `v`, `sourceId` and `destinationId`. `state` replaces the handler's state of the
@@ -50,7 +50,7 @@ package enum EventAnswer {
         return switch name {
         case "retry": .retry(after: delay)
         case "reject": .reject(reason: reason)
-        case "handoff": .handoff(reason: reason)
+        case "handoff": .handoff(reason: reason, replies: replies)
         default: .handled(replies)
         }
     }
@@ -71,21 +71,26 @@ package enum EventAnswer {
         switch outcome {
         case .handled(let replies):
             writer.field("outcome", "handled")
-            writer.key("replies")
-            writer.array { writer in
-                for reply in replies {
-                    writer.raw(reply.encodeForServer(from: context.business, to: context.customer))
-                }
-            }
+            write(replies, of: context, &writer)
         case .retry(let delay):
             writer.field("outcome", "retry")
             writer.field("retryAfterMs", delay?.milliseconds)
         case .reject(let reason):
             writer.field("outcome", "reject")
             writer.field("reason", reason)
-        case .handoff(let reason):
+        case .handoff(let reason, let replies):
             writer.field("outcome", "handoff")
             writer.field("reason", reason)
+            if !replies.isEmpty { write(replies, of: context, &writer) }
+        }
+    }
+
+    private static func write(_ replies: [Reply], of context: Context, _ writer: inout JSONWriter) {
+        writer.key("replies")
+        writer.array { writer in
+            for reply in replies {
+                writer.raw(reply.encodeForServer(from: context.business, to: context.customer))
+            }
         }
     }
 }

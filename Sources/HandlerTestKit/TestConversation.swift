@@ -77,9 +77,8 @@ public final class TestConversation: Sendable {
             keep(context.event.kind, context.event.id, context.event.message, .inbound)
         }
         kept.withLock { $0.state = ConversationState(context.state.json) }
-        guard case .handled(let replies) = outcome else { return outcome }
         // As in a server, a fallback replaces what the device cannot show; a message without one is a problem below.
-        let shown = replies.map { (try? $0.showable(on: capabilities)) ?? $0 }
+        let shown = outcome.replies.map { (try? $0.showable(on: capabilities)) ?? $0 }
         for (index, reply) in shown.enumerated() {
             let problems = reply.problems(for: capabilities)
             guard !problems.hasErrors else {
@@ -89,7 +88,7 @@ public final class TestConversation: Sendable {
             let json = reply.encode(id: id, from: context.business, to: context.customer)
             keep(reply.kind, id, try JSONDocument(json).root, .outbound)
         }
-        return .handled(shown)
+        return outcome.replacing(replies: shown)
     }
 
     /// Reports the failure of the handler's last reply to the handler, and returns its replies.

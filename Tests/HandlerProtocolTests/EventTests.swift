@@ -310,6 +310,10 @@ struct EventTests {
         (#"{"outcome":"retry","retryAfterMs":1500}"#, .retry(after: .milliseconds(1500))),
         (#"{"outcome":"reject","reason":"no"}"#, .reject(reason: "no")),
         (#"{"outcome":"handoff"}"#, .handoff(reason: "no reason given")),
+        (
+            #"{"outcome":"handoff","reason":"asked","replies":["Soon."]}"#,
+            .handoff(reason: "asked", replies: [.text("Soon.")])
+        ),
     ])
     func `an answer maps to an outcome`(_ json: String, _ outcome: Outcome) throws {
         #expect(try EventAnswer.outcome(JSONDocument(Array(json.utf8)).root) == outcome)
@@ -342,6 +346,13 @@ struct EventTests {
         ] {
             let result = try written { EventAnswer.write(outcome, to: context, &$0) }
             #expect(try EventAnswer.outcome(result) == outcome)
+        }
+        let handoff = try written {
+            EventAnswer.write(.handoff(reason: "b", replies: [.text("Soon.")]), to: context, &$0)
+        }
+        guard case .handoff("b", let told) = try EventAnswer.outcome(handoff), told.count == 1 else {
+            Issue.record("no hand-off with one reply")
+            return
         }
         let result = try written { EventAnswer.write(.reply("Good morning"), to: context, &$0) }
         guard case .handled(let replies) = try EventAnswer.outcome(result) else {

@@ -91,7 +91,8 @@ struct SchemaTests {
         #"{"replies":[{"type":"text","body":"Hi"},"Hi"],"state":{"a":[1]}}"#, #"{"state":null}"#,
         #"{"outcome":"retry"}"#, #"{"outcome":"retry","retryAfterMs":0}"#,
         #"{"outcome":"retry","retryAfterMs":null}"#, #"{"outcome":"reject","reason":"no"}"#,
-        #"{"outcome":"handoff","state":{}}"#, #"{"unknown":1}"#, #"{"reason":null}"#, #"{"reason":1}"#, "[]",
+        #"{"outcome":"handoff","state":{}}"#, #"{"outcome":"handoff","replies":["Soon."]}"#,
+        #"{"unknown":1}"#, #"{"reason":null}"#, #"{"reason":1}"#, "[]",
         #""handled""#, #"{"outcome":"maybe"}"#,
         #"{"outcome":null}"#, #"{"outcome":1}"#, #"{"replies":"Hi"}"#, #"{"replies":[""]}"#,
         #"{"replies":[1]}"#, #"{"replies":{}}"#, #"{"outcome":"retry","retryAfterMs":-1}"#,
@@ -142,7 +143,7 @@ struct SchemaTests {
                 _ = try ReplyCall($0)
             }
         }
-        #expect(taken == 19)
+        #expect(taken == 20)
         let found = try await SchemaValidator.differences("handler", lines)
         #expect(found == [])
     }
@@ -156,7 +157,7 @@ struct SchemaTests {
         context.state["step"] = "one"
         for outcome in [
             Outcome.handled, .reply("Hi"), .retry, .retry(after: .seconds(1)), .reject(reason: "a"),
-            .handoff(reason: "b"),
+            .handoff(reason: "b"), .handoff(reason: "b", replies: [.text("Soon.")]),
         ] {
             lines.append(
                 expected("answer", RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) }))

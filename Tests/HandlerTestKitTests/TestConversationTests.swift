@@ -113,6 +113,21 @@ struct TestConversationTests {
         #expect(try await old.outcome(of: TestMessage(json: #"{"type":"unheardOf"}"#)) == nil)
     }
 
+    @Test func `the replies of a hand-off are checked, and are in the conversation`() async throws {
+        struct Tired: TextHandler {
+            func text(_ text: Text, _ context: Context) -> Outcome {
+                .handoff(reason: "asked", replies: [.text(text.plainBody == "go" ? "Sam answers soon." : "")])
+            }
+        }
+        let conversation = TestConversation(with: Tired())
+        let outcome = try await conversation.outcome(of: .text("go"))
+        #expect(outcome == .handoff(reason: "asked", replies: [.text("Sam answers soon.")]))
+        #expect(conversation.entries.map(\.direction) == [.inbound, .outbound])
+        await #expect(throws: TestConversationError.self) {
+            try await conversation.outcome(of: .text("stay"))
+        }
+    }
+
     @Test func `a test host records the messages that a handler sends without an event, each key once`()
         async throws
     {

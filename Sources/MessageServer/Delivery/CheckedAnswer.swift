@@ -26,10 +26,9 @@ struct CheckedAnswer: Sendable {
                     allowed: "at most \(ConversationState.maximumBytes) bytes", passage: passage)
             ])
         }
-        guard case .handled(let replies) = outcome else { return outcome }
         var problems: [AnswerRefusal.Problem] = []
         var showable: [Reply] = []
-        for (index, reply) in replies.enumerated() {
+        for (index, reply) in outcome.replies.enumerated() {
             do throws(AnswerRefusal) {
                 showable.append(try check(reply, for: capabilities, at: "/replies/\(index)"))
             } catch {
@@ -37,7 +36,7 @@ struct CheckedAnswer: Sendable {
             }
         }
         guard problems.isEmpty else { throw AnswerRefusal(problems) }
-        return .handled(showable)
+        return outcome.replacing(replies: showable)
     }
 
     /// Checks everything but files; returns the message, or its fallback when the device cannot show it.

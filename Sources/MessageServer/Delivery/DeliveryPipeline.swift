@@ -228,7 +228,7 @@ struct DeliveryPipeline: Sendable {
             case .handled: return try await decide(delivery, .handled, checked, &stages)
             case .reject(let reason):
                 return try await decide(delivery, .rejected(reason: reason), checked, &stages)
-            case .handoff(let reason):
+            case .handoff(let reason, _):
                 return try await decide(delivery, .handedOff(reason: reason), checked, &stages)
             case .retry(let after):
                 try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
@@ -378,21 +378,19 @@ struct DeliveryPipeline: Sendable {
         _ outcome: Outcome, _ delivery: Delivery, _ context: Context
     ) async throws -> CheckedAnswer {
         var final: [DecidedReply] = []
-        if case .handled(let replies) = outcome {
-            for (index, reply) in replies.enumerated() {
-                let id = MessageID.random()
-                var message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
-                if reply.hasFiles {
-                    do { message = try await replyFiles.keep(message) } catch let error as UnreadableFile {
-                        // A disk error, not the handler's.
-                        guard !error.error.isDiskWide, !error.error.mayPass else {
-                            throw StoreError.unavailable(path: "attachments", error.error)
-                        }
-                        throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes)
+        for (index, reply) in outcome.replies.enumerated() {
+            let id = MessageID.random()
+            var message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
+            if reply.hasFiles {
+                do { message = try await replyFiles.keep(message) } catch let error as UnreadableFile {
+                    // A disk error, not the handler's.
+                    guard !error.error.isDiskWide, !error.error.mayPass else {
+                        throw StoreError.unavailable(path: "attachments", error.error)
                     }
+                    throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes)
                 }
-                final.append(DecidedReply(id: id, kind: reply.kind, message: message))
             }
+            final.append(DecidedReply(id: id, kind: reply.kind, message: message))
         }
         return CheckedAnswer(outcome: outcome, replies: final, state: context.state.change)
     }

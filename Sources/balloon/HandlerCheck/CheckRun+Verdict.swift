@@ -39,8 +39,7 @@ extension CheckRun {
     }
 
     private func checkFiles(of outcome: Outcome) throws(AnswerRefusal) {
-        guard case .handled(let replies) = outcome else { return }
-        for (index, reply) in replies.enumerated() {
+        for (index, reply) in outcome.replies.enumerated() {
             for (attachment, file) in reply.files.enumerated() {
                 do throws(SystemError) { _ = try File(file.path, for: .readingRegular) } catch {
                     throw UnreadableFile(attachment: attachment, error: error).refusal(reply: index)
@@ -50,11 +49,13 @@ extension CheckRun {
     }
 
     private func words(_ outcome: Outcome) -> String {
-        switch outcome {
-        case .handled(let replies): "handled, \(replies.count) \(replies.count == 1 ? "reply" : "replies")"
+        let count = outcome.replies.count
+        let replies = "\(count) \(count == 1 ? "reply" : "replies")"
+        return switch outcome {
+        case .handled: "handled, \(replies)"
         case .retry: "asks for a retry"
         case .reject: "rejects it"
-        case .handoff: "hands it over to a person"
+        case .handoff: "hands it over to a person" + (count == 0 ? "" : ", \(replies)")
         }
     }
 }

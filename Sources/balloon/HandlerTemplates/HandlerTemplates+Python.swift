@@ -220,9 +220,14 @@ extension HandlerTemplates {
         |        self.members = members
         |
         |
-        |def handoff(reason=""):
-        |    """A person takes over the conversation; `reason` is for the log."""
-        |    return Outcome(outcome="handoff", reason=reason)
+        |def handoff(reason="", replies=None):
+        |    """A person takes over the conversation; `reason` is for the log.
+        |
+        |    `replies` are a text, a message or a list of them that tell the customer so; without them the server sends the text of
+        |    the business's `people`, if it has one.
+        |    """
+        |    replies = _replies(replies)
+        |    return Outcome(outcome="handoff", reason=reason, **({"replies": replies} if replies else {}))
         |
         |
         |def retry(after=None):

@@ -122,8 +122,16 @@ class Outcome {
   }
 }
 
-/** A person takes over the conversation; `reason` is for the log. */
-export const handoff = (reason = "") => new Outcome({ outcome: "handoff", reason });
+/**
+ * A person takes over the conversation; `reason` is for the log.
+ *
+ * `replies` are a text, a message or an array of them that tell the customer so; without them the server sends the text of
+ * the business's `people`, if it has one.
+ */
+export function handoff(reason = "", replies = undefined) {
+  const told = toReplies(replies);
+  return new Outcome({ outcome: "handoff", reason, ...(told.length > 0 ? { replies: told } : {}) });
+}
 
 /** The server repeats the event by its schedule, or after so many seconds if that is later (at most 300). */
 export const retry = (after) =>

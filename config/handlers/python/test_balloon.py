@@ -216,6 +216,8 @@ LIVE_PERSON = {"metadata": [{"type": "BusinessChatCustomMessage", "bid": "b", "U
 
 OUTCOMES = [
     (balloon.handoff("wants a person"), {"outcome": "handoff", "reason": "wants a person"}),
+    (balloon.handoff("asked", "Sam answers soon."),
+     {"outcome": "handoff", "reason": "asked", "replies": ["Sam answers soon."]}),
     (balloon.reject("spam"), {"outcome": "reject", "reason": "spam"}),
     (balloon.retry(), {"outcome": "retry"}), (balloon.retry(2.5), {"outcome": "retry", "retryAfterMs": 2500}),
     (LIVE_PERSON, {"outcome": "handled", "replies": [LIVE_PERSON]}),

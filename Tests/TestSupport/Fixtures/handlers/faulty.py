@@ -109,6 +109,8 @@ def event(call):
         return
     if params["event"].get("text") == "corrected":
         answer = result(call, {"replies": ["corrected"]})
+    elif fault == "handoff":
+        answer = result(call, {"outcome": "handoff", "reason": "asked", "replies": ["A colleague answers soon."]})
     elif fault == "refusedReply":
         answer = result(call, {"replies": ["fine", {"type": "interactive"}]})
     elif fault == "unknownMember":
