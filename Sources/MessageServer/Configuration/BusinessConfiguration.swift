@@ -7,8 +7,8 @@ package import Logging
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// These three members are required; `fallback`, `concurrency`, `deadlineSeconds`, `logLevel` and `quota` are
-/// optional. The slug is the file's name.
+/// These three members are required; `fallback`, `people`, `concurrency`, `deadlineSeconds`, `logLevel` and
+/// `quota` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -20,6 +20,8 @@ package struct BusinessConfiguration: Sendable {
     package var handler: HandlerBinding
     /// The answers while the handler is down; when nil, its events wait.
     package var fallback: FallbackConfiguration?
+    /// The people who answer instead of the handler; when nil, a hand-off only ends its event.
+    package var people: PeopleConfiguration?
     /// The log level of its handler; the server's level when nil.
     package var logLevel: Logger.Level?
     /// The folder of the business's file, to which paths in it are relative.

@@ -7,7 +7,8 @@ import Logging
 /// One file of the folder `businesses`.
 enum BusinessFile {
     private static let keys = [
-        "businessID", "name", "handler", "fallback", "concurrency", "deadlineSeconds", "logLevel", "quota",
+        "businessID", "name", "handler", "fallback", "people", "concurrency", "deadlineSeconds", "logLevel",
+        "quota",
     ]
     private static let fallbackKeys = ["text", "handler", "afterSeconds"]
     /// The bindings of handlers outside the program, each with its allowed keys.
@@ -38,6 +39,7 @@ enum BusinessFile {
         let fallback = reader.object("fallback", keys: fallbackKeys) { reader in
             self.fallback(&reader, root["fallback"]?["handler"].map(request), handlers)
         }
+        let people = reader.object("people", keys: PeopleConfiguration.keys) { PeopleConfiguration.read(&$0) }
         let logLevel = level(&reader)
         let concurrency = reader.integer("concurrency", in: 1...1024)
         let deadline = reader.integer("deadlineSeconds", in: 1...300)
@@ -51,6 +53,7 @@ enum BusinessFile {
         var business = BusinessConfiguration(slug: slug, businessID: businessID, name: name, handler: handler)
         business.directory = Directory.parent(of: file)
         business.fallback = fallback
+        business.people = people
         business.logLevel = logLevel
         business.concurrency = concurrency
         business.maximumPendingMessages = quota

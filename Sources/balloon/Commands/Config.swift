@@ -31,7 +31,7 @@ struct Config: AsyncParsableCommand {
                 throw ConfigurationError.problems(error.problems + programs.problems)
             }
             guard programs.problems.isEmpty else { throw ConfigurationError.problems(programs.problems) }
-            for warning in configuration.warnings {
+            for warning in configuration.warnings + configuration.businesses.warningsAboutPeople {
                 StandardStream.error.write("warning: \(terminalText("\(warning)"))\n")
             }
             let slugs = configuration.businesses.map(\.slug).joined(separator: ", ")

@@ -101,7 +101,8 @@ struct Initialize: ParsableCommand {
                 "businessID": "\(MessageID.random())",
                 "name": "Shop",
                 "handler": { "exec": ["../\(handler.program)"] },
-                "fallback": { "text": "An agent will reply soon." }
+                "fallback": { "text": "An agent will reply soon." },
+                "people": { "text": "A colleague answers in a few minutes." }
             }
 
             """

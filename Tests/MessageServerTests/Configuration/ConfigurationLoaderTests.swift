@@ -27,6 +27,9 @@ import Testing
         #expect(demo.concurrency == ServerLimits().handlerConcurrency)
         #expect(demo.deadline == ServerLimits().handlerDeadline)
         #expect(demo.logLevel?.rawValue == "info")
+        var people = PeopleConfiguration(text: "A colleague answers in a few minutes.")
+        people.unclaimedText = "All of us are busy. We have not forgotten you."
+        #expect(demo.people == people)
     }
 
     @Test func `each use of a configuration reads its own secrets only`() throws {

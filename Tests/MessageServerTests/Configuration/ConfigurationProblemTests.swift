@@ -17,6 +17,28 @@ import Testing
         (#""fallback":{"text":""}"#, "/fallback/text: is empty"),
         (#""fallback":{"text":"a","afterSeconds":-1}"#, "/fallback/afterSeconds: is not a whole number"),
         (#""fallback":{"handler":{}}"#, "/fallback/handler: names no handler"),
+        (#""people":{}"#, #"/people: has no "text""#),
+        (#""people":{"text":1}"#, "/people/text: is not a string"),
+        (#""people":{"text":" "}"#, "/people/text: is empty"),
+        (#""people":{"text":"\#(String(repeating: "x", count: 2001))"}"#, "/people/text: is empty or longer"),
+        (#""people":{"text":"a","unclaimedText":""}"#, "/people/unclaimedText: is empty"),
+        (#""people":{"text":"a","words":[]}"#, "/people/words: is not a list"),
+        (#""people":{"text":"a","words":["agent"," "]}"#, "/people/words/1: is blank"),
+        (
+            #""people":{"text":"a","words":["\#(String(repeating: "x", count: 101))"]}"#,
+            "/people/words/0: is blank or longer than 100 bytes"
+        ),
+        (
+            #""people":{"text":"a","words":["a"\#(String(repeating: #","a""#, count: 50))]}"#,
+            "/people/words/50: is one word too many"
+        ),
+        (#""people":{"text":"a","silentMinutes":0}"#, "/people/silentMinutes: is not a whole number"),
+        (#""people":{"text":"a","returnMinutes":10081}"#, "/people/returnMinutes: is not a whole number"),
+        (
+            #""people":{"text":"a","unclaimedText":"b","unclaimedMinutes":60,"returnMinutes":60}"#,
+            #"/people: sends "unclaimedText" after "returnMinutes""#
+        ),
+        (#""people":{"text":"a","word":["help"]}"#, "/people/word: is not a known key (did you mean words?"),
         (#""logLevel":"loud""#, "/logLevel: is not a log level"),
         (#""concurrency":0"#, "/concurrency: is not"),
         (#""deadlineSeconds":301"#, "/deadlineSeconds: is not"),
@@ -28,6 +50,39 @@ import Testing
         let problems = try ConfigurationFiles(businesses: ["b": file]).problems()
         #expect(problems.count == 1)
         #expect(problems.first?.contains(problem) ?? false, "\(problems)")
+    }
+
+    @Test func `the settings of people are read`() throws {
+        let file = #"""
+            {"businessID":"b","name":"B","handler":{"builtin":"none"},"people":{"words":["Hilfe"],"text":"Gleich.",
+             "unclaimedText":"Noch etwas.","unclaimedMinutes":1,"silentMinutes":2,"returnMinutes":10080}}
+            """#
+        let business = try #require(try ConfigurationFiles(businesses: ["b": file]).load().businesses.first)
+        var people = PeopleConfiguration(text: "Gleich.")
+        people.words = ["Hilfe"]
+        people.unclaimedText = "Noch etwas."
+        people.unclaimedTime = .seconds(60)
+        people.silentTime = .seconds(120)
+        people.returnTime = .seconds(7 * 86400)
+        #expect(business.people == people)
+    }
+
+    @Test(arguments: [
+        ("help", true), (" Help\n", true), ("AGENT", true), ("support", true), ("helped", false),
+        ("help me", false), ("", false), ("  ", false), ("hel p", false),
+        (String(repeating: "help", count: 1000), false),
+    ])
+    func `a whole text asks for a person, without blanks around it and regardless of case`(
+        _ text: String, _ asks: Bool
+    ) {
+        #expect(PeopleConfiguration(text: "Soon.").areAskedFor(in: text) == asks)
+    }
+
+    @Test func `a business with a handler and without people is a warning`() throws {
+        let silent = #"{"businessID":"b-2","name":"Silent","handler":{"builtin":"none"}}"#
+        let files = try ConfigurationFiles(businesses: ["demo": ConfigurationFiles.demo, "silent": silent])
+        let warnings = try files.load().businesses.warningsAboutPeople
+        #expect(warnings.map(\.place) == [.file(files.directory.file("businesses/demo.json"))])
     }
 
     @Test func `a business has a fallback and a log level`() throws {

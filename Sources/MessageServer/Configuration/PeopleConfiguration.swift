@@ -1,0 +1,63 @@
+/// The people who answer customers instead of a business's handler.
+///
+/// ```json
+/// {"words": ["agent", "support", "help"], "text": "A colleague answers in a few minutes.",
+///  "unclaimedText": "All of us are busy. We have not forgotten you.",
+///  "unclaimedMinutes": 10, "silentMinutes": 30, "returnMinutes": 1440}
+/// ```
+/// Only `text` is required.
+package struct PeopleConfiguration: Hashable, Sendable {
+    /// The texts of a customer that ask for a person; by default those that Apple names.
+    package var words = ["agent", "support", "help"]
+    /// The text for a customer who waits for a person.
+    package var text: String
+    /// The text for a customer who has waited for ``unclaimedTime``; when nil, none is sent.
+    package var unclaimedText: String?
+    /// How long a conversation waits until ``unclaimedText`` is sent; JSON: `unclaimedMinutes`.
+    package var unclaimedTime = Duration.seconds(10 * 60)
+    /// How long a person may give no sign of life before the conversation waits for another one; JSON: `silentMinutes`.
+    package var silentTime = Duration.seconds(30 * 60)
+    /// How long a conversation waits for a person before its handler answers again; JSON: `returnMinutes`.
+    package var returnTime = Duration.seconds(24 * 60 * 60)
+
+    /// Creates a configuration with defaults.
+    package init(text: String) { self.text = text }
+
+    /// Whether a customer's text is one of the words, as a whole and regardless of case.
+    package func areAskedFor(in text: String) -> Bool {
+        // A longer text is no word: only what may be one is converted.
+        guard text.utf8.count <= 4 * Self.maximumWordBytes else { return false }
+        let text = Self.comparable(text)
+        return words.contains { Self.comparable($0) == text }
+    }
+
+    private static func comparable(_ text: String) -> String {
+        let isBlank = { (character: Character) in character.isWhitespace }
+        let characters = text.drop(while: isBlank)
+        guard let last = characters.lastIndex(where: { !isBlank($0) }) else { return "" }
+        return characters[...last].lowercased()
+    }
+
+    /// The maximum number of words.
+    static let maximumWords = 50
+    /// The maximum length of a word in UTF-8.
+    static let maximumWordBytes = 100
+    /// The maximum length of a text in UTF-8.
+    static let maximumTextBytes = 2000
+}
+
+extension [BusinessConfiguration] {
+    /// A warning for each business whose handler cannot pass a conversation to a person, which Apple requires.
+    package var warningsAboutPeople: [ConfigurationProblem] {
+        filter { business in
+            if case .builtin(HandlerBinding.none, _) = business.handler { return false }
+            return business.people == nil
+        }
+        .map { business in
+            ConfigurationProblem(
+                at: .file("\(business.directory)/\(business.slug).json"),
+                "has no \"people\": customers cannot reach a person, which Apple requires",
+                hint: "add \"people\": {\"text\": \"A colleague answers in a few minutes.\"}")
+        }
+    }
+}
