@@ -20,6 +20,11 @@ public struct Context: Sendable {
     public let attempt: Int
     /// Whether an earlier event of the conversation was skipped after many failures and may be delivered later.
     public let isAfterGap: Bool
+    /// For the first event after a person answered: the number of the conversation's first line without the handler; nil
+    /// otherwise.
+    ///
+    /// The lines from there on are what the customer and the person said. The handler's state is as it was before.
+    public let afterPerson: Int?
     /// Whether an operator delivers the event again.
     public let isReplay: Bool
     /// When the server received the event, as `2026-11-21T10:00:00.123Z`; nil in a handler's tests.
@@ -44,6 +49,7 @@ public struct Context: Sendable {
         deliveryID: DeliveryID,
         attempt: Int = 1,
         isAfterGap: Bool = false,
+        afterPerson: Int? = nil,
         isReplay: Bool = false,
         receivedAt: String? = nil,
         unrecognizedReason: UnrecognizedReason? = nil,
@@ -58,6 +64,7 @@ public struct Context: Sendable {
         self.deliveryID = deliveryID
         self.attempt = attempt
         self.isAfterGap = isAfterGap
+        self.afterPerson = afterPerson
         self.isReplay = isReplay
         self.receivedAt = receivedAt
         self.unrecognizedReason = unrecognizedReason

@@ -6,6 +6,9 @@ public enum HandlerHostError: Error, Hashable, Sendable {
     case unusableCustomer
     /// Apple would refuse the message, because it breaks these rules; correct the handler.
     case unusableMessage(AnswerRefusal)
+    /// A person has the conversation, or it waits for one: drop the message, or send it with the outcome of the event that
+    /// has ``Context/afterPerson``.
+    case withPerson
     /// The message could not be written to disk, or the server is stopping; try again with the same key.
     case notStored
 }
@@ -17,6 +20,8 @@ extension HandlerHostError: LoggableError {
         case .unusableKey: "the key must have 1 to 200 bytes"
         case .unusableCustomer: "the customer's identifier must have 1 to 512 bytes and no control characters"
         case .unusableMessage(let refusal): refusal.reason
+        case .withPerson:
+            "a person has the conversation; drop the message, or send it with the event that has afterPerson"
         case .notStored: "the message could not be written to disk"
         }
     }

@@ -30,6 +30,7 @@ extension EventCall {
             deliveryID: DeliveryID(delivery),
             attempt: params["attempt"]?.int ?? 1,
             isAfterGap: params["afterGap"]?.bool ?? false,
+            afterPerson: params["afterPerson"]?.int,
             isReplay: event["replay"]?.bool ?? false,
             receivedAt: event["receivedAt"]?.string,
             unrecognizedReason: event["unrecognizedReason"]?.string.flatMap(UnrecognizedReason.init),

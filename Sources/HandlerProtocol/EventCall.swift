@@ -15,7 +15,8 @@ package import HandlerKit
 /// `message` is the message as Apple sent it, with its resolved payload. For a long message, `messagePath`
 /// names a file instead, which exists until the event is answered. `files` is present when the message has
 /// attachments, in their order. `state` is the handler's state of the conversation. `locale`, `intent` and
-/// `group` may be missing; `afterGap` is present when an earlier event of the conversation was parked.
+/// `group` may be missing; `afterGap` is present when an earlier event of the conversation was parked, and
+/// `afterPerson` in the first event after a person: the `seq` of the first line without the handler.
 /// In `history`, messages of the business have an `outcome`; a `queued` reply follows the others and has no `seq`.
 package enum EventCall {
     /// The size limit of the included history; the latest entries have priority.
@@ -31,6 +32,7 @@ package enum EventCall {
         writer.field("deliveryId", context.deliveryID.rawValue)
         writer.field("attempt", context.attempt)
         if context.isAfterGap { writer.field("afterGap", true) }
+        writer.field("afterPerson", context.afterPerson)
         writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
         writer.key("event")
         writer.object { writeEvent(of: context, messagePath: messagePath, to: &$0) }

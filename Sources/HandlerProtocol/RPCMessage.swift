@@ -46,6 +46,8 @@ package struct RPCFailure: Error, Hashable, Sendable {
         package static let badConfiguration = -32003
         /// The handler is overloaded; `data.retryAfterMs` gives the delay before a retry.
         package static let busy = -32004
+        /// A person has the conversation, or it waits for one.
+        package static let withPerson = -32005
         /// The method does not exist (JSON-RPC 2.0 §5.1).
         package static let unknownMethod = -32601
         /// The parameters are wrong (JSON-RPC 2.0 §5.1).

@@ -52,6 +52,7 @@ extension RPCFailure {
         case .unusableMessage(let refusal): self.init(refusal)
         case .unusableKey, .unusableCustomer:
             self.init(code: Code.invalidParameters, message: error.reason)
+        case .withPerson: self.init(code: Code.withPerson, message: error.reason)
         case .notStored: self.init(code: Code.retryable, message: error.reason)
         }
     }

@@ -97,6 +97,8 @@ final class Session: Sendable {
             case .success(let result): return MessageID(result["messageId"]?.string ?? "")
             case .failure(let failure) where failure.code == RPCFailure.Code.invalidParameters:
                 throw HandlerHostError.unusableMessage(AnswerRefusal(failure))
+            case .failure(let failure) where failure.code == RPCFailure.Code.withPerson:
+                throw HandlerHostError.withPerson
             case .failure: throw HandlerHostError.notStored
             }
         }

@@ -183,7 +183,8 @@ struct SchemaTests {
             event: .decode(message: document, attributes: MessageAttributes.read(document: document)),
             conversation: Conversation(entries: [entry]),
             state: ConversationState(try JSONDocument(Array(#"{"a":1}"#.utf8)).root),
-            deliveryID: DeliveryID("1"), attempt: 2, isAfterGap: true, deadline: .now + .seconds(30),
+            deliveryID: DeliveryID("1"), attempt: 2, isAfterGap: true, afterPerson: 7,
+            deadline: .now + .seconds(30),
             logger: LogCollector().logger)
     }
 }

@@ -80,7 +80,11 @@ extension HandlerTemplates {
         |  }
         |}
         |
-        |/** A message without an event that the server refused. `code` is the protocol's; -32001 and -32004 mean: try again. */
+        |/**
+        | * A message without an event that the server refused. `code` is the protocol's; -32001 and -32004 mean: try again.
+        | *
+        | * -32005 means that a person has the conversation: drop the message.
+        | */
         |export class SendError extends Error {
         |  constructor(code, message) {
         |    super(`${message} (${code})`);
@@ -100,7 +104,8 @@ extension HandlerTemplates {
         | * One event, and what is known about its conversation.
         | *
         | * The members of the protocol's `event` are properties: `kind`, `customer`, `text`, `selectedIdentifier`,
-        | * `selectedIdentifiers`, `startTime`, `answers`, `locale` and so on; a missing one is undefined.
+        | * `selectedIdentifiers`, `startTime`, `answers`, `locale` and so on; a missing one is undefined. `afterPerson` is a number in
+        | * the first event after a person answered: the `seq` of the first line without the bot.
         | */
         |export class Event {
         |  #params;
@@ -115,6 +120,7 @@ extension HandlerTemplates {
         |    this.deliveryId = params.deliveryId;
         |    this.attempt = params.attempt ?? 1;
         |    this.afterGap = params.afterGap ?? false;
+        |    this.afterPerson = params.afterPerson;
         |    this.history = params.history ?? [];
         |    this.state = structuredClone(params.state ?? {});
         |  }

@@ -115,7 +115,10 @@ extension HandlerTemplates {
         |
         |
         |class SendError(RuntimeError):
-        |    """A message without an event that the server refused. `code` is the protocol's; -32001 and -32004 mean: try again."""
+        |    """A message without an event that the server refused. `code` is the protocol's; -32001 and -32004 mean: try again.
+        |
+        |    -32005 means that a person has the conversation: drop the message.
+        |    """
         |
         |    def __init__(self, code, message):
         |        super().__init__(f"{message} ({code})")
@@ -154,6 +157,7 @@ extension HandlerTemplates {
         |
         |    The members of the protocol's `event` are attributes in Python's spelling: `kind`, `customer`, `text`,
         |    `selected_identifier`, `selected_identifiers`, `start_time`, `answers`, `locale` and so on; a missing one is None.
+        |    `after_person` is a number in the first event after a person answered: the `seq` of the first line without the bot.
         |    """
         |
         |    def __init__(self, params, config=None):
@@ -162,6 +166,7 @@ extension HandlerTemplates {
         |        self.delivery_id = params.get("deliveryId")
         |        self.attempt = params.get("attempt", 1)
         |        self.after_gap = params.get("afterGap", False)
+        |        self.after_person = params.get("afterPerson")
         |        self.history = params.get("history") or []
         |        self.state = json.loads(json.dumps(params.get("state") or {}))
         |        self._end = time.monotonic() + params.get("deadlineMs", 30000) / 1000

@@ -225,6 +225,11 @@ test("a long message and files are read", () => {
   }
 });
 
+test("the first event after a person says so", () => {
+  assert.equal(new Event({ ...params("text"), afterPerson: 7 }).afterPerson, 7);
+  assert.equal(new Event(params("text")).afterPerson, undefined);
+});
+
 // A child process.
 
 const BOT = `

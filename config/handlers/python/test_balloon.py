@@ -256,6 +256,11 @@ def test_a_long_message_and_files_are_read(tmp_path):
     assert event.files[0].read() == b"content"
 
 
+def test_the_first_event_after_a_person_says_so():
+    assert balloon.Event({**params("text"), "afterPerson": 7}).after_person == 7
+    assert balloon.Event(params("text")).after_person is None
+
+
 # A child process.
 
 BOT = """
