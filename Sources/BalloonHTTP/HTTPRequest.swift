@@ -1,3 +1,5 @@
+package import BalloonPOSIX
+
 /// One request for a handler: a view of the received bytes, without a copy.
 ///
 /// Copy the parts that must outlive the handler's call: a stored request prevents its connection from reusing
@@ -12,6 +14,8 @@ package struct HTTPRequest: Sendable {
     /// The decision of the route's `admit` about the request's head; false when the route has none, and
     /// during the decision.
     package let isAdmitted: Bool
+    /// The address of the client, or of the proxy in front of this server.
+    package let peer: PeerAddress
 
     let bytes: [UInt8]
     let base: Int

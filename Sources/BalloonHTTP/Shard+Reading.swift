@@ -217,7 +217,7 @@ extension Shard {
         guard let admit = exchange.route?.admit else { return nil }
         return admit(
             HTTPRequest(
-                body: [], bodyReader: nil, isAdmitted: false, bytes: bytes, base: base,
+                body: [], bodyReader: nil, isAdmitted: false, peer: connection.peer, bytes: bytes, base: base,
                 head: connection.parser.head, template: exchange.route?.route.template))
     }
 
@@ -321,8 +321,8 @@ extension Shard {
         let request = HTTPRequest(
             body: body,
             bodyReader: exchange.pull == nil ? nil : HTTPBodyReader(shard: self, exchange: id),
-            isAdmitted: exchange.isAdmitted, bytes: bytes, base: base, head: connection.parser.head,
-            template: route.route.template)
+            isAdmitted: exchange.isAdmitted, peer: connection.peer, bytes: bytes, base: base,
+            head: connection.parser.head, template: route.route.template)
         return route.handle(request, HTTPResponder(shard: self, exchange: id))
     }
 }

@@ -20,7 +20,8 @@ package final class RunningServer: Sendable {
     private let http: HTTPServer
     /// A server of its own, so that no work for operators delays a webhook; nil when it is off.
     private let admin: HTTPServer?
-    private let boundAdmin = Mutex<SocketAddress?>(nil)
+    private let boundAdmin: BoundAddress
+    private let api: BusinessAPI
     private let tls: TLSCredentials?
     private let logger: Logger
     private let isDraining: DrainFlag
@@ -89,15 +90,23 @@ package final class RunningServer: Sendable {
                             DeliveryRoute(store: store, registry: registry, watch: observer).route,
                         ], describeRefusal: refusedReads.describe, logger),
             shards: configuration.limits.shards, logger: logger)
+        let boundAdmin = BoundAddress()
+        let access = APIAccess(
+            configuration.api, businesses: configuration.businesses, isSecure: tls != nil
+        ) { boundAdmin.address }
+        let api = BusinessAPI(access, logger: logger)
+        self.boundAdmin = boundAdmin
+        self.api = api
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
-                address, routes: health(.operators), tls: tls, describeRefusal: refusedReads.describe)
+                address, routes: health(.operators) + api.routes(BusinessRoutes.make(registry)), tls: tls,
+                describeRefusal: api.describe)
             return try HTTPServer(listeners: [listener], shards: 1, logger: logger)
         }
     }
 
     /// The bound address of the admin listener; nil when there is none.
-    package var adminAddress: SocketAddress? { boundAdmin.withLock { $0 } }
+    package var adminAddress: SocketAddress? { boundAdmin.address }
 
     /// Binds the listeners, resumes pending deliveries, then serves; returns the bound addresses.
     package func start() async throws -> [SocketAddress] {
@@ -133,10 +142,7 @@ package final class RunningServer: Sendable {
         do {
             // Only commands on this machine may connect to the control socket.
             let addresses = try await http.start().prefix(1)
-            if let adminAddress {
-                _ = try await admin?.start()
-                logger.notice("admin listener started", metadata: ["address": "\(adminAddress)"])
-            }
+            if adminAddress != nil { _ = try await admin?.start() }
             return Array(addresses)
         } catch {
             await stop(within: configuration.shutdownTime, grace: .zero)
@@ -147,8 +153,7 @@ package final class RunningServer: Sendable {
     /// Binds the admin listener; a default address that cannot be bound is a warning.
     private func bindAdmin() async throws {
         do {
-            let address = try await admin?.bind().first
-            boundAdmin.withLock { $0 = address }
+            boundAdmin.address = try await admin?.bind().first
         } catch {
             guard case .optional = configuration.adminListen else { throw error }
             logger.warning(
@@ -167,6 +172,8 @@ package final class RunningServer: Sendable {
             let wanted = try load()
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
             if isDraining.isSet { return }
+            // Before the wait for old handlers: a removed token must not be valid meanwhile.
+            api.access.replace(with: wanted.api, businesses: wanted.businesses)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
@@ -305,6 +312,16 @@ private struct StopTimes: Sendable {
     var cancelledLeft: Duration { handlersLeft + reserve / 5 }
 
     private var elapsed: Duration { .now - began }
+}
+
+/// The address of a listener, known once it is bound.
+private final class BoundAddress: Sendable {
+    private let bound = Mutex<SocketAddress?>(nil)
+
+    var address: SocketAddress? {
+        get { bound.withLock { $0 } }
+        set { bound.withLock { $0 = newValue } }
+    }
 }
 
 /// A flag that is set once, when the server begins to drain.

@@ -65,6 +65,9 @@ public enum Server {
         limit.watch(server)
         let addresses = try await server.start()
         for address in addresses { logger.notice("server listening", metadata: ["address": "\(address)"]) }
+        if let address = server.adminAddress {
+            logger.notice("admin listener started", metadata: ["address": "\(address)"])
+        }
         do {
             try await didStart(addresses)
         } catch {

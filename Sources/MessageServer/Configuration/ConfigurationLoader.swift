@@ -22,10 +22,18 @@ package enum ConfigurationLoader {
         var late: [ConfigurationProblem] = []
         let businesses = BusinessFolder.read(folder + "businesses", handlers: handlers, noting: &late)
         let loaded = draft.configuration(businesses: businesses, noting: &problems)
+        // A file with a problem is not among the businesses.
+        if late.isEmpty { draft.file.api?.checkBusinesses(businesses, noting: &problems) }
         problems += late
         guard var configuration = loaded, problems.isEmpty else { throw .problems(problems) }
         let secretFiles = draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses)
         configuration.warnings = purpose == .server ? SecretFiles.warnings(about: secretFiles) : []
+        if !configuration.api.tokens.isEmpty, configuration.adminListen == .off, purpose == .server {
+            configuration.warnings.append(
+                ConfigurationProblem(
+                    at: .file(file), "has tokens in \"api\", but no admin listener that serves them",
+                    hint: "set adminListen to an address"))
+        }
         return configuration
     }
 

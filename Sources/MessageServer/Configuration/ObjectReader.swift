@@ -33,6 +33,9 @@ struct ObjectReader {
         problems.append(ConfigurationProblem(at: setting.place, reason, hint: hint))
     }
 
+    /// Adds the problems of settings that were read here.
+    mutating func add(_ problems: [ConfigurationProblem]) { self.problems += problems }
+
     /// The member `key` as a text.
     mutating func text(_ key: String) -> Setting? {
         value[key].flatMap { text($0) }
@@ -69,6 +72,24 @@ struct ObjectReader {
         let result = member.kind == .object ? body(&reader) : nil
         problems += reader.problems
         return result
+    }
+
+    /// Reads each element of the list `key` as an object with `body`; elements with a problem are left out.
+    mutating func objects<Result>(
+        _ key: String, keys: [String], maximum: Int, _ body: (inout ObjectReader) -> Result?
+    ) -> [Result]? {
+        guard let member = value[key] else { return nil }
+        guard member.kind == .array, member.count <= maximum else {
+            report(member, "is not a list of at most \(maximum) objects", hint: "write [{ … }, { … }]")
+            return nil
+        }
+        var results: [Result] = []
+        for element in member.elements {
+            var reader = ObjectReader(element, file: file, keys: keys)
+            if element.kind == .object, let result = body(&reader) { results.append(result) }
+            problems += reader.problems
+        }
+        return results
     }
 
     /// The member `key` as a JSON value, which must be an object.

@@ -19,7 +19,8 @@ package import BalloonWire
 ///   "attachments": { "retentionDays": 365 },
 ///   "store": { "deduplicationHours": 72 },
 ///   "limits": { "tokenAgeSeconds": 3600 },
-///   "http": { "maximumConnectionsPerPeer": 100 }
+///   "http": { "maximumConnectionsPerPeer": 100 },
+///   "api": { "tokens": [] }
 /// }
 /// ```
 ///
@@ -49,6 +50,8 @@ package struct ServerConfiguration: Sendable {
     package var limits = ServerLimits()
     /// The HTTP limits of `listen`.
     package var http = HTTPLimits()
+    /// The settings of the business API.
+    package var api = APIConfiguration()
     /// The retry schedule of failed deliveries; not configurable in the file.
     var retrySchedule = RetrySchedule()
     /// The time limit for stopping the server.

@@ -38,6 +38,7 @@ struct ServerDraft {
         result.store = file.store
         result.limits = file.limits
         result.http = file.http
+        if let api = file.api { result.api = api.settings }
         result.shutdownTime = file.shutdownTime
         result.removedBusinessAge = file.removedBusinessAge
         return result

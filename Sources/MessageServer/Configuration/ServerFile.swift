@@ -15,6 +15,7 @@ struct ServerFile {
     private(set) var store = StoreSettings()
     private(set) var limits = ServerLimits()
     private(set) var http = HTTPLimits()
+    private(set) var api: APIReference?
     private(set) var shutdownTime = Duration.seconds(25)
     private(set) var removedBusinessAge = Duration.seconds(7 * 86_400)
     /// Required keys that the file does not contain.
@@ -24,7 +25,7 @@ struct ServerFile {
         EnvironmentKey.allCases.compactMap(\.fileKey)
         + [
             "secret", "tls", "gateway", "attachments", "store", "limits", "http", "shutdownSeconds",
-            "removedBusinessDays",
+            "removedBusinessDays", "api",
         ]
     private static let gatewayKeys = ["url", "downloadHosts", "agent", "giveUpAfterHours"]
 
@@ -63,6 +64,7 @@ struct ServerFile {
         store = reader.object("store", keys: StoreSettings.keys, StoreSettings.read) ?? store
         limits = reader.object("limits", keys: ServerLimits.keys, ServerLimits.read) ?? limits
         http = reader.object("http", keys: HTTPLimits.keys, HTTPLimits.read) ?? http
+        api = reader.object("api", keys: APIConfiguration.keys, APIConfiguration.read)
         reader.set(&shutdownTime, "shutdownSeconds", in: 1...3600)
         if let days = reader.integer("removedBusinessDays", in: 1...3650) {
             removedBusinessAge = .seconds(days * 86_400)

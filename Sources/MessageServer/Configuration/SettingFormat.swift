@@ -139,7 +139,8 @@ private func isLabel(_ label: Substring) -> Bool {
         && label.utf8.allSatisfy(isSlugByte)
 }
 
-private func isSlugByte(_ byte: UInt8) -> Bool {
+/// Whether a byte may occur in the name of a business or a token.
+func isSlugByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
     default: false

@@ -2,11 +2,54 @@ import ArgumentParser
 import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
+import MessageServer
 
 /// `balloon token …`: signs and checks the tokens of both directions.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Sign or check a token with a server's secret.", subcommands: [Sign.self, Verify.self])
+        abstract: "Issue tokens of the business API; sign or check tokens with a server's secret.",
+        subcommands: [Issue.self, Sign.self, Verify.self])
+
+    /// `balloon token issue`: a new token of the business API.
+    struct Issue: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print a new token of the business API, and the object for \"api\": {\"tokens\": […]}.",
+            discussion: """
+                The token goes to standard output and the object to standard error. The server keeps its hash only: the token \
+                is not printed again.
+                """)
+
+        @Option(help: "The token's name in the server's log: 1 to 64 of a-z, 0-9 and -.")
+        var name: String
+
+        @Option(
+            help: ArgumentHelp(
+                "A business that the token may name, by its slug; every business without this option.",
+                valueName: "slug"))
+        var business: [String] = []
+
+        @Option(
+            help: ArgumentHelp("Its rights: read, send, operate, separated by commas.", valueName: "rights"))
+        var may = APIRight.read.rawValue
+
+        func run() throws {
+            let rights = try may.split(separator: ",", omittingEmptySubsequences: false).map { text in
+                guard let right = APIRight(rawValue: String(text)) else {
+                    throw CommandFailure.unknownArgument(
+                        String(text), reason: "is not a right", hint: "use read, send, operate")
+                }
+                return right
+            }
+            guard let (token, object) = APIToken.issue(name: name, businesses: business, rights: rights)
+            else {
+                throw CommandFailure.unknownArgument(
+                    name, reason: "is not a name, or a business is not a slug",
+                    hint: "use 1 to 64 of a-z, 0-9 and -")
+            }
+            StandardStream.error.write(object + "\n")
+            StandardStream.output.write(token + "\n")
+        }
+    }
 
     /// `balloon token sign`: a token like Apple's, or like the server's.
     struct Sign: AsyncParsableCommand {

@@ -21,6 +21,7 @@ import Testing
         #expect(configuration.gateway == GatewayAddress())
         #expect(configuration.limits == ServerLimits())
         #expect(configuration.http == HTTPLimits())
+        #expect(configuration.api == APIConfiguration())
         #expect(configuration.dataDirectory == "data")
         let demo = try #require(configuration.businesses.first)
         #expect(demo.fallback?.after == FallbackConfiguration(.text("")).after)

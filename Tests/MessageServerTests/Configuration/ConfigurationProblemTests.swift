@@ -206,6 +206,30 @@ import Testing
             #"{"mspID":"m","secret":{"env":"S"},"http":{"idelSeconds":1}}"#,
             "server.json:1:57: /http/idelSeconds: is not a known key (did you mean idleSeconds?"
         ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"api":{"tokens":[{"name":"a","may":["read"]}]}}"#,
+            #"server.json:1:52: /api/tokens/0: has no "sha256""#
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"api":{"tokens":[{"name":"a","sha256":"bln_x","may":["read"]}]}}"#,
+            "server.json:1:73: /api/tokens/0/sha256: is a token and not its hash (remove it"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"api":{"origins":["https://a.example/"]}}"#,
+            "server.json:1:53: /api/origins/0: is not the origin of a web page"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"api":{"hosts":["a/b"]}}"#,
+            "server.json:1:51: /api/hosts/0: is not a host"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"api":{"requestsPerMinute":0}}"#,
+            "server.json:1:62: /api/requestsPerMinute: is not a whole number in its range"
+        ),
+        (
+            #"{"mspID":"m","secret":{"env":"S"},"api":{"tokens":[{"name":"a","sha256":"00","may":["read"]}]}}"#,
+            "server.json:1:73: /api/tokens/0/sha256: is not a SHA-256"
+        ),
         (#"{"mspID":"m","secret":{"env":"S"},"limits":[]}"#, "server.json:1:44: /limits: is not an object"),
     ])
     func `an error in the server's file is the only problem`(server: String, problem: String) throws {

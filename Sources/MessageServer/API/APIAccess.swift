@@ -1,0 +1,194 @@
+import BalloonHTTP
+import BalloonPOSIX
+import Synchronization
+
+/// The tokens and businesses of the business API, with the counts of their requests; a reload replaces them at once.
+final class APIAccess: Sendable {
+    /// The result of the checks of a request's head.
+    struct Examination: Sendable {
+        /// The token; nil when it is not known.
+        var token: APIToken?
+        /// The business that the path names; nil when it names none.
+        var business: APIBusiness?
+        /// The fields of every answer to this request.
+        var fields: [(name: String, value: String)] = []
+        /// The reason for a refusal.
+        var problem: APIProblem?
+    }
+
+    fileprivate struct State {
+        var configuration: APIConfiguration
+        var businesses: [String: APIBusiness]
+        var quotas: [String: RequestQuota] = [:]
+        var failures = FailedAttempts(now: .now)
+        var streams: [UInt64: (token: APIToken, end: @Sendable () -> Void)] = [:]
+        var lastStream: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let isSecure: Bool
+    private let address: @Sendable () -> SocketAddress?
+
+    /// Creates the access of a listener; `address` returns its bound address.
+    init(
+        _ configuration: APIConfiguration, businesses: [BusinessConfiguration], isSecure: Bool,
+        address: @escaping @Sendable () -> SocketAddress?
+    ) {
+        state = Mutex(State(configuration: configuration, businesses: Self.directory(businesses)))
+        self.isSecure = isSecure
+        self.address = address
+    }
+
+    /// Whether there is a token, so that the API is served.
+    var isServed: Bool { state.withLock { !$0.configuration.tokens.isEmpty } }
+
+    /// The businesses of a token, sorted by slug.
+    func businesses(of token: APIToken) -> [APIBusiness] {
+        state.withLock { $0.businesses.values.filter { token.mayName($0.slug) } }.sorted { $0.slug < $1.slug }
+    }
+
+    /// Replaces the tokens, origins, hosts and businesses, and ends the streams of tokens that were removed or changed.
+    func replace(with configuration: APIConfiguration, businesses: [BusinessConfiguration]) {
+        let ended = state.withLock { state in
+            state.configuration = configuration
+            state.businesses = Self.directory(businesses)
+            let names = Set(configuration.tokens.map(\.name))
+            state.quotas = state.quotas.filter { names.contains($0.key) }
+            let ended = state.streams.filter { !configuration.tokens.contains($0.value.token) }
+            for stream in ended.keys { state.streams[stream] = nil }
+            return ended
+        }
+        for stream in ended.values { stream.end() }
+    }
+
+    /// Calls `end` when a reload removes or changes `token`, until the stream is closed.
+    ///
+    /// Returns nil when the token was removed already; `end` is not called then.
+    func openStream(of token: APIToken, end: @escaping @Sendable () -> Void) -> APIStream? {
+        state.withLock { state in
+            guard state.configuration.tokens.contains(token) else { return nil }
+            state.lastStream += 1
+            state.streams[state.lastStream] = (token, end)
+            return APIStream(id: state.lastStream, access: self)
+        }
+    }
+
+    fileprivate func closeStream(_ id: UInt64) { state.withLock { $0.streams[id] = nil } }
+
+    /// Checks the head of a request: host, token, number of requests, right, business, in this order.
+    ///
+    /// `counting` is false when the same request was examined before.
+    func examine(
+        _ head: APIGate.Head, from peer: PeerAddress, requiring right: APIRight, business slug: String?,
+        counting: Bool, now: ContinuousClock.Instant = .now
+    ) -> Examination {
+        let address = address()
+        return state.withLock { state in
+            var result = Examination(fields: Self.originFields(head.origin, state.configuration))
+            do throws(APIProblem) {
+                let names = state.configuration.hosts
+                guard
+                    APIGate.isOwn(host: head.host, listener: address, isSecure: isSecure, names: names)
+                else {
+                    throw APIProblem(
+                        .misdirected, "name the listener's own address, or add the name to api.hosts")
+                }
+                let token = try state.token(of: head, from: peer, now)
+                result.token = token
+                result.fields += try state.count(token, counting: counting, now)
+                try APIGate.check(right, of: token)
+                if let slug {
+                    result.business = try APIGate.business(slug, for: token, among: state.businesses)
+                }
+            } catch {
+                result.problem = error
+            }
+            return result
+        }
+    }
+
+    /// The fields that let a browser read the answer, when the origin of its page is configured.
+    private static func originFields(
+        _ origin: String?, _ configuration: APIConfiguration
+    ) -> [(name: String, value: String)] {
+        guard !configuration.origins.isEmpty else { return [] }
+        let vary = (name: "Vary", value: "Origin")
+        guard let origin, configuration.origins.contains(origin) else { return [vary] }
+        let exposed = "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Content-Disposition"
+        return [
+            vary, ("Access-Control-Allow-Origin", origin), ("Access-Control-Expose-Headers", exposed),
+        ]
+    }
+
+    /// The fields of the answer to a browser's question before a request (CORS preflight, WHATWG Fetch §4.8).
+    func preflightFields(
+        _ head: APIGate.Head, methods: [HTTPMethod]
+    ) -> [(name: String, value: String)] {
+        let allowed = methods.map(\.rawValue).joined(separator: ", ")
+        let fields = Self.originFields(head.origin, state.withLock { $0.configuration })
+        guard fields.contains(where: { $0.name == "Access-Control-Allow-Origin" }) else {
+            return fields + [("Allow", allowed)]
+        }
+        let headers = """
+            Authorization, Content-Type, Content-Digest, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, \
+            Prefer, Range
+            """
+        return fields + [
+            ("Allow", allowed), ("Access-Control-Allow-Methods", allowed),
+            ("Access-Control-Allow-Headers", headers), ("Access-Control-Max-Age", "600"),
+        ]
+    }
+
+    private static func directory(_ businesses: [BusinessConfiguration]) -> [String: APIBusiness] {
+        let entries = businesses.map {
+            ($0.slug, APIBusiness(slug: $0.slug, id: $0.businessID, name: $0.name))
+        }
+        return Dictionary(entries) { first, _ in first }
+    }
+}
+
+extension APIAccess.State {
+    /// The token of a request; counts an invalid one.
+    fileprivate mutating func token(
+        of head: APIGate.Head, from peer: PeerAddress, _ now: ContinuousClock.Instant
+    ) throws(APIProblem) -> APIToken {
+        do throws(APIProblem) {
+            return try APIGate.token(of: head, among: configuration.tokens)
+        } catch {
+            let attempts = failures.count(peer, now: now)
+            guard attempts.isExceeded else { throw error }
+            throw APIProblem(.tooManyFailures).field("Retry-After", "\(attempts.resetSeconds)")
+        }
+    }
+
+    /// Counts a request of a token; returns the fields that tell its quota
+    /// (draft-ietf-httpapi-ratelimit-headers-11).
+    fileprivate mutating func count(
+        _ token: APIToken, counting: Bool, _ now: ContinuousClock.Instant
+    ) throws(APIProblem) -> [(name: String, value: String)] {
+        let limit = configuration.requestsPerMinute
+        var quota = quotas[token.name] ?? RequestQuota(now: now)
+        let reading =
+            counting ? quota.count(limit: limit, now: now) : quota.reading(limit: limit, now: now)
+        quotas[token.name] = quota
+        let policy = APIProblem.Field(
+            name: "RateLimit-Policy",
+            value: "\"token\";q=\(limit);w=\(RequestQuota.window.components.seconds)")
+        let rest = APIProblem.Field(
+            name: "RateLimit", value: "\"token\";r=\(reading.remaining);t=\(reading.resetSeconds)")
+        guard !reading.isExceeded else {
+            throw APIProblem(.tooManyRequests).field(policy.name, policy.value).field(rest.name, rest.value)
+                .field("Retry-After", "\(reading.resetSeconds)")
+        }
+        return [(policy.name, policy.value), (rest.name, rest.value)]
+    }
+}
+
+/// An open stream of a token; ``close()`` must be called when it ends.
+struct APIStream: Sendable {
+    fileprivate let id: UInt64
+    fileprivate let access: APIAccess
+
+    /// Ends the wait for the token's removal.
+    func close() { access.closeStream(id) }
+}

@@ -1,0 +1,65 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonWire
+
+/// A complete answer of the business API; the fields for every answer are added when it is sent.
+struct APIAnswer: Sendable {
+    let status: HTTPStatus
+    let contentType: String
+    let body: [UInt8]
+    var fields: [(name: String, value: String)]
+
+    init(
+        _ status: HTTPStatus, contentType: String, body: [UInt8], fields: [(name: String, value: String)] = []
+    ) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+        self.fields = fields
+    }
+
+    /// An answer whose body is JSON.
+    init(_ status: HTTPStatus = .ok, json: [UInt8], fields: [(name: String, value: String)] = []) {
+        self.init(status, contentType: "application/json", body: json, fields: fields)
+    }
+
+    /// An answer whose body is a JSON object.
+    init(_ status: HTTPStatus = .ok, _ body: (inout JSONWriter) throws -> Void) rethrows {
+        self.init(status, json: try JSONWriter.object(reservingCapacity: 1024, body))
+    }
+
+    /// The value of a field; nil when there is none.
+    subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
+
+    /// The answer to a GET: with a strong `ETag`, which covers the body unless the answer has one already, and
+    /// without the body (304) when the client has it.
+    func validated(against ifNoneMatch: String?) -> APIAnswer {
+        guard status == .ok else { return self }
+        var answer = self
+        let tag = self["ETag"] ?? EntityTag.covering(body)
+        if self["ETag"] == nil { answer.fields.append(("ETag", tag)) }
+        guard EntityTag.isMatch(tag, ifNoneMatch) else { return answer }
+        return APIAnswer(.notModified, contentType: contentType, body: [], fields: answer.fields)
+    }
+}
+
+/// Strong entity tags (RFC 9110 §8.8.3).
+enum EntityTag {
+    /// The tag of these bytes.
+    static func covering(_ bytes: [UInt8]) -> String {
+        "\"\(Base64.encode(SHA256.hash(bytes).prefix(18), alphabet: .url))\""
+    }
+
+    /// Whether the value of `If-None-Match` or `If-Match` names a tag; false without a value.
+    ///
+    /// `*` matches every tag. Weak tags in the list match too when they are equal otherwise, as RFC 9110 §13.1.2
+    /// requires for `If-None-Match`.
+    static func isMatch(_ tag: String, _ list: String?) -> Bool {
+        guard let list else { return false }
+        return list.split(separator: ",").contains { item in
+            let item = item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
+            let text = String(item)
+            return text == "*" || text == tag || text == "W/" + tag
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+
+/// A business as the API names it.
+struct APIBusiness: Sendable, Hashable {
+    let slug: String
+    let id: BusinessID
+    /// The business's name for people.
+    let name: String
+}
+
+/// The decisions about the head of a request; pure functions.
+enum APIGate {
+    /// The fields of a head that decide about access.
+    struct Head: Sendable {
+        var host: String?
+        var authorization: [UInt8]?
+        var isAuthorizationRepeated = false
+        var origin: String?
+    }
+
+    /// The token of a request.
+    ///
+    /// Every configured token is compared, each in constant time, so that the time tells neither how many bytes of a
+    /// token are right nor which token it is.
+    static func token(of head: Head, among tokens: [APIToken]) throws(APIProblem) -> APIToken {
+        guard let value = head.authorization else {
+            throw unauthenticated("the request has no Authorization field", isInvalid: false)
+        }
+        guard !head.isAuthorizationRepeated else {
+            throw unauthenticated("the request has several Authorization fields", isInvalid: true)
+        }
+        let scheme = "bearer "
+        guard String(decoding: value.prefix(scheme.utf8.count), as: UTF8.self).lowercased() == scheme else {
+            throw unauthenticated("Authorization does not begin with Bearer", isInvalid: false)
+        }
+        let digest = SHA256.hash(value.dropFirst(scheme.utf8.count).drop { $0 == 0x20 })
+        var found: APIToken?
+        for token in tokens where constantTimeEquals(token.digest, digest) { found = token }
+        guard let found else { throw unauthenticated("the token is unknown", isInvalid: true) }
+        return found
+    }
+
+    /// A challenge as RFC 6750 §3 describes it.
+    private static func unauthenticated(_ detail: String, isInvalid: Bool) -> APIProblem {
+        let error = isInvalid ? ", error=\"invalid_token\"" : ""
+        return APIProblem(.unauthenticated, detail)
+            .field("WWW-Authenticate", "Bearer realm=\"balloon\"" + error)
+    }
+
+    /// Refuses an operation for which the token has no right.
+    static func check(_ right: APIRight, of token: APIToken) throws(APIProblem) {
+        guard token.rights.contains(right) else {
+            throw APIProblem(.rightMissing, "the operation requires the right \(right.rawValue)")
+        }
+    }
+
+    /// The business that a path names.
+    ///
+    /// A business that the token may not name is refused exactly like one that does not exist.
+    static func business(
+        _ slug: String, for token: APIToken, among businesses: [String: APIBusiness]
+    ) throws(APIProblem) -> APIBusiness {
+        guard let business = businesses[slug], token.mayName(slug) else {
+            throw APIProblem(.notFound, "no business of this token has this slug")
+        }
+        return business
+    }
+
+    /// Whether `Host` names the listener, or is one of the configured names.
+    ///
+    /// A web page of an attacker reaches the listener under a name of the attacker's that resolves to the listener's
+    /// address (DNS rebinding). So a name is accepted only when it is configured; `localhost` and loopback addresses
+    /// stand for a loopback listener, and every IP address for a listener on all addresses.
+    static func isOwn(host: String?, listener: SocketAddress?, isSecure: Bool, names: [String]) -> Bool {
+        guard let host = host?.lowercased(), !host.isEmpty else { return false }
+        if names.contains(host) { return true }
+        guard let listener else { return false }
+        guard case .tcp(let address, let port) = listener else { return host == "localhost" }
+        let defaultPort: UInt16 = isSecure ? 443 : 80
+        let named = SocketAddress(host) ?? SocketAddress("\(host):\(defaultPort)")
+        // Nil for a name other than localhost; an empty host would be parsed as every address.
+        guard !host.hasPrefix(":"), case .tcp(let namedAddress, let namedPort)? = named, namedPort == port
+        else { return false }
+        if address == "0.0.0.0" || address == "::" { return true }
+        return namedAddress == address || listener.isLoopback && (named?.isLoopback ?? false)
+    }
+}
+
+extension APIToken {
+    /// Whether the token may name a business.
+    func mayName(_ slug: String) -> Bool { businesses?.contains(slug) ?? true }
+}
+
+extension HTTPRequest {
+    /// The fields that decide about access.
+    var apiHead: APIGate.Head {
+        APIGate.Head(
+            host: text(.host), authorization: field(.authorization).map(Array.init),
+            isAuthorizationRepeated: isRepeated(.authorization), origin: text(.origin))
+    }
+
+    /// The value of a field as text.
+    func text(_ name: HTTPFieldName) -> String? { field(name).map { String(decoding: $0, as: UTF8.self) } }
+}
+
+extension HTTPFieldName {
+    fileprivate static let host = HTTPFieldName("host")
+    fileprivate static let origin = HTTPFieldName("origin")
+}

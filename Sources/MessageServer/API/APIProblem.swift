@@ -1,0 +1,206 @@
+import BalloonHTTP
+import BalloonJSON
+
+/// The reason why an operation of the business API failed, as `application/problem+json` (RFC 9457).
+///
+/// ```json
+/// {
+///   "type": "/documentation/messageserver/businessapi#bad-cursor",
+///   "title": "The cursor is altered, or belongs to another list", "status": 400,
+///   "detail": "…", "reference": "52fdfc072182654f"
+/// }
+/// ```
+///
+/// `reference` is the one in the log. Problems of a request's body have `pointer`, `line` and `column`; problems of the
+/// query or path have `parameter`.
+struct APIProblem: Error, Sendable, Equatable {
+    /// The kinds of problems; the raw value is the heading in the manual's page.
+    enum Kind: String, Sendable, CaseIterable {
+        case badRequest = "bad-request"
+        case unknownParameter = "unknown-parameter"
+        case badParameter = "bad-parameter"
+        case badJSON = "bad-json"
+        case unknownMember = "unknown-member"
+        case badMember = "bad-member"
+        case badCursor = "bad-cursor"
+        case unauthenticated
+        case rightMissing = "right-missing"
+        case notFound = "not-found"
+        case methodNotAllowed = "method-not-allowed"
+        case notAcceptable = "not-acceptable"
+        case conflict
+        case changed
+        case tooLarge = "too-large"
+        case unsupportedMediaType = "unsupported-media-type"
+        case rangeNotSatisfiable = "range-not-satisfiable"
+        case misdirected
+        case unprocessable
+        case tooManyRequests = "too-many-requests"
+        case tooManyFailures = "too-many-failures"
+        case internalError = "internal-error"
+        case unavailable
+    }
+
+    /// A place in the body of a request.
+    struct Place: Sendable, Equatable {
+        /// A JSON Pointer (RFC 6901).
+        let pointer: String
+        let line: Int
+        let column: Int
+    }
+
+    let kind: Kind
+    /// A sentence about this occurrence; never text of a customer.
+    var detail: String?
+    /// The name of the query's or path's parameter.
+    var parameter: String?
+    var place: Place?
+    /// Further header fields of the answer.
+    var fields: [Field] = []
+    /// Further members of the object, such as the person who has a conversation.
+    var members: [Member] = []
+
+    struct Field: Sendable, Equatable {
+        let name: String
+        let value: String
+    }
+
+    struct Member: Sendable, Equatable {
+        let name: String
+        /// One JSON value.
+        let json: [UInt8]
+    }
+
+    init(_ kind: Kind, _ detail: String? = nil, parameter: String? = nil) {
+        self.kind = kind
+        self.detail = detail
+        self.parameter = parameter
+    }
+
+    /// A problem with a value of the request's body.
+    init(_ kind: Kind, _ detail: String? = nil, at value: JSONValue) {
+        self.kind = kind
+        self.detail = detail
+        let (line, column) = value.position
+        place = Place(pointer: value.pointer, line: line, column: column)
+    }
+
+    /// The same problem with a header field.
+    func field(_ name: String, _ value: String) -> APIProblem {
+        var problem = self
+        problem.fields.append(Field(name: name, value: value))
+        return problem
+    }
+
+    /// The same problem with a member whose value is `json`.
+    func member(_ name: String, _ json: [UInt8]) -> APIProblem {
+        var problem = self
+        problem.members.append(Member(name: name, json: json))
+        return problem
+    }
+
+    /// The path of the manual's page with one heading for each kind.
+    static let manualPath = "/documentation/messageserver/businessapi"
+
+    /// The body of the answer.
+    func json(reference: String) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 256) { writer in
+            writer.field("type", "\(Self.manualPath)#\(kind.rawValue)")
+            writer.field("title", kind.title)
+            writer.field("status", kind.status.code)
+            writer.field("detail", detail)
+            writer.field("parameter", parameter)
+            if let place {
+                writer.field("pointer", place.pointer)
+                writer.field("line", place.line)
+                writer.field("column", place.column)
+            }
+            for member in members {
+                writer.key(member.name)
+                writer.raw(member.json)
+            }
+            writer.field("reference", reference)
+        }
+    }
+
+    /// The answer.
+    func answer(reference: String) -> APIAnswer {
+        APIAnswer(
+            kind.status, contentType: Self.mediaType, body: json(reference: reference),
+            fields: fields.map { ($0.name, $0.value) })
+    }
+
+    static let mediaType = "application/problem+json"
+}
+
+extension APIProblem.Kind {
+    var status: HTTPStatus {
+        switch self {
+        case .badRequest, .unknownParameter, .badParameter, .badJSON, .unknownMember, .badMember, .badCursor:
+            .badRequest
+        case .unauthenticated: .unauthorized
+        case .rightMissing: .forbidden
+        case .notFound: .notFound
+        case .methodNotAllowed: .methodNotAllowed
+        case .notAcceptable: .notAcceptable
+        case .conflict: .conflict
+        case .changed: .preconditionFailed
+        case .tooLarge: .contentTooLarge
+        case .unsupportedMediaType: .unsupportedMediaType
+        case .rangeNotSatisfiable: .rangeNotSatisfiable
+        case .misdirected: .misdirectedRequest
+        case .unprocessable: .unprocessableContent
+        case .tooManyRequests, .tooManyFailures: .tooManyRequests
+        case .internalError: .internalServerError
+        case .unavailable: .serviceUnavailable
+        }
+    }
+
+    /// The problem in one line, the same for every occurrence (RFC 9457 §3.1.3).
+    var title: String {
+        switch self {
+        case .badRequest: "The request is malformed"
+        case .unknownParameter: "The operation has no such parameter"
+        case .badParameter: "The value of a parameter is invalid"
+        case .badJSON: "The body is not a JSON object"
+        case .unknownMember: "The body has an unknown member"
+        case .badMember: "The value of a member is missing or invalid"
+        case .badCursor: "The cursor is altered, or belongs to another list"
+        case .unauthenticated: "The request has no valid token"
+        case .rightMissing: "The token does not have the right for this operation"
+        case .notFound: "The resource does not exist"
+        case .methodNotAllowed: "The resource does not support the method"
+        case .notAcceptable: "The operation has no answer of an accepted media type"
+        case .conflict: "The state of the resource does not allow the operation"
+        case .changed: "The resource has changed"
+        case .tooLarge: "The request is too large"
+        case .unsupportedMediaType: "The body has an unsupported media type"
+        case .rangeNotSatisfiable: "The range is outside the resource"
+        case .misdirected: "Host does not name this listener"
+        case .unprocessable: "The content of the request is refused"
+        case .tooManyRequests: "The token has made too many requests"
+        case .tooManyFailures: "The address has sent too many invalid tokens"
+        case .internalError: "The server failed"
+        case .unavailable: "The server cannot answer at the moment"
+        }
+    }
+}
+
+extension HTTPRefusal {
+    /// The problem of a request that was refused during reading.
+    var problem: APIProblem {
+        let kind: APIProblem.Kind =
+            switch self {
+            case .notFound: .notFound
+            case .methodNotAllowed: .methodNotAllowed
+            case .bodyTooLarge, .fieldsTooLarge, .requestLineTooLong, .parametersTooLong: .tooLarge
+            case .overloaded, .unanswered: .unavailable
+            case .malformedRequestLine, .malformedTarget, .unsupportedVersion, .unknownMethod,
+                .malformedField,
+                .malformedLineEnd, .badHost, .badContentLength, .ambiguousFraming, .badTransferEncoding,
+                .unknownTransferCoding, .malformedChunk, .unknownExpectation, .lengthMissing, .timedOut:
+                .badRequest
+            }
+        return APIProblem(kind, reason)
+    }
+}

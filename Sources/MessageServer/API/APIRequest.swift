@@ -1,0 +1,150 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+
+/// One authenticated request for an operation, with checked parameters; a copy that may outlive the handler's call.
+struct APIRequest: Sendable {
+    /// The token that authenticated the request.
+    let token: APIToken
+    /// The collected body; empty when the operation has none, or pulls it.
+    let body: [UInt8]
+    /// The reader of a pulled body.
+    let bodyReader: HTTPBodyReader?
+    /// Ends streams whose token is removed.
+    let access: APIAccess
+
+    private let named: APIBusiness?
+    private let path: [String: String]
+    private let query: HTTPQuery
+    private let fields: [(name: String, value: String)]
+    /// Identifies the operation in cursors.
+    let operation: String
+
+    /// Checks the parameters of a request that ``APIAccess`` admitted.
+    init(
+        _ request: HTTPRequest, _ route: APIRoute, token: APIToken, business: APIBusiness?, access: APIAccess
+    ) throws(APIProblem) {
+        self.token = token
+        self.access = access
+        named = business
+        operation = route.path
+        body = Array(request.body)
+        bodyReader = request.bodyReader
+        fields = request.fields
+        path = try Self.pathParameters(of: request, route)
+        query = try Self.query(of: request, route)
+    }
+
+    private static func pathParameters(
+        of request: HTTPRequest, _ route: APIRoute
+    ) throws(APIProblem) -> [String: String] {
+        var path: [String: String] = [:]
+        for name in APIPath.names(in: route.path) {
+            // A value that cannot name a resource is like the name of one that does not exist.
+            guard let value = request.parameter(name), let known = APIPath.parameter(name),
+                known.format.accepts(value)
+            else { throw APIProblem(.notFound, parameter: name) }
+            path[name] = value
+        }
+        return path
+    }
+
+    private static func query(
+        of request: HTTPRequest, _ route: APIRoute
+    ) throws(APIProblem) -> HTTPQuery {
+        let query: HTTPQuery
+        do throws(HTTPRefusal) {
+            query = try HTTPQuery(request.query)
+        } catch {
+            throw error.problem
+        }
+        var seen: Set<String> = []
+        for parameter in query.parameters {
+            let name = parameter.name
+            guard let known = route.query.first(where: { $0.name == name }) else {
+                throw APIProblem(.unknownParameter, parameter: name)
+            }
+            guard seen.insert(name).inserted || known.isRepeatable else {
+                throw APIProblem(.badParameter, "the parameter is given twice", parameter: name)
+            }
+            guard known.format.accepts(parameter.value) else {
+                throw APIProblem(
+                    .badParameter, "the value is not \(known.format.description)", parameter: name)
+            }
+        }
+        return query
+    }
+
+    /// The business that the path names; throws `not-found` when the path of the operation names none.
+    var business: APIBusiness {
+        get throws(APIProblem) {
+            guard let named else { throw APIProblem(.notFound) }
+            return named
+        }
+    }
+
+    /// The decoded value of a path's parameter; throws `not-found` when the path has none of that name.
+    func path(_ name: String) throws(APIProblem) -> String {
+        guard let value = path[name] else { throw APIProblem(.notFound, parameter: name) }
+        return value
+    }
+
+    /// The record that the path names.
+    var record: UInt64 {
+        get throws(APIProblem) {
+            guard let record = UInt64(try path("record")) else { throw APIProblem(.notFound) }
+            return record
+        }
+    }
+
+    /// The first value of a query's parameter; nil when it is absent.
+    subscript(name: String) -> String? { query[name] }
+
+    /// All values of a query's parameter.
+    func values(of name: String) -> [String] { query.values(of: name) }
+
+    /// The value of a query's parameter as a number; nil when it is absent.
+    func integer(_ name: String) -> Int? { query[name].flatMap { Int($0) } }
+
+    /// The value of a query's parameter as an instant; nil when it is absent.
+    func time(_ name: String) -> Timestamp? { query[name].flatMap { Timestamp(rfc3339: $0) } }
+
+    /// The maximum number of entries of the page.
+    var limit: Int { integer(APIParameter.limit.name) ?? 50 }
+
+    /// All parameters of the query, in the order of their names, without the cursor and the limit.
+    var filter: [HTTPQuery.Parameter] {
+        query.parameters.filter { $0.name != APIParameter.cursor.name && $0.name != APIParameter.limit.name }
+            .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
+    }
+
+    /// The value of the first header field with this name, which is in lower case.
+    func field(_ name: String) -> String? { fields.first { $0.name.lowercased() == name }?.value }
+
+    /// The body as a JSON object in which only `members` are allowed, each of them once.
+    func object(_ members: [String]) throws(APIProblem) -> JSONValue {
+        let root: JSONValue
+        do throws(JSONError) {
+            root = try JSONDocument(body).root
+        } catch {
+            let (line, column) = error.position(in: body)
+            var problem = APIProblem(.badJSON, error.reason)
+            problem.place = APIProblem.Place(pointer: "", line: line, column: column)
+            throw problem
+        }
+        guard root.kind == .object else { throw APIProblem(.badJSON, "the body is not an object", at: root) }
+        try Self.check(root, members)
+        return root
+    }
+
+    /// Refuses members of an object that are unknown or repeated.
+    static func check(_ object: JSONValue, _ members: [String]) throws(APIProblem) {
+        var seen: Set<String> = []
+        for (name, value) in object.members {
+            guard members.contains(name) else { throw APIProblem(.unknownMember, at: value) }
+            guard seen.insert(name).inserted else {
+                throw APIProblem(.badMember, "the member is given twice", at: value)
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import BalloonHTTP
+
+/// One operation of the business API: its method, path, right and parameters, and the function that answers it.
+struct APIRoute: Sendable {
+    /// The delivery of a request's body.
+    enum Body: Sendable {
+        /// The operation has no body.
+        case none
+        /// A JSON object of up to so many bytes.
+        case json(maximumBytes: Int)
+        /// Bytes in pieces, up to a limit.
+        case pulled(maximumBytes: Int)
+    }
+
+    /// The function that answers.
+    enum Handler: Sendable {
+        /// Called on the shard, must not block; returns nil when the responder will answer.
+        case direct(@Sendable (APIRequest, APIResponder) -> APIAnswer?)
+        /// Called on a thread that may block.
+        case blocking(@Sendable (APIRequest) async throws -> APIAnswer)
+    }
+
+    let method: HTTPMethod
+    /// The path with parameters in braces; see ``APIPath``.
+    let path: String
+    let right: APIRight
+    let query: [APIParameter]
+    let body: Body
+    /// A short phrase for the document, such as "List the businesses".
+    let summary: String
+    let handler: Handler
+
+    /// Creates an operation that answers on the shard, or later through the responder: for streams.
+    ///
+    /// A path with `{slug}` names a business, which is resolved before the call.
+    init(
+        _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
+        body: Body = .none, _ summary: String,
+        direct: @escaping @Sendable (_ request: APIRequest, _ responder: APIResponder) -> APIAnswer?
+    ) {
+        self.init(method, path, right, query, body, summary, .direct(direct))
+    }
+
+    /// Creates an operation that answers once, on a thread that may wait for the disk.
+    ///
+    /// A thrown ``APIProblem`` is the answer; another error becomes a problem of its kind.
+    init(
+        _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
+        body: Body = .none, _ summary: String,
+        answer: @escaping @Sendable (_ request: APIRequest) async throws -> APIAnswer
+    ) {
+        self.init(method, path, right, query, body, summary, .blocking(answer))
+    }
+
+    private init(
+        _ method: HTTPMethod, _ path: String, _ right: APIRight, _ query: [APIParameter], _ body: Body,
+        _ summary: String, _ handler: Handler
+    ) {
+        self.method = method
+        self.path = path
+        self.right = right
+        self.query = query
+        self.body = body
+        self.summary = summary
+        self.handler = handler
+    }
+
+    /// Whether the operation changes something.
+    var isChange: Bool { method != .get }
+}

@@ -1,0 +1,31 @@
+import BalloonJSON
+import BalloonWire
+
+extension APIToken {
+    /// A new token of 32 random bytes, and the JSON object that the server's file needs of it.
+    ///
+    /// Nil when the name or a business is not 1 to 64 of `a-z`, `0-9` and `-`. Only the object has the name, only the
+    /// token has the secret.
+    package static func issue(
+        name: String, businesses: [String], rights: [APIRight]
+    ) -> (token: String, object: String)? {
+        let isValid = { (text: String) in
+            (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isSlugByte)
+        }
+        guard ([name] + businesses).allSatisfy(isValid) else { return nil }
+        let token = prefix + Base64.encode(randomBytes(32), alphabet: .url)
+        let object = JSONWriter.object { writer in
+            writer.field("name", name)
+            writer.field("sha256", Hex.encode(SHA256.hash(Array(token.utf8))))
+            if !businesses.isEmpty {
+                writer.key("businesses")
+                writer.array { writer in for slug in businesses { writer.string(slug) } }
+            }
+            writer.key("may")
+            writer.array { writer in
+                for right in APIRight.allCases where rights.contains(right) { writer.string(right.rawValue) }
+            }
+        }
+        return (token, String(decoding: object, as: UTF8.self))
+    }
+}

@@ -1,0 +1,225 @@
+import BalloonHTTP
+import BalloonPOSIX
+import Logging
+import MessageStore
+import Synchronization
+
+/// The business API under `/v1` on the admin listener: authenticates each request, calls its operation, and finishes the
+/// answer.
+final class BusinessAPI: Sendable {
+    /// The tokens and businesses.
+    let access: APIAccess
+    private let logger: Logger
+    private let references = Mutex(ReferenceSequence())
+    /// The operations that may wait for the disk run here.
+    private let executor = BlockingTaskExecutor(maximumThreads: 8)
+    private let inFlight = Atomic(0)
+    /// The maximum number of operations that run or wait for a thread.
+    private static let maximumInFlight = 256
+
+    init(_ access: APIAccess, logger: Logger) {
+        self.access = access
+        self.logger = logger
+    }
+
+    /// The routes of the operations, and of a browser's question for each path before a request of another origin.
+    func routes(_ operations: [APIRoute]) -> [HTTPRoute] {
+        var methods: [(path: String, methods: [HTTPMethod])] = []
+        for operation in operations {
+            let added = operation.method == .get ? [.get, .head] : [operation.method]
+            if let index = methods.firstIndex(where: { $0.path == operation.path }) {
+                methods[index].methods += added
+            } else {
+                methods.append((operation.path, added))
+            }
+        }
+        return operations.map(route) + methods.map { preflight($0.path, $0.methods + [.options]) }
+    }
+
+    private func route(_ operation: APIRoute) -> HTTPRoute {
+        let body: HTTPRoute.Body =
+            switch operation.body {
+            case .none: .collected(maximumBytes: 0)
+            case .json(let maximum): .collected(maximumBytes: maximum)
+            case .pulled(let maximum): .pulled(maximumBytes: maximum)
+            }
+        return HTTPRoute(
+            operation.method, operation.path, body: body,
+            makeHandlers: { _ in
+                HTTPRoute.Handlers(
+                    admit: { head in
+                        let (examination, facts) = self.examine(head, operation, counting: true)
+                        guard let problem = examination.problem else { return .admitted }
+                        return .refused(self.refuse(problem, facts))
+                    },
+                    handle: { request, responder in self.handle(request, operation, responder) })
+            })
+    }
+
+    private func preflight(_ path: String, _ methods: [HTTPMethod]) -> HTTPRoute {
+        HTTPRoute(.options, path) { request, _ in
+            guard self.access.isServed else {
+                let facts = APIFacts(method: .options, path: path)
+                return self.refuse(HTTPRefusal.notFound.problem, facts)
+            }
+            let fields = self.access.preflightFields(request.apiHead, methods: methods)
+            return HTTPResponse(.noContent, fields: fields)
+        }
+    }
+
+    private func examine(
+        _ request: HTTPRequest, _ operation: APIRoute, counting: Bool
+    ) -> (APIAccess.Examination, APIFacts) {
+        var facts = APIFacts(method: operation.method, path: operation.path)
+        guard access.isServed else {
+            // The answer to a path without a route: a server without tokens has no API.
+            return (APIAccess.Examination(problem: HTTPRefusal.notFound.problem), facts)
+        }
+        let examination = access.examine(
+            request.apiHead, from: request.peer, requiring: operation.right,
+            business: request.parameter("slug"), counting: counting)
+        facts.token = examination.token?.name
+        facts.business = examination.business?.slug
+        facts.fields =
+            examination.fields + [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
+        facts.ifNoneMatch = request.text(.ifNoneMatch)
+        return (examination, facts)
+    }
+
+    private func handle(
+        _ request: HTTPRequest, _ operation: APIRoute, _ responder: HTTPResponder
+    ) -> HTTPResponse? {
+        // Examined again, because a reload may have removed the token while the body arrived.
+        let (examination, facts) = examine(request, operation, counting: false)
+        if let problem = examination.problem { return refuse(problem, facts) }
+        guard let token = examination.token else { return refuse(APIProblem(.unauthenticated), facts) }
+        do throws(APIProblem) {
+            try checkMediaType(request, operation)
+            let request = try APIRequest(
+                request, operation, token: token, business: examination.business, access: access)
+            let responder = APIResponder(api: self, facts: facts, responder: responder)
+            switch operation.handler {
+            case .direct(let handler): return handler(request, responder).map { finish($0, facts) }
+            case .blocking(let answer):
+                try start(answer, request, responder)
+                return nil
+            }
+        } catch {
+            return refuse(error, facts)
+        }
+    }
+
+    private func checkMediaType(_ request: HTTPRequest, _ operation: APIRoute) throws(APIProblem) {
+        guard case .json = operation.body, !request.body.isEmpty, let type = request.text(.contentType) else {
+            return
+        }
+        let name = type.prefix { $0 != ";" && $0 != " " }.lowercased()
+        guard name == "application/json" else {
+            throw APIProblem(.unsupportedMediaType, "send application/json")
+        }
+    }
+
+    private func start(
+        _ answer: @escaping @Sendable (APIRequest) async throws -> APIAnswer, _ request: APIRequest,
+        _ responder: APIResponder
+    ) throws(APIProblem) {
+        guard inFlight.add(1, ordering: .relaxed).newValue <= Self.maximumInFlight else {
+            inFlight.subtract(1, ordering: .relaxed)
+            throw APIProblem(.unavailable, "too many requests wait for the disk").field("Retry-After", "1")
+        }
+        Task(executorPreference: executor) {
+            defer { self.inFlight.subtract(1, ordering: .relaxed) }
+            do {
+                responder.respond(try await answer(request))
+            } catch {
+                responder.respond(self.problem(error))
+            }
+        }
+    }
+
+    /// The problem of an operation's error.
+    private func problem(_ error: any Error) -> APIProblem {
+        if let problem = error as? APIProblem { return problem }
+        if let error = error as? StoreError { return error.problem }
+        return APIProblem(.internalError)
+    }
+
+    /// Adds the fields of every answer to one, and logs a change.
+    func finish(_ answer: APIAnswer, _ facts: APIFacts) -> HTTPResponse {
+        let answer = facts.method == .get ? answer.validated(against: facts.ifNoneMatch) : answer
+        if facts.method != .get { log("API change", .info, facts, answer.status, reference: nil) }
+        return HTTPResponse(
+            answer.status, contentType: answer.contentType, body: answer.body,
+            fields: facts.fields + answer.fields)
+    }
+
+    /// The answer to a request that failed, which is logged with its reference.
+    func refuse(_ problem: APIProblem, _ facts: APIFacts) -> HTTPResponse {
+        let reference = references.withLock { $0.next() }.text
+        let level: Logger.Level =
+            switch problem.kind {
+            case .internalError: .error
+            // One line for each would let any program fill the log.
+            case .tooManyFailures, .tooManyRequests: .debug
+            default: .info
+            }
+        log("API request refused", level, facts, problem.kind.status, reference: reference, problem.kind)
+        let answer = problem.answer(reference: reference)
+        return HTTPResponse(
+            answer.status, contentType: answer.contentType, body: answer.body,
+            fields: facts.fields + answer.fields)
+    }
+
+    /// The content of the answer to a request that was refused during reading.
+    func describe(_ refusal: HTTPRefusal) -> HTTPContent {
+        let reference = references.withLock { $0.next() }.text
+        logger.info(
+            "admin request refused",
+            metadata: [
+                "status": "\(refusal.status.code)", "reason": "\(refusal.reason)",
+                "reference": "\(reference)",
+            ])
+        return HTTPContent(type: APIProblem.mediaType, bytes: refusal.problem.json(reference: reference))
+    }
+
+    private func log(
+        _ message: Logger.Message, _ level: Logger.Level, _ facts: APIFacts, _ status: HTTPStatus,
+        reference: String?, _ kind: APIProblem.Kind? = nil
+    ) {
+        guard logger.logLevel <= level else { return }
+        // The path of the operation: that of the request names a conversation.
+        var metadata: Logger.Metadata = [
+            "method": "\(facts.method.rawValue)", "path": "\(facts.path)", "status": "\(status.code)",
+        ]
+        metadata["token"] = facts.token.map { "\($0)" }
+        metadata["business"] = facts.business.map { "\($0)" }
+        metadata["reference"] = reference.map { "\($0)" }
+        metadata["problem"] = kind.map { "\($0.rawValue)" }
+        logger.log(level: level, message, metadata: metadata)
+    }
+}
+
+extension HTTPFieldName {
+    fileprivate static let ifNoneMatch = HTTPFieldName("if-none-match")
+    fileprivate static let contentType = HTTPFieldName("content-type")
+}
+
+extension StoreError {
+    /// The problem of an operation that the store refused; contains no path of the data directory.
+    var problem: APIProblem {
+        switch self {
+        case .unknownRecord, .unknownReply: APIProblem(.notFound)
+        case .notLeased, .alreadyDecided, .beingSent, .alreadyResolved, .notFinished, .notReplayable,
+            .changed,
+            .notDead, .replyNotDead, .notPending:
+            APIProblem(.conflict, "\(self)")
+        case .quarantinedConversation:
+            APIProblem(.unavailable, "the conversation's file is damaged and quarantined")
+        case .quarantined, .damaged: APIProblem(.unavailable, "a file of the store is damaged")
+        case .unavailable, .notDurable: APIProblem(.unavailable, "the disk cannot be used")
+        case .overloaded, .tooManyPending, .quotaReached: APIProblem(.unavailable, "the store is overloaded")
+        case .closed: APIProblem(.unavailable, "the server stops")
+        case .inUse, .unknownVersion, .noData: APIProblem(.internalError)
+        }
+    }
+}

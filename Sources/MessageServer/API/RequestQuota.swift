@@ -1,0 +1,74 @@
+import BalloonPOSIX
+
+/// Counts events in windows of one minute, each of which begins with its first event.
+struct RequestQuota: Sendable {
+    /// The quota after an event.
+    struct Reading: Sendable, Equatable {
+        let isExceeded: Bool
+        /// The number of further events in the window.
+        let remaining: Int
+        /// Whole seconds until the next window, at least 1.
+        let resetSeconds: Int
+    }
+
+    static let window = Duration.seconds(60)
+
+    private var start: ContinuousClock.Instant
+    private var count = 0
+
+    init(now: ContinuousClock.Instant) { start = now }
+
+    /// Counts one event unless the window has `limit` of them already.
+    mutating func count(limit: Int, now: ContinuousClock.Instant) -> Reading {
+        renew(now)
+        guard count < limit else { return reading(limit, isExceeded: true, now) }
+        count += 1
+        return reading(limit, isExceeded: false, now)
+    }
+
+    /// The quota without counting.
+    func reading(limit: Int, now: ContinuousClock.Instant) -> Reading {
+        var renewed = self
+        renewed.renew(now)
+        return renewed.reading(limit, isExceeded: false, now)
+    }
+
+    /// Whether the window has ended, so that the quota need not be kept.
+    func isOver(now: ContinuousClock.Instant) -> Bool { now - start >= Self.window }
+
+    private mutating func renew(_ now: ContinuousClock.Instant) {
+        if isOver(now: now) { self = RequestQuota(now: now) }
+    }
+
+    private func reading(_ limit: Int, isExceeded: Bool, _ now: ContinuousClock.Instant) -> Reading {
+        let left = Self.window - (now - start)
+        let seconds = Int(left.components.seconds) + (left.components.attoseconds > 0 ? 1 : 0)
+        return Reading(
+            isExceeded: isExceeded, remaining: max(0, limit - count), resetSeconds: min(60, max(1, seconds)))
+    }
+}
+
+/// The invalid tokens of each address: ten in a minute are answered as such.
+struct FailedAttempts: Sendable {
+    /// The number of invalid tokens in a minute that get 401; further ones get 429.
+    static let limit = 10
+    /// The maximum number of addresses; further ones share one count.
+    static let maximumAddresses = 4096
+
+    private var quotas: [PeerAddress: RequestQuota] = [:]
+    private var others: RequestQuota
+
+    init(now: ContinuousClock.Instant) { others = RequestQuota(now: now) }
+
+    /// Counts an invalid token.
+    mutating func count(_ peer: PeerAddress, now: ContinuousClock.Instant) -> RequestQuota.Reading {
+        let group = peer.group
+        if quotas[group] == nil, quotas.count >= Self.maximumAddresses {
+            quotas = quotas.filter { !$0.value.isOver(now: now) }
+            guard quotas.count < Self.maximumAddresses else {
+                return others.count(limit: Self.limit, now: now)
+            }
+        }
+        return quotas[group, default: RequestQuota(now: now)].count(limit: Self.limit, now: now)
+    }
+}

@@ -1,0 +1,133 @@
+import BalloonWire
+
+extension APIConfiguration {
+    static let keys = ["tokens", "origins", "hosts", "requestsPerMinute"]
+    private static let tokenKeys = ["name", "sha256", "businesses", "may"]
+
+    /// Reads the given settings; the others keep their defaults.
+    static func read(_ reader: inout ObjectReader) -> APIReference? {
+        var settings = APIConfiguration()
+        var problems: [ConfigurationProblem] = []
+        let names = reader.objects("tokens", keys: tokenKeys, maximum: maximumTokens, readToken) ?? []
+        settings.origins =
+            reader.texts("origins")?.compactMap { $0.parsed(SettingFormat.origin, noting: &problems) } ?? []
+        settings.hosts =
+            reader.texts("hosts")?.compactMap { $0.parsed(SettingFormat.host, noting: &problems) } ?? []
+        reader.set(&settings.requestsPerMinute, "requestsPerMinute", in: 1...1_000_000)
+        reader.add(problems)
+        settings.tokens = names.map(\.token)
+        var (known, digests): (Set<String>, Set<[UInt8]>) = ([], [])
+        for entry in names {
+            if !known.insert(entry.token.name).inserted {
+                reader.report(entry.name, "is the name of two tokens", hint: "name each token differently")
+            }
+            if !digests.insert(entry.token.digest).inserted {
+                reader.report(
+                    entry.hash, "is the hash of two tokens", hint: "issue one more with balloon token issue")
+            }
+        }
+        return APIReference(settings: settings, businesses: names.flatMap(\.businesses))
+    }
+
+    private struct TokenEntry {
+        let token: APIToken
+        let name: Setting
+        let hash: Setting
+        let businesses: [Setting]
+    }
+
+    private static func readToken(_ reader: inout ObjectReader) -> TokenEntry? {
+        for key in ["name", "sha256", "may"] where !reader.has(key) {
+            reader.problem("has no \"\(key)\"", hint: "paste the object that balloon token issue prints")
+        }
+        var problems: [ConfigurationProblem] = []
+        let name = reader.text("name")
+        let hash = reader.text("sha256")
+        let businesses = reader.texts("businesses")
+        let rights = reader.texts("may")?.compactMap { $0.parsed(SettingFormat.right, noting: &problems) }
+        let parsedName = name?.parsed(SettingFormat.tokenName, noting: &problems)
+        let digest = hash?.parsed(SettingFormat.digest, noting: &problems)
+        reader.add(problems)
+        guard let name, let hash, let parsedName, let digest, let rights else { return nil }
+        let token = APIToken(
+            name: parsedName, digest: digest, businesses: businesses.map { Set($0.map(\.text)) },
+            rights: Set(rights))
+        return TokenEntry(token: token, name: name, hash: hash, businesses: businesses ?? [])
+    }
+}
+
+/// The settings of the business API before the businesses are known.
+struct APIReference {
+    let settings: APIConfiguration
+    /// The slugs that tokens name.
+    let businesses: [Setting]
+
+    /// Reports slugs without a business.
+    func checkBusinesses(
+        _ businesses: [BusinessConfiguration], noting problems: inout [ConfigurationProblem]
+    ) {
+        let slugs = businesses.map(\.slug)
+        for named in self.businesses where !slugs.contains(named.text) {
+            let hint = nearestSpelling(to: named.text, among: slugs).map { "did you mean \($0)?" }
+            problems.append(
+                ConfigurationProblem(
+                    at: named.place, "is not the slug of a business",
+                    hint: hint ?? "name a file of the folder businesses, without .json"))
+        }
+    }
+}
+
+extension SettingFormat {
+    /// A token's name in logs.
+    static func tokenName(_ text: String) throws(InvalidSetting) -> String {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(isSlugByte) else {
+            throw InvalidSetting("is not a name", hint: "write 1 to 64 of a-z, 0-9 and -")
+        }
+        return text
+    }
+
+    /// The SHA-256 of a token in hexadecimal.
+    static func digest(_ text: String) throws(InvalidSetting) -> [UInt8] {
+        guard !text.hasPrefix(APIToken.prefix) else {
+            throw InvalidSetting(
+                "is a token and not its hash",
+                hint: "remove it, issue a new one with balloon token issue, and paste the printed object")
+        }
+        guard let bytes = try? Hex.decode(text), bytes.count == 32 else {
+            throw InvalidSetting(
+                "is not a SHA-256", hint: "paste the object that balloon token issue prints")
+        }
+        return bytes
+    }
+
+    /// A right of a token.
+    static func right(_ text: String) throws(InvalidSetting) -> APIRight {
+        guard let right = APIRight(rawValue: text) else {
+            let known = APIRight.allCases.map(\.rawValue).joined(separator: ", ")
+            throw InvalidSetting("is not a right", hint: "use one of \(known)")
+        }
+        return right
+    }
+
+    /// An origin as browsers send it: scheme, host, and a port unless it is the default one.
+    static func origin(_ text: String) throws(InvalidSetting) -> String {
+        guard let address = WebAddress(text), address.text == text,
+            text.drop(while: { $0 != ":" }).dropFirst(3).allSatisfy({ $0 != "/" }), text == text.lowercased()
+        else {
+            throw InvalidSetting(
+                "is not the origin of a web page",
+                hint: "write https://HOST or https://HOST:PORT in lower case, without a path")
+        }
+        return text
+    }
+
+    /// A name of this server in `Host`, in lower case.
+    static func host(_ text: String) throws(InvalidSetting) -> String {
+        let host = text.lowercased()
+        guard text.utf8.count <= 255, !text.contains("/"), WebAddress("http://" + host) != nil else {
+            throw InvalidSetting(
+                "is not a host", hint: "write it like balloon.example.com or balloon.example.com:8443")
+        }
+        return host
+    }
+}

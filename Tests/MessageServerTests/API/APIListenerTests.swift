@@ -1,0 +1,173 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import ServerTestSupport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// The business API on the admin listener.
+@Suite struct APIListenerTests {
+    @Test func `a token lists its businesses, and the answer tells its quota`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let all = try await server.api("/v1/businesses")
+        #expect(all.status == 200)
+        #expect(try all.json["businesses"]?.elements.map { $0["slug"]?.string } == ["one", "two"])
+        #expect(all.header("RateLimit-Policy") == "\"token\";q=600;w=60")
+        #expect(all.header("RateLimit")?.hasPrefix("\"token\";r=599;t=") == true)
+        #expect(all.header("Cache-Control") == "no-store")
+        let one = try await server.api("/v1/businesses", TestTokens.operatorOfOne)
+        #expect(try one.json["businesses"]?.elements.map { $0["slug"]?.string } == ["one"])
+        await server.stop(secrets: ["bln_"])
+    }
+
+    @Test func `a request without a valid token is unauthenticated, and good tokens pass after many of them`()
+        async throws
+    {
+        let server = try await ServerUnderTest.withAPI()
+        for attempt in 0..<12 {
+            let answer = try await server.api("/v1/businesses", attempt == 0 ? nil : "bln_wrong")
+            #expect(answer.status == (attempt < 10 ? 401 : 429), "attempt \(attempt)")
+            #expect(answer.problem == (attempt < 10 ? "unauthenticated" : "too-many-failures"))
+            let challenge = attempt < 10 ? "WWW-Authenticate" : "Retry-After"
+            #expect(answer.header(challenge) != nil)
+        }
+        #expect(try await server.api("/v1/businesses").status == 200)
+        await server.stop(secrets: ["bln_"])
+    }
+
+    @Test func `the refusal of a request has the reference of its log line, which names the token`()
+        async throws
+    {
+        let server = try await ServerUnderTest.withAPI()
+        let answer = try await server.api("/v1/businesses", TestTokens.sender)
+        #expect(answer.status == 403 && answer.problem == "right-missing")
+        let reference = try #require(try answer.json["reference"]?.string)
+        let line = try #require(server.log.lines.first { $0.contains(reference) })
+        #expect(line.contains("sender") && line.contains("/v1/businesses"))
+        await server.stop(secrets: ["bln_"])
+    }
+
+    @Test func `an unknown parameter is refused by its name`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let answer = try await server.api("/v1/businesses?colour=blue")
+        #expect(answer.status == 400 && answer.problem == "unknown-parameter")
+        #expect(try answer.json["parameter"]?.string == "colour")
+        await server.stop()
+    }
+
+    @Test func `a Host of another name is misdirected, before its token is looked at`() async throws {
+        let server = try await ServerUnderTest.withAPI { $0.api.hosts = ["desk.example.com"] }
+        let evil = try await server.api("/v1/businesses", headers: [("Host", "evil.example")])
+        #expect(evil.status == 421 && evil.problem == "misdirected")
+        let known = try await server.api("/v1/businesses", headers: [("Host", "desk.example.com")])
+        #expect(known.status == 200)
+        await server.stop()
+    }
+
+    @Test func `another method is refused with the allowed ones, and another path is not found`() async throws
+    {
+        let server = try await ServerUnderTest.withAPI()
+        let other = try await server.api("/v1/businesses", method: "DELETE")
+        #expect(other.status == 405 && other.problem == "method-not-allowed")
+        #expect(other.header("Allow") == "GET, HEAD, OPTIONS")
+        let unknown = try await server.api("/v1/business")
+        #expect(unknown.status == 404 && unknown.problem == "not-found")
+        #expect(try await server.api("/livez").status == 200)
+        await server.stop()
+    }
+
+    @Test func `a page of a configured origin may read answers, and another may not`() async throws {
+        let origin = "https://desk.example.com"
+        let server = try await ServerUnderTest.withAPI { $0.api.origins = [origin] }
+        let asks = [(name: "Origin", value: origin), ("Access-Control-Request-Method", "GET")]
+        let preflight = try await server.api("/v1/businesses", nil, method: "OPTIONS", headers: asks)
+        #expect(preflight.status == 204)
+        #expect(preflight.header("Access-Control-Allow-Origin") == origin)
+        #expect(preflight.header("Access-Control-Allow-Headers")?.contains("Authorization") == true)
+        let answer = try await server.api("/v1/businesses", headers: [("Origin", origin)])
+        #expect(answer.header("Access-Control-Allow-Origin") == origin)
+        let evil = [
+            (name: "Origin", value: "https://evil.example"), ("Access-Control-Request-Method", "GET"),
+        ]
+        for method in ["OPTIONS", "GET"] {
+            let answer = try await server.api("/v1/businesses", method: method, headers: evil)
+            #expect(answer.header("Access-Control-Allow-Origin") == nil)
+            #expect(answer.header("Vary") == "Origin")
+        }
+        await server.stop()
+    }
+
+    @Test func `without configured origins no answer has a field for other origins`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let origin = [(name: "Origin", value: "https://desk.example.com")]
+        for method in ["OPTIONS", "GET"] {
+            let answer = try await server.api("/v1/businesses", method: method, headers: origin)
+            #expect(!answer.headers.contains { $0.name.lowercased().hasPrefix("access-control") })
+        }
+        await server.stop()
+    }
+
+    @Test func `a token over its quota is told to wait, and another token is not affected`() async throws {
+        let server = try await ServerUnderTest.withAPI { $0.api.requestsPerMinute = 2 }
+        for status in [200, 200, 429] {
+            let answer = try await server.api("/v1/businesses")
+            #expect(answer.status == status)
+            #expect((answer.header("Retry-After") != nil) == (status == 429))
+        }
+        #expect(try await server.api("/v1/businesses", TestTokens.reader).status == 200)
+        await server.stop()
+    }
+
+    @Test func `a server without tokens has no API, and a reload adds and removes it at once`() async throws {
+        let server = try await ServerUnderTest.withAPI { $0.api = APIConfiguration() }
+        #expect(try await server.api("/v1/businesses").status == 404)
+        var configuration = server.configuration
+        configuration.api = TestTokens.configuration
+        await server.reload { [configuration] () throws(ConfigurationError) in configuration }
+        #expect(try await server.api("/v1/businesses").status == 200)
+        configuration.api.tokens.removeFirst()
+        await server.reload { [configuration] () throws(ConfigurationError) in configuration }
+        #expect(try await server.api("/v1/businesses").status == 401)
+        await server.stop()
+    }
+
+    @Test func `a reload ends the streams of removed and changed tokens only`() throws {
+        let configuration = TestTokens.configuration
+        let access = APIAccess(configuration, businesses: [], isSecure: false) { nil }
+        let ended = Ended()
+        let streams = configuration.tokens.map { token in
+            access.openStream(of: token) { ended.append(token.name) }
+        }
+        #expect(streams.allSatisfy { $0 != nil })
+        streams.last??.close()
+        var changed = configuration
+        changed.tokens.removeFirst()
+        changed.tokens[0].rights = [.operate]
+        changed.tokens[2].rights = [.send]
+        access.replace(with: changed, businesses: [])
+        #expect(ended.names.sorted() == ["all", "reader"])
+        #expect(access.openStream(of: configuration.tokens[0], end: {}) == nil)
+    }
+
+    @Test func `a client that has the content of a GET gets its header only`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let first = try await server.api("/v1/businesses")
+        let tag = try #require(first.header("ETag"))
+        let second = try await server.api("/v1/businesses", headers: [("If-None-Match", "\"other\", \(tag)")])
+        #expect(second.status == 304 && second.body.isEmpty && second.header("ETag") == tag)
+        #expect(second.header("Content-Length") == nil)
+        #expect(
+            try await server.api("/v1/businesses", headers: [("If-None-Match", "\"other\"")]).status == 200)
+        await server.stop()
+    }
+}
+
+/// The names of ended streams.
+private final class Ended: Sendable {
+    private let state = Mutex<[String]>([])
+    var names: [String] { state.withLock { $0 } }
+    func append(_ name: String) { state.withLock { $0.append(name) } }
+}
