@@ -13,6 +13,8 @@ struct DataDirectory: Sendable {
     var damagedJournal: String { damaged + "/journal" }
     /// The snapshot of the journal, which shortens the next start.
     var snapshot: String { path + "/snapshot" }
+    /// The index of conversations, kept while lists are needed.
+    var conversationIndex: String { path + "/conversation-index" }
     /// The handlers' states of conversations.
     var states: String { path + "/states" }
     /// The deliveries that handlers currently process.

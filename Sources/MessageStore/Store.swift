@@ -18,6 +18,7 @@ package final class Store: Sendable {
     let reader: SegmentReader
     let files: JournalFiles
     let conversations: ConversationPartitions
+    let index: IndexedConversations
     let checkpointer: Checkpointer
     let calls: InFlightCalls
     let states: HandlerStates
@@ -50,7 +51,10 @@ package final class Store: Sendable {
             snapshot: SnapshotFile(configuration), logger: logger)
         var recovered = result.state
         held = HeldConversations(result.damage)
-        let conversations = try ConversationPartitions(directory, configuration, logger: logger)
+        identity = try directory.identity()
+        index = IndexedConversations(directory, configuration, identity: identity, logger: logger)
+        let conversations = try ConversationPartitions(
+            directory, configuration, index: index, logger: logger)
         let scheduler = DeliveryScheduler(
             conversations, releaseBackoff: configuration.releaseBackoff,
             suspectPatience: configuration.suspectPatience, workingTime: configuration.pace.workingTime)
@@ -84,7 +88,8 @@ package final class Store: Sendable {
             }, journal: journal,
             recovery: ConversationRecovery(
                 files: files, reader: reader, journal: journal, accounts: accounts, scheduler: scheduler,
-                conversations: conversations), unwrittenLines: unwrittenLines, logger: logger)
+                conversations: conversations), unwrittenLines: unwrittenLines,
+            index: index, logger: logger)
         retention = Retention(
             configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
             journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
@@ -98,8 +103,8 @@ package final class Store: Sendable {
         self.deduplicator = deduplicator
         self.logger = logger
         self.directory = configuration.directory
-        identity = try directory.identity()
         self.lock = Mutex(lock)
+        index.prepare(isKept: configuration.keepsIndex)
         writeMissingLines(recovered)
         let leases = recovered.leases(left: left, held: result.damage.held)
         scheduler.holdForSuspects(
@@ -110,6 +115,7 @@ package final class Store: Sendable {
         enqueue(recovered.withQueuedReplies)
         retention.arm()
         snapshotter.begin(result)
+        index.begin(checkpoint: recovered.ledger.checkpoint, lastRecord: recovered.nextRecord - 1)
         // Frees the memory that reading the journal took.
         FreeMemory.trim()
     }
@@ -166,6 +172,7 @@ package final class Store: Sendable {
         await journal.flush()
         await checkpointer.close()
         conversations.close()
+        await index.close()
         await journal.close()
         await snapshotter.close()
         calls.close()

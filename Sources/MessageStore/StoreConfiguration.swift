@@ -37,6 +37,10 @@ package struct StoreConfiguration: Sendable {
     package var conversationSyncInterval = Duration.seconds(30)
     /// The number of conversations that a round syncs per second while messages arrive.
     package var maximumConversationSyncsPerSecond = 200
+    /// Whether an index of conversations is kept, so that lists of them are possible.
+    package var keepsIndex = false
+    /// The number of conversations that are read per second to build the index.
+    package var maximumIndexedFilesPerSecond = 10_000
     /// How long a record without a waiting caller may be delayed, to be written with others.
     package var lazyDelay = Duration.milliseconds(10)
     /// The interval between probes of the disk after a failed sync.

@@ -145,6 +145,11 @@ struct ConversationEntry: Sendable {
         return older
     }
 
+    /// The facts of the line with this number that an index has.
+    func indexLine(sequence: Int) -> ConversationIndex.Line {
+        ConversationIndex.Line(at: at, kind: kind, isOutbound: result != nil, sequence: sequence)
+    }
+
     /// The line with its line feed.
     func line(sequence: Int) -> [UInt8] {
         let json = JSONWriter.object(reservingCapacity: message.count + 384) { writer in

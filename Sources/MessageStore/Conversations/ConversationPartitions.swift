@@ -18,7 +18,10 @@ final class ConversationPartitions: Sendable {
     let all: [ConversationPartition]
 
     /// Loads the conversations that earlier processes quarantined.
-    init(_ directory: DataDirectory, _ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
+    init(
+        _ directory: DataDirectory, _ configuration: StoreConfiguration, index: IndexedConversations? = nil,
+        logger: Logger
+    ) throws(StoreError) {
         let quarantined = Dictionary(
             grouping: try ConversationQuarantine.paths(in: directory.damaged), by: Self.place(ofPath:))
         let threads = SharedThreads()
@@ -28,7 +31,7 @@ final class ConversationPartitions: Sendable {
             let pool = ConversationPool(
                 directory: directory.conversations, quarantine: quarantine, disk: configuration.disk,
                 maximumOpenFiles: configuration.maximumOpenConversations / Self.count,
-                maximumKnownEnds: configuration.maximumKnownConversations / Self.count)
+                maximumKnownEnds: configuration.maximumKnownConversations / Self.count, index: index)
             return ConversationPartition(pool, on: threads)
         }
     }

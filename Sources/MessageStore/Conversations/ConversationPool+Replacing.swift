@@ -65,5 +65,6 @@ extension ConversationPool {
         ends.remove(replacement.name)
         unsynced.insert(replacement.name)
         unsynced.insert(folders: [Directory.parent(of: path)])
+        index?.refresh(replacement.name)
     }
 }

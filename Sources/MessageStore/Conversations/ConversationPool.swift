@@ -20,14 +20,16 @@ struct ConversationPool: Sendable {
     private var unsettled = UnsettledRecords()
 
     let disk: any StoreDisk
+    let index: IndexedConversations?
     private let maximumOpenFiles: Int
     private static let maximumBusinesses = 10_000
 
     init(
         directory: String, quarantine: ConversationQuarantine, disk: any StoreDisk, maximumOpenFiles: Int,
-        maximumKnownEnds: Int
+        maximumKnownEnds: Int, index: IndexedConversations? = nil
     ) {
         self.disk = disk
+        self.index = index
         self.directory = directory
         self.quarantine = quarantine
         self.maximumOpenFiles = max(1, maximumOpenFiles)
@@ -150,6 +152,7 @@ struct ConversationPool: Sendable {
         let waiting = quarantine.waitingEntries(of: path).filter { !repair.identities.contains($0.identity) }
         try quarantine.remove(path)
         if repair.count == 0, waiting.isEmpty { removeEmptyFolders(above: directory + "/" + path) }
+        if let index, let name = ConversationName(path: path) { index.refresh(name) }
         for entry in waiting { try append(entry, mightBeThere: true) }
     }
 
@@ -171,6 +174,12 @@ struct ConversationPool: Sendable {
         guard let index = open.index(forKey: name) else { return false }
         do throws(StoreError) {
             let isNew = try open.values[index].append(entry, mightBeThere: mightBeThere)
+            let lines = open.values[index].end.lastSequence
+            if isNew {
+                self.index?.record(entry.indexLine(sequence: lines), of: name)
+            } else if self.index?.has(lines: lines, of: name) == false {
+                self.index?.refresh(name)
+            }
             // An existing line may have been written by a process that did not sync it.
             unsynced.insert(name)
             return isNew
@@ -215,6 +224,7 @@ struct ConversationPool: Sendable {
             throw .unavailable(path: path, error)
         }
         unsynced.insert(name)
+        index?.refresh(name)
         return true
     }
 

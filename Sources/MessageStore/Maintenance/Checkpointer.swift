@@ -38,13 +38,15 @@ final class Checkpointer: Sendable {
     private let journal: Journal
     private let recovery: ConversationRecovery
     private let unwrittenLines: UnwrittenLines
+    private let index: IndexedConversations
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, conversations: ConversationPartitions,
         syncer: ConversationSyncer, journal: Journal, recovery: ConversationRecovery,
-        unwrittenLines: UnwrittenLines, logger: Logger
+        unwrittenLines: UnwrittenLines, index: IndexedConversations, logger: Logger
     ) {
+        self.index = index
         self.unwrittenLines = unwrittenLines
         interval = configuration.checkpointInterval
         syncInterval = configuration.conversationSyncInterval
@@ -177,6 +179,8 @@ final class Checkpointer: Sendable {
             case .done: state.withLock { $0.lastRound = .now }
             case .stopped: return
             }
+            // The index is complete through the last checkpoint of the journal, or it is built anew.
+            await index.write(through: through)
             try journal.append(
                 JournalBody.checkpoint(through: through, at: .now()), for: .none,
                 effect: .checkpoint(through: through))

@@ -54,6 +54,7 @@ extension Store {
                 }
             }
         }
+        index.rebuild()
         checkpointer.recordWrite()
         return rebuilt
     }

@@ -1,0 +1,67 @@
+import BalloonWire
+package import BusinessMessages
+
+/// The SHA-256 of a customer's identifier, which names the conversation's file; ordered like its hexadecimal digits.
+package struct ConversationDigest: Hashable, Comparable, Sendable {
+    // Big-endian words.
+    let first: UInt64
+    let second: UInt64
+    let third: UInt64
+    let fourth: UInt64
+
+    init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
+        (self.first, self.second, self.third, self.fourth) = (first, second, third, fourth)
+    }
+
+    /// The digest of a customer.
+    package init(of customer: CustomerID) {
+        var hash = SHA256()
+        hash.update(customer.rawValue.utf8Span.span)
+        let digest = hash.finish()
+        func word(_ place: Int) -> UInt64 {
+            (place..<place + 8).reduce(0) { $0 << 8 | UInt64(digest[$1]) }
+        }
+        self.init(word(0), word(8), word(16), word(24))
+    }
+
+    /// Parses 64 lower-case hexadecimal digits; nil when they are invalid.
+    package init?(_ text: String) {
+        // Text that is not a hexadecimal number is not a digest.
+        guard text.utf8.count == 64, let bytes = try? Hex.decode(text.utf8) else { return nil }
+        func word(_ place: Int) -> UInt64 {
+            bytes[place..<place + 8].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        self.init(word(0), word(8), word(16), word(24))
+        guard hexadecimal == text else { return nil }
+    }
+
+    /// The first byte.
+    var firstByte: UInt8 { UInt8(first >> 56) }
+
+    /// 64 lower-case hexadecimal digits.
+    package var hexadecimal: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(64)
+        append(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    func append(to text: inout [UInt8]) {
+        for word in [first, second, third, fourth] {
+            for place in (0..<16).reversed() {
+                let digit = UInt8(truncatingIfNeeded: word >> UInt64(4 * place) & 15)
+                text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            }
+        }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        if left.first != right.first { return left.first < right.first }
+        if left.second != right.second { return left.second < right.second }
+        if left.third != right.third { return left.third < right.third }
+        return left.fourth < right.fourth
+    }
+
+    // The digest is a hash already.
+    package func hash(into hasher: inout Hasher) { hasher.combine(first) }
+}

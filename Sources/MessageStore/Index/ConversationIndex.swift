@@ -1,0 +1,294 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// Every conversation with its latest line, in the order of these lines: so that a list opens no file that it does not show.
+///
+/// An entry takes 60 to 75 bytes. It has no customer and no text: the file, whose name is the entry's digest, has them.
+struct ConversationIndex: Sendable {
+    /// The facts of a conversation's last line.
+    struct Line: Hashable, Sendable {
+        let at: Timestamp
+        let kind: Kind
+        let isOutbound: Bool
+        /// The line's number.
+        let sequence: Int
+    }
+
+    /// The entries that a list wants.
+    struct Filter: Sendable {
+        /// The wanted holders; empty for all.
+        var holders: Set<IndexEntry.Holder> = []
+        /// The kind of the last line.
+        var kind: Kind?
+        /// The earliest time of the last line.
+        var since: Timestamp?
+        /// The time before which the last line was written.
+        var until: Timestamp?
+    }
+
+    /// A part of a list, latest first.
+    struct Page: Sendable {
+        var entries: [IndexEntry] = []
+        /// The position before which the list continues; nil at its end.
+        var next: IndexEntry.Position?
+        /// The number of entries that were compared with the filter.
+        var examined = 0
+    }
+
+    /// The folders of the businesses, by number.
+    private(set) var businesses: [String] = []
+    private var numbers: [String: UInt16] = [:]
+    /// For each business, the order of its entries for each holder.
+    private var orders: [[IndexOrder]] = []
+    private var pages = IndexPages()
+    private var table = IndexTable()
+    /// The slots of entries that the index's file does not have; a slot may be listed twice, or no longer be unwritten.
+    private var unwritten: [UInt32] = []
+    /// The removed conversations of which the index's file may have an entry.
+    private var removed: [ConversationName] = []
+
+    /// The number of entries.
+    var count: Int { table.count }
+
+    /// The memory of the entries, the table and the orders.
+    var sizeBytes: Int {
+        pages.sizeBytes + table.sizeBytes + unwritten.capacity * 4
+            + orders.reduce(0) { $0 + $1.reduce(0) { $0 + $1.sizeBytes } }
+    }
+
+    /// The number of a business's folder; nil when the index has no room for another business.
+    mutating func number(of business: String) -> UInt16? {
+        if let number = numbers[business] { return number }
+        guard let number = UInt16(exactly: businesses.count) else { return nil }
+        businesses.append(business)
+        orders.append(Array(repeating: IndexOrder(), count: IndexEntry.Holder.allCases.count))
+        numbers[business] = number
+        return number
+    }
+
+    /// The entry of a conversation; nil when there is none.
+    func entry(of name: ConversationName) -> IndexEntry? {
+        guard let number = numbers[name.business] else { return nil }
+        return table.slot(of: name.digest, business: number, in: pages).map { pages[$0] }
+    }
+
+    /// Sets the last line of a conversation; the index's file does not have it yet.
+    mutating func record(_ line: Line, of name: ConversationName, heldBy holder: IndexEntry.Holder? = nil) {
+        guard let number = number(of: name.business) else { return }
+        var entry = IndexEntry(line, name.digest, business: number)
+        entry.isUnwritten = true
+        set(entry, heldBy: holder)
+    }
+
+    /// Adds an entry that was read from a file, unless a later one is known; returns whether it was added.
+    @discardableResult
+    mutating func restore(_ entry: IndexEntry, heldBy holder: IndexEntry.Holder? = nil) -> Bool {
+        guard Int(entry.business) < businesses.count else { return false }
+        var entry = entry
+        entry.isUnwritten = false
+        if let slot = table.slot(of: entry.digest, business: entry.business, in: pages),
+            pages[slot].isUnwritten
+        {
+            return false
+        }
+        set(entry, heldBy: holder)
+        return true
+    }
+
+    /// Adds the last line of a conversation's file, unless a later one is known.
+    mutating func restore(_ line: Line, of name: ConversationName) {
+        guard let number = number(of: name.business) else { return }
+        restore(IndexEntry(line, name.digest, business: number))
+    }
+
+    private mutating func set(_ entry: IndexEntry, heldBy holder: IndexEntry.Holder?) {
+        var entry = entry
+        let business = Int(entry.business)
+        guard let slot = table.slot(of: entry.digest, business: entry.business, in: pages) else {
+            entry.holder = holder ?? .handler
+            let slot = pages.insert(entry)
+            table.insert(slot, in: pages)
+            orders[business][Int(entry.holder.rawValue)].insert(slot, in: pages)
+            if entry.isUnwritten { unwritten.append(slot) }
+            return
+        }
+        let old = pages[slot]
+        entry.holder = holder ?? old.holder
+        if old.milliseconds == entry.milliseconds, old.holder == entry.holder {
+            pages[slot] = entry
+        } else {
+            orders[business][Int(old.holder.rawValue)].remove(slot, in: pages)
+            pages[slot] = entry
+            orders[business][Int(entry.holder.rawValue)].insert(slot, in: pages)
+        }
+        if entry.isUnwritten, !old.isUnwritten { unwritten.append(slot) }
+    }
+
+    /// Sets the holder of a conversation, if it has an entry.
+    mutating func setHolder(_ holder: IndexEntry.Holder, of name: ConversationName) {
+        guard var entry = entry(of: name), entry.holder != holder else { return }
+        // A rewrite of the file that is in progress may miss an entry that moves.
+        entry.isUnwritten = true
+        set(entry, heldBy: holder)
+    }
+
+    /// Removes the entry of a conversation; the index's file is told.
+    mutating func remove(_ name: ConversationName) {
+        // The file may have an entry that was not read yet.
+        removed.append(name)
+        guard let number = numbers[name.business],
+            let slot = table.slot(of: name.digest, business: number, in: pages)
+        else { return }
+        remove(slot)
+    }
+
+    /// Removes the entry of a conversation that was read from a file.
+    mutating func removeWritten(_ name: ConversationName) {
+        guard let number = numbers[name.business],
+            let slot = table.slot(of: name.digest, business: number, in: pages), !pages[slot].isUnwritten
+        else { return }
+        remove(slot)
+    }
+
+    /// Removes all entries that were read from a file.
+    mutating func removeWritten() {
+        var kept = ConversationIndex()
+        for business in businesses { _ = kept.number(of: business) }
+        for entry in takeUnwritten(maximum: .max) {
+            var entry = entry
+            entry.isUnwritten = true
+            kept.set(entry, heldBy: entry.holder)
+        }
+        self = kept
+    }
+
+    private mutating func remove(_ slot: UInt32) {
+        let entry = pages[slot]
+        orders[Int(entry.business)][Int(entry.holder.rawValue)].remove(slot, in: pages)
+        table.remove(slot, in: pages)
+        pages[slot].isUnwritten = false
+        pages.remove(slot)
+    }
+
+    /// The number of a business's entries with this holder.
+    func count(of business: String, heldBy holder: IndexEntry.Holder) -> Int {
+        numbers[business].map { orders[Int($0)][Int(holder.rawValue)].count } ?? 0
+    }
+
+    /// The latest entries of a business before a position; compares at most about `budget` entries with the filter.
+    ///
+    /// A position stays valid when entries are added or change: an entry with a newer line moves before the list's first page.
+    func page(
+        of business: String, _ filter: Filter = Filter(), before position: IndexEntry.Position? = nil,
+        limit: Int, budget: Int = 4096
+    ) -> Page {
+        var page = Page()
+        guard let number = numbers[business], limit > 0 else { return page }
+        let start = [position, filter.until.map(Self.position)].compactMap(\.self).min()
+        let earliest = filter.since?.milliseconds ?? .min
+        var walks = walks(of: orders[Int(number)], filter.holders, before: start)
+        var last: IndexEntry.Position?
+        while let latest = walks.indices.max(by: { walks[$0].head.position < walks[$1].head.position }) {
+            let entry = walks[latest].head
+            if entry.milliseconds < earliest { break }
+            if page.entries.count == limit || page.examined == budget {
+                page.next = last
+                return page
+            }
+            page.examined += 1
+            last = entry.position
+            if filter.kind == nil || filter.kind == entry.kind { page.entries.append(entry) }
+            if let slot = orders[Int(number)][walks[latest].order].previous(&walks[latest].place) {
+                walks[latest].head = pages[slot]
+            } else {
+                walks.remove(at: latest)
+            }
+        }
+        return page
+    }
+
+    private struct Walk {
+        let order: Int
+        var place: IndexOrder.Place
+        var head: IndexEntry
+    }
+
+    private func walks(
+        of orders: [IndexOrder], _ holders: Set<IndexEntry.Holder>, before start: IndexEntry.Position?
+    ) -> [Walk] {
+        orders.indices.compactMap { index in
+            guard let holder = IndexEntry.Holder(rawValue: UInt8(index)),
+                holders.isEmpty || holders.contains(holder)
+            else { return nil }
+            let order = orders[index]
+            var place = start.map { order.place($0, in: pages) } ?? order.end
+            return order.previous(&place).map { Walk(order: index, place: place, head: pages[$0]) }
+        }
+    }
+
+    private static func position(_ time: Timestamp) -> IndexEntry.Position {
+        IndexEntry.Position(
+            milliseconds: time.milliseconds, digest: ConversationDigest(0, 0, 0, 0))
+    }
+}
+
+extension ConversationIndex {
+    /// Removes the marks of up to `maximum` entries that the file does not have, and returns them.
+    mutating func takeUnwritten(maximum: Int) -> [IndexEntry] {
+        var entries: [IndexEntry] = []
+        while entries.count < maximum, let slot = unwritten.popLast() {
+            guard pages[slot].isUnwritten else { continue }
+            pages[slot].isUnwritten = false
+            entries.append(pages[slot])
+        }
+        if unwritten.isEmpty { unwritten = [] }
+        return entries
+    }
+
+    /// Returns the removed conversations of which the file may have an entry, once.
+    mutating func takeRemoved() -> [ConversationName] {
+        defer { removed = [] }
+        return removed
+    }
+
+    /// A step of a walk through all entries, in the order in which reading them back is fast.
+    struct Cursor: Sendable {
+        fileprivate var order = 0
+        fileprivate var after: IndexEntry.Position?
+    }
+
+    /// The next entries of a walk, at most `maximum`; empty at its end.
+    ///
+    /// An entry that changes during the walk may be missing or occur twice; it is unwritten then.
+    func next(_ cursor: inout Cursor, maximum: Int) -> [IndexEntry] {
+        let holders = IndexEntry.Holder.allCases.count
+        var entries: [IndexEntry] = []
+        while cursor.order < orders.count * holders {
+            let order = orders[cursor.order / holders][cursor.order % holders]
+            var place =
+                cursor.after.map { order.place($0, in: pages) }
+                ?? order.place(Self.first, in: pages)
+            while entries.count < maximum, let slot = order.next(&place) {
+                let entry = pages[slot]
+                if entry.position != cursor.after { entries.append(entry) }
+            }
+            cursor.after = entries.last?.position ?? cursor.after
+            if entries.count == maximum { return entries }
+            cursor = Cursor(order: cursor.order + 1, after: nil)
+            if !entries.isEmpty { return entries }
+        }
+        return entries
+    }
+
+    private static var first: IndexEntry.Position {
+        IndexEntry.Position(milliseconds: .min, digest: ConversationDigest(0, 0, 0, 0))
+    }
+}
+
+extension IndexEntry {
+    fileprivate init(_ line: ConversationIndex.Line, _ digest: ConversationDigest, business: UInt16) {
+        self.init(
+            digest, business: business, at: line.at.milliseconds, lines: UInt32(clamping: line.sequence),
+            kindNumber: Self.number(of: line.kind), isOutbound: line.isOutbound)
+    }
+}

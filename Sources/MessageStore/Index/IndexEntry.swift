@@ -1,0 +1,89 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// A conversation's entry in an index, in 48 bytes.
+struct IndexEntry: Hashable, Sendable {
+    /// The person or program that has a conversation.
+    enum Holder: UInt8, CaseIterable, Sendable {
+        case handler
+        case waiting
+        case person
+        case closed
+    }
+
+    /// The place of an entry in the order of an index: by time, then by digest.
+    struct Position: Hashable, Comparable, Sendable {
+        let milliseconds: Int64
+        let digest: ConversationDigest
+
+        static func < (left: Self, right: Self) -> Bool {
+            if left.milliseconds != right.milliseconds { return left.milliseconds < right.milliseconds }
+            return left.digest < right.digest
+        }
+    }
+
+    let digest: ConversationDigest
+    /// The time of the last line, in milliseconds since 1970.
+    let milliseconds: Int64
+    /// The number of lines.
+    let lines: UInt32
+    /// The number of the business in its index.
+    let business: UInt16
+    /// The kind of the last line, as its place among all kinds.
+    let kindNumber: UInt8
+    private var flags: UInt8
+
+    init(
+        _ digest: ConversationDigest, business: UInt16, at milliseconds: Int64, lines: UInt32,
+        kindNumber: UInt8,
+        isOutbound: Bool
+    ) {
+        self.digest = digest
+        self.business = business
+        self.milliseconds = milliseconds
+        self.lines = lines
+        self.kindNumber = kindNumber
+        flags = isOutbound ? Flag.outbound : 0
+    }
+
+    private enum Flag {
+        static let outbound: UInt8 = 1
+        static let unwritten: UInt8 = 2
+        static let holder: UInt8 = 0b1100
+    }
+
+    /// The entry in a list that numbers its business otherwise.
+    func numbered(_ business: UInt16) -> IndexEntry {
+        IndexEntry(
+            digest, business: business, at: milliseconds, lines: lines, kindNumber: kindNumber,
+            isOutbound: isOutbound)
+    }
+
+    var position: Position { Position(milliseconds: milliseconds, digest: digest) }
+
+    /// Whether the last line is a message to the customer.
+    var isOutbound: Bool { flags & Flag.outbound != 0 }
+
+    /// Whether the index's file does not have this state of the entry.
+    var isUnwritten: Bool {
+        get { flags & Flag.unwritten != 0 }
+        set { flags = newValue ? flags | Flag.unwritten : flags & ~Flag.unwritten }
+    }
+
+    var holder: Holder {
+        get { Holder(rawValue: (flags & Flag.holder) >> 2) ?? .handler }
+        set { flags = flags & ~Flag.holder | newValue.rawValue << 2 }
+    }
+
+    /// The kind of the last line.
+    var kind: Kind {
+        let kinds = Self.kinds
+        return Int(kindNumber) < kinds.count ? kinds[Int(kindNumber)] : .unrecognized
+    }
+
+    static let kinds = Kind.allCases
+    private static let kindNumbers = Dictionary(
+        uniqueKeysWithValues: kinds.enumerated().map { ($1, UInt8(truncatingIfNeeded: $0)) })
+
+    static func number(of kind: Kind) -> UInt8 { kindNumbers[kind] ?? UInt8.max }
+}

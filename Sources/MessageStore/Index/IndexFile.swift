@@ -1,0 +1,148 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// The file of an index of conversations: blocks that are only appended, until a new file replaces it.
+///
+/// It is derived: everything in it can be read from the conversations. A file that does not fit is therefore not repaired
+/// but written anew.
+struct IndexFile: Sendable {
+    /// The reason why a file is not used.
+    enum Misfit: Error, CustomStringConvertible {
+        case missing
+        case unreadable(SystemError)
+        /// The file is of another data directory or version, or the beginning is damaged.
+        case foreign
+        /// The file is not complete through the journal's last checkpoint, or continues after the journal's end.
+        case outdated(through: UInt64)
+
+        var description: String {
+            switch self {
+            case .missing: "the file is missing"
+            case .unreadable(let error): "the file is unreadable: \(error)"
+            case .foreign: "the file is of another data directory or version, or its beginning is damaged"
+            case .outdated(let record):
+                "the file is complete through record \(record), unlike the conversations"
+            }
+        }
+    }
+
+    /// The intact blocks at the beginning of a file.
+    struct Content: Sendable {
+        var sizeBytes = 0
+        /// The record through which they are complete.
+        var through: UInt64 = 0
+        /// The folders of the businesses, by their numbers in the file.
+        var businesses: [String] = []
+    }
+
+    let path: String
+    private let disk: any StoreDisk
+    private let file: File
+    private(set) var sizeBytes = 0
+    /// The folders of the businesses, by their numbers in the file.
+    private(set) var businesses: [String] = []
+
+    /// Opens a file to append behind its intact blocks.
+    init(continuing content: Content, at path: String, on disk: any StoreDisk) throws(SystemError) {
+        self.path = path
+        self.disk = disk
+        file = try disk.open(path)
+        sizeBytes = content.sizeBytes
+        businesses = content.businesses
+        if try file.sizeBytes() > sizeBytes { try disk.truncate(file, to: sizeBytes) }
+    }
+
+    /// Creates a file under a temporary name; ``install()`` gives it its name.
+    init(replacing path: String, identity: String, on disk: any StoreDisk) throws(SystemError) {
+        self.path = path
+        self.disk = disk
+        // A leftover of a killed process; it may not exist.
+        try? disk.remove(Self.temporary(path))
+        file = try disk.create(Self.temporary(path))
+        try append(IndexBlock(.header([identity] + Self.kinds)))
+    }
+
+    /// Appends a block.
+    mutating func append(_ block: IndexBlock) throws(SystemError) {
+        let bytes = block.encoded
+        try disk.append(bytes, to: file)
+        sizeBytes += bytes.count
+        if case .businesses(let names) = block.content { businesses += names }
+    }
+
+    /// Appends entries whose businesses are numbered as in `folders`.
+    ///
+    /// Folders that the file lacks are appended first.
+    mutating func append(
+        _ entries: [IndexEntry], of folders: [String], areRemoved: Bool = false
+    ) throws(SystemError) {
+        let known = Set(businesses)
+        let missing = folders.filter { !known.contains($0) }
+        for start in stride(from: 0, to: missing.count, by: IndexBlock.maximumElements) {
+            try append(IndexBlock(.businesses(Array(missing[start...].prefix(IndexBlock.maximumElements)))))
+        }
+        let numbers = Dictionary(businesses.enumerated().map { ($1, UInt16(clamping: $0)) }) { first, _ in
+            first
+        }
+        let places = folders.map { numbers[$0] ?? 0 }
+        for start in stride(from: 0, to: entries.count, by: IndexBlock.maximumElements) {
+            let some = entries[start...].prefix(IndexBlock.maximumElements).map {
+                $0.numbered(places[Int($0.business)])
+            }
+            try append(IndexBlock(areRemoved ? .removed(some) : .entries(some)))
+        }
+    }
+
+    /// Waits until all blocks are on disk.
+    func synchronize() throws(SystemError) { try disk.synchronize(file) }
+
+    /// Waits until all blocks are on disk, and replaces the file of that name.
+    func install() throws(SystemError) {
+        try disk.synchronize(file)
+        try Directory.rename(Self.temporary(path), to: path)
+        try disk.synchronizeDirectory(Directory.parent(of: path))
+    }
+
+    private static func temporary(_ path: String) -> String { path + ".new" }
+
+    private static var kinds: [String] { IndexEntry.kinds.map(\.rawValue) }
+
+    /// Reads the blocks of a file in order; stops at its end, at damage, or when `apply` returns false.
+    ///
+    /// `apply` gets each block's content and the size of everything up to it. Businesses are numbered in the order of the
+    /// file, from 0.
+    static func read(
+        _ path: String, identity: String, _ apply: (IndexBlock.Content, Int) -> Bool
+    ) throws(Misfit) -> Content {
+        do throws(SystemError) {
+            let file = try File(path, for: .reading)
+            var content = Content()
+            while let (block, size) = try block(of: file, at: content.sizeBytes) {
+                let isFirst = content.sizeBytes == 0
+                if case .header(let texts) = block.content {
+                    guard isFirst, texts == [identity] + kinds else { break }
+                } else if isFirst {
+                    break
+                }
+                if case .businesses(let names) = block.content { content.businesses += names }
+                content.sizeBytes += size
+                content.through = max(content.through, block.through)
+                if !apply(block.content, content.sizeBytes) { return content }
+            }
+            if content.sizeBytes > 0 { return content }
+        } catch {
+            throw error.isMissing ? .missing : .unreadable(error)
+        }
+        throw .foreign
+    }
+
+    private static func block(
+        of file: File, at offset: Int
+    ) throws(SystemError) -> (block: IndexBlock, sizeBytes: Int)? {
+        let header = try file.read(at: offset, count: IndexBlock.headerBytes)
+        guard let size = IndexBlock.sizeBytes(header) else { return nil }
+        let bytes = try file.read(at: offset, count: size)
+        guard bytes.count == size, let block = IndexBlock(bytes) else { return nil }
+        return (block, size)
+    }
+}

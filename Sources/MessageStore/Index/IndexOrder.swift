@@ -1,0 +1,142 @@
+/// Slots in the order of their entries, earliest first, in pieces of limited size.
+///
+/// Appending the latest entry costs no search. Other changes move at most one piece of 4 KiB.
+struct IndexOrder: Sendable {
+    private struct Piece: Sendable {
+        var slots: [UInt32]
+        /// The time of the first entry, so that most searches read no entry.
+        var first: Int64
+    }
+
+    /// A place between two entries; it is valid until the order changes.
+    struct Place: Sendable {
+        fileprivate var piece: Int
+        /// The number of slots of the piece before the place.
+        fileprivate var offset: Int
+    }
+
+    private var pieces: [Piece] = []
+    private(set) var count = 0
+    private static let maximumSlots = 1024
+
+    /// The end: after the latest entry.
+    var end: Place { Place(piece: pieces.count - 1, offset: pieces.last?.slots.count ?? 0) }
+
+    /// The place before the first entry at or after a position.
+    func place(_ position: IndexEntry.Position, in pages: IndexPages) -> Place {
+        // The last piece that begins before the position.
+        var low = 0
+        var high = pieces.count
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(middle, position, pages) { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return Place(piece: pieces.isEmpty ? -1 : 0, offset: 0) }
+        let slots = pieces[low - 1].slots
+        var lowest = 1
+        var highest = slots.count
+        while lowest < highest {
+            let middle = (lowest + highest) / 2
+            if pages[slots[middle]].position < position { lowest = middle + 1 } else { highest = middle }
+        }
+        return Place(piece: low - 1, offset: lowest)
+    }
+
+    private func isBefore(_ piece: Int, _ position: IndexEntry.Position, _ pages: IndexPages) -> Bool {
+        let first = pieces[piece].first
+        if first != position.milliseconds { return first < position.milliseconds }
+        return pages[pieces[piece].slots[0]].position < position
+    }
+
+    /// The slot before a place, which moves before it; nil at the start.
+    func previous(_ place: inout Place) -> UInt32? {
+        while place.piece >= 0 {
+            if place.offset > 0 {
+                place.offset -= 1
+                return pieces[place.piece].slots[place.offset]
+            }
+            place.piece -= 1
+            if place.piece >= 0 { place.offset = pieces[place.piece].slots.count }
+        }
+        return nil
+    }
+
+    /// The slot after a place, which moves after it; nil at the end.
+    func next(_ place: inout Place) -> UInt32? {
+        if place.piece < 0 { place = Place(piece: 0, offset: 0) }
+        while place.piece < pieces.count {
+            if place.offset < pieces[place.piece].slots.count {
+                place.offset += 1
+                return pieces[place.piece].slots[place.offset - 1]
+            }
+            place = Place(piece: place.piece + 1, offset: 0)
+        }
+        return nil
+    }
+
+    /// Adds the slot of an entry.
+    mutating func insert(_ slot: UInt32, in pages: IndexPages) {
+        let entry = pages[slot]
+        count += 1
+        guard let last = pieces.last?.slots.last else {
+            return pieces.append(Piece(slots: [slot], first: entry.milliseconds))
+        }
+        guard entry.position < pages[last].position else {
+            // A full last piece stays full, since later entries are usually appended.
+            if pieces[pieces.count - 1].slots.count < Self.maximumSlots {
+                return pieces[pieces.count - 1].slots.append(slot)
+            }
+            var slots = [slot]
+            slots.reserveCapacity(Self.maximumSlots)
+            return pieces.append(Piece(slots: slots, first: entry.milliseconds))
+        }
+        let place = place(entry.position, in: pages)
+        pieces[place.piece].slots.insert(slot, at: place.offset)
+        if place.offset == 0 { pieces[place.piece].first = entry.milliseconds }
+        if pieces[place.piece].slots.count > Self.maximumSlots { split(place.piece, pages) }
+    }
+
+    private mutating func split(_ piece: Int, _ pages: IndexPages) {
+        let slots = pieces[piece].slots
+        let half = slots.count / 2
+        // New arrays: a removed half would keep its memory.
+        pieces[piece].slots = Array(slots[..<half])
+        pieces.insert(
+            Piece(slots: Array(slots[half...]), first: pages[slots[half]].milliseconds), at: piece + 1)
+    }
+
+    /// Removes the slot of an entry; its entry must be unchanged.
+    mutating func remove(_ slot: UInt32, in pages: IndexPages) {
+        let place = place(pages[slot].position, in: pages)
+        guard let found = found(slot, place) else { return }
+        pieces[found.piece].slots.remove(at: found.offset)
+        count -= 1
+        guard let first = pieces[found.piece].slots.first else {
+            pieces.remove(at: found.piece)
+            return
+        }
+        if found.offset == 0 { pieces[found.piece].first = pages[first].milliseconds }
+        merge(found.piece)
+    }
+
+    private func found(_ slot: UInt32, _ place: Place) -> Place? {
+        var found = place
+        guard next(&found) == slot else { return nil }
+        found.offset -= 1
+        return found
+    }
+
+    /// Joins a small piece with its neighbour, so that removals leave no many small pieces.
+    private mutating func merge(_ piece: Int) {
+        guard piece + 1 < pieces.count,
+            pieces[piece].slots.count + pieces[piece + 1].slots.count < Self.maximumSlots / 2
+        else { return }
+        pieces[piece].slots = pieces[piece].slots + pieces[piece + 1].slots
+        pieces.remove(at: piece + 1)
+    }
+
+    /// The memory of the pieces.
+    var sizeBytes: Int {
+        pieces.reduce(pieces.capacity * MemoryLayout<Piece>.stride) { $0 + $1.slots.capacity * 4 + 32 }
+    }
+}

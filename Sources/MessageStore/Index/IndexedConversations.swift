@@ -1,0 +1,429 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import Logging
+import Synchronization
+
+/// The index of a store's conversations: kept up to date with every written line, and loaded from its file in the background.
+///
+/// Off until it is needed. Lines that are written while it is loaded are in it at once. Every checkpoint of the
+/// conversations appends the changed entries to the file first, so that a file that is complete through the journal's last
+/// checkpoint lacks only lines that the start writes again. Any other file is ignored, and the index is built from the
+/// conversations.
+final class IndexedConversations: Sendable {
+    /// Whether the index can be read.
+    enum Phase: Hashable, Sendable {
+        case off
+        /// The finished part, from 0 to 1.
+        case loading(Double)
+        case ready
+    }
+
+    fileprivate struct State {
+        var index = ConversationIndex()
+        var phase = Phase.off
+        /// The number of the current load; an older one stops.
+        var load = 0
+        /// The last checkpoint of the conversations.
+        var checkpoint: UInt64 = 0
+        /// The conversations that were removed during the load, of which it may have read an entry already.
+        var removed: Set<ConversationName> = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    /// Whether lines are recorded; read for every line.
+    private let isOn = Atomic(false)
+    /// The file, used on the queue only; nil when it must be written anew.
+    private let file = Mutex<IndexFile?>(nil)
+    private let queue = DispatchQueue(label: "balloon.index")
+    /// Ends the pauses of a build.
+    private let stop = DispatchSemaphore(value: 0)
+    private let path: String
+    private let directory: String
+    private let identity: String
+    private let disk: any StoreDisk
+    private let maximumFilesPerSecond: Int
+    private let logger: Logger
+    private static let filesBetweenPauses = 256
+
+    init(_ directory: DataDirectory, _ configuration: StoreConfiguration, identity: String, logger: Logger) {
+        path = directory.conversationIndex
+        self.directory = directory.conversations
+        self.identity = identity
+        disk = configuration.disk
+        maximumFilesPerSecond = max(1, configuration.maximumIndexedFilesPerSecond)
+        self.logger = logger
+    }
+
+    /// Whether the index can be read; never blocks for long.
+    var phase: Phase { state.withLock { $0.phase } }
+
+    /// Runs `body` on the index; for short steps.
+    func withIndex<Result: Sendable>(_ body: (inout ConversationIndex) -> Result) -> Result {
+        state.withLock { body(&$0.index) }
+    }
+
+    /// Collects lines from now on, and removes the file of an index that is not kept.
+    func prepare(isKept: Bool) {
+        guard isKept else {
+            // It may not exist.
+            try? disk.remove(path)
+            return
+        }
+        state.withLock { $0.phase = .loading(0) }
+        isOn.store(true, ordering: .sequentiallyConsistent)
+    }
+
+    /// Loads the file in the background if it fits a journal with this last checkpoint and last record, or else builds the
+    /// index.
+    func begin(checkpoint: UInt64, lastRecord: UInt64) {
+        let load = state.withLock { state -> Int? in
+            guard case .loading = state.phase else { return nil }
+            state.checkpoint = checkpoint
+            state.load += 1
+            return state.load
+        }
+        guard let load else { return }
+        queue.async {
+            do throws(IndexFile.Misfit) {
+                try self.load(load, checkpoint: checkpoint, lastRecord: lastRecord)
+            } catch {
+                if case .missing = error {
+                } else {
+                    self.logger.notice(
+                        "index of conversations not used; building it from their files",
+                        metadata: ["reason": "\(error)"])
+                }
+                self.build(load)
+            }
+        }
+    }
+
+    /// Starts to keep the index, and builds it in the background; without effect when it is kept.
+    func turnOn(checkpoint: UInt64) {
+        let load = state.withLock { state -> Int? in
+            guard state.phase == .off, !state.isClosed else { return nil }
+            state.phase = .loading(0)
+            state.checkpoint = max(state.checkpoint, checkpoint)
+            state.load += 1
+            return state.load
+        }
+        guard let load else { return }
+        // Before the build reads the first file: a line is either in its file then, or recorded.
+        isOn.store(true, ordering: .sequentiallyConsistent)
+        queue.async { self.build(load) }
+    }
+
+    /// Drops the index and its file.
+    func turnOff() {
+        isOn.store(false, ordering: .sequentiallyConsistent)
+        state.withLock { state in
+            state.index = ConversationIndex()
+            state.phase = .off
+            state.load += 1
+            state.removed = []
+        }
+        queue.async {
+            self.file.withLock { $0 = nil }
+            // It may not exist.
+            try? self.disk.remove(self.path)
+        }
+    }
+
+    /// Builds the index anew from the conversations; lists are not available meanwhile.
+    func rebuild() {
+        let load = state.withLock { state -> Int? in
+            guard state.phase != .off, !state.isClosed else { return nil }
+            state.index = ConversationIndex()
+            state.phase = .loading(0)
+            state.load += 1
+            return state.load
+        }
+        if let load { queue.async { self.build(load) } }
+    }
+
+    /// Records the last line of a conversation, when its file has the line.
+    func record(_ line: @autoclosure () -> ConversationIndex.Line, of name: ConversationName) {
+        guard isOn.load(ordering: .relaxed) else { return }
+        let line = line()
+        state.withLock { state in
+            guard state.phase != .off else { return }
+            state.index.record(line, of: name)
+            if !state.removed.isEmpty { state.removed.remove(name) }
+        }
+    }
+
+    /// Whether the index has this number of lines for a conversation, or is off.
+    func has(lines: Int, of name: ConversationName) -> Bool {
+        guard isOn.load(ordering: .relaxed) else { return true }
+        return state.withLock { $0.index.entry(of: name)?.lines == UInt32(clamping: lines) }
+    }
+
+    /// Reads the last line of a conversation whose file was replaced, or removed.
+    func refresh(_ name: ConversationName) {
+        guard isOn.load(ordering: .relaxed) else { return }
+        do throws(StoreError) {
+            if let line = try ConversationIndex.Line(lastIn: directory + "/" + name.path) {
+                record(line, of: name)
+            } else {
+                remove(name)
+            }
+        } catch {
+            logger.warning(
+                "last line of a conversation not read; its entry in the index stays",
+                metadata: ["file": "\(name.path)", "error": "\(error)"])
+        }
+    }
+
+    /// Removes the entry of a conversation whose file is removed.
+    func remove(_ name: ConversationName) {
+        guard isOn.load(ordering: .relaxed) else { return }
+        state.withLock { state in
+            state.index.remove(name)
+            if case .loading = state.phase { state.removed.insert(name) }
+        }
+    }
+
+    /// Appends the changes to the file; returns when they are on disk.
+    ///
+    /// Called before the journal gets a checkpoint through this record. A failure costs a build at the next start.
+    func write(through record: UInt64) async {
+        guard isOn.load(ordering: .relaxed) else { return }
+        await onQueue {
+            self.state.withLock { $0.checkpoint = max($0.checkpoint, record) }
+            self.write()
+        }
+    }
+
+    /// Stops a load, and returns when the queue is idle; ``write(through:)`` comes before.
+    func close() async {
+        state.withLock { state in
+            state.isClosed = true
+            state.load += 1
+        }
+        isOn.store(false, ordering: .sequentiallyConsistent)
+        stop.signal()
+        await onQueue { self.file.withLock { $0 = nil } }
+    }
+
+    /// Returns when the current load has ended.
+    func rest() async { await onQueue {} }
+
+    private func onQueue(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                body()
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// Loading and building, on the queue.
+extension IndexedConversations {
+    private func isCurrent(_ load: Int) -> Bool { state.withLock { $0.load == load } }
+
+    private func load(
+        _ load: Int, checkpoint: UInt64, lastRecord: UInt64
+    ) throws(IndexFile.Misfit) {
+        // An unreadable size only makes the progress wrong.
+        let sizeBytes = max(1, (try? File(path, for: .reading).sizeBytes()) ?? 1)
+        var numbers: [UInt16] = []
+        let content = try IndexFile.read(path, identity: identity) { content, readBytes in
+            state.withLock { state in
+                guard state.load == load else { return false }
+                state.apply(content, &numbers)
+                state.phase = .loading(min(1, Double(readBytes) / Double(sizeBytes)))
+                return true
+            }
+        }
+        guard isCurrent(load) else { return }
+        guard content.through >= checkpoint, content.through <= lastRecord else {
+            state.withLock { state in state.index.removeWritten() }
+            throw .outdated(through: content.through)
+        }
+        do throws(SystemError) {
+            let opened = try IndexFile(continuing: content, at: path, on: disk)
+            file.withLock { $0 = opened }
+        } catch { report(error) }
+        finish(load)
+    }
+
+    private func build(_ load: Int) {
+        file.withLock { $0 = nil }
+        let folders = names("").flatMap { business in names(business).map { business + "/" + $0 } }
+        let began = ContinuousClock.now
+        var count = 0
+        for (done, folder) in folders.enumerated() {
+            for file in names(folder) {
+                guard let name = ConversationName(path: folder + "/" + file) else { continue }
+                count += 1
+                if count % Self.filesBetweenPauses == 0, !pause(behind: count, since: began, of: load) {
+                    return
+                }
+                add(name, load)
+            }
+            state.withLock { state in
+                if state.load == load { state.phase = .loading(Double(done + 1) / Double(folders.count)) }
+            }
+        }
+        guard isCurrent(load) else { return }
+        logger.info("index of conversations built", metadata: ["conversations": "\(count)"])
+        finish(load)
+    }
+
+    /// Waits so that no more files are read in a second than allowed; returns false when the load must stop.
+    private func pause(behind count: Int, since began: ContinuousClock.Instant, of load: Int) -> Bool {
+        let due = began + .seconds(1) * count / maximumFilesPerSecond
+        if due > .now { _ = stop.wait(timeout: .now() + (due - .now).dispatchInterval) }
+        return isCurrent(load)
+    }
+
+    private func add(_ name: ConversationName, _ load: Int) {
+        do throws(StoreError) {
+            guard let line = try ConversationIndex.Line(lastIn: directory + "/" + name.path) else { return }
+            state.withLock { state in
+                if state.load == load, !state.removed.contains(name) { state.index.restore(line, of: name) }
+            }
+        } catch {
+            logger.warning(
+                "conversation is not in the index: its last line is unreadable",
+                metadata: ["file": "\(name.path)", "error": "\(error)"])
+        }
+    }
+
+    /// An unreadable or missing folder has no names; verification reports it.
+    private func names(_ folder: String) -> [String] {
+        (try? Directory.names(in: directory + "/" + folder)) ?? []
+    }
+
+    private func finish(_ load: Int) {
+        let isDone = state.withLock { state in
+            guard state.load == load else { return false }
+            state.phase = .ready
+            state.removed = []
+            return true
+        }
+        if isDone { write() }
+    }
+}
+
+/// Writing the file, on the queue.
+extension IndexedConversations {
+    private func write() {
+        guard state.withLock({ $0.phase == .ready }) else { return }
+        file.withLock { file in
+            do throws(SystemError) {
+                // A file with two outdated entries for each current one is written anew.
+                let limit = (1 << 20) + 3 * IndexEntry.encodedBytes * state.withLock { $0.index.count }
+                if var current = file, current.sizeBytes <= limit {
+                    try appendChanges(to: &current)
+                    try current.synchronize()
+                    file = current
+                } else {
+                    file = try rewritten()
+                }
+            } catch {
+                file = nil
+                report(error)
+            }
+        }
+    }
+
+    /// Appends changed entries until none is left, and declares the file complete through the last checkpoint.
+    private func appendChanges(to file: inout IndexFile) throws(SystemError) {
+        // Before the changes are taken: all lines through it are in the index.
+        let checkpoint = state.withLock { $0.checkpoint }
+        while true {
+            let (entries, removed, folders) = state.withLock { state in
+                let entries = state.index.takeUnwritten(maximum: IndexBlock.maximumElements)
+                return (entries, state.index.takeRemoved(), state.index.businesses)
+            }
+            // Removed first: the conversation may have begun again.
+            let gone = removed.compactMap { name in
+                folders.firstIndex(of: name.business).map {
+                    IndexEntry(
+                        name.digest, business: UInt16(clamping: $0), at: 0, lines: 0, kindNumber: 0,
+                        isOutbound: false)
+                }
+            }
+            try file.append(gone, of: folders, areRemoved: true)
+            if entries.isEmpty { break }
+            try file.append(entries, of: folders)
+        }
+        try file.append(IndexBlock(.nothing, through: checkpoint))
+    }
+
+    /// A new file with every entry.
+    private func rewritten() throws(SystemError) -> IndexFile {
+        var file = try IndexFile(replacing: path, identity: identity, on: disk)
+        state.withLock { state in
+            while !state.index.takeUnwritten(maximum: IndexBlock.maximumElements).isEmpty {}
+            _ = state.index.takeRemoved()
+        }
+        var cursor = ConversationIndex.Cursor()
+        while true {
+            let (entries, folders) = state.withLock { state in
+                (state.index.next(&cursor, maximum: IndexBlock.maximumElements), state.index.businesses)
+            }
+            if entries.isEmpty { break }
+            try file.append(entries, of: folders)
+        }
+        // An entry that moved during the walk may be missing; it is unwritten.
+        try appendChanges(to: &file)
+        try file.install()
+        return file
+    }
+
+    private func report(_ error: SystemError) {
+        logger.warning(
+            "write of the index of conversations failed; the next start may build it from their files",
+            metadata: ["error": "\(error)"])
+    }
+}
+
+extension IndexedConversations.State {
+    /// Adds the content of a block; `numbers` are those of the file's businesses in the index.
+    fileprivate mutating func apply(_ content: IndexBlock.Content, _ numbers: inout [UInt16]) {
+        switch content {
+        case .header, .nothing: break
+        case .businesses(let names):
+            // The index has no more businesses than a file.
+            numbers += names.map { index.number(of: $0) ?? .max }
+        case .entries(let entries):
+            for entry in entries where Int(entry.business) < numbers.count {
+                let number = numbers[Int(entry.business)]
+                if !removed.isEmpty, Int(number) < index.businesses.count,
+                    removed.contains(ConversationName(entry.digest, in: index.businesses[Int(number)]))
+                {
+                    continue
+                }
+                index.restore(entry.numbered(number))
+            }
+        case .removed(let entries):
+            for entry in entries where Int(entry.business) < numbers.count {
+                let number = Int(numbers[Int(entry.business)])
+                guard number < index.businesses.count else { continue }
+                index.removeWritten(ConversationName(entry.digest, in: index.businesses[number]))
+            }
+        }
+    }
+}
+
+extension ConversationIndex.Line {
+    /// The last complete line of a file; nil when it has none, or does not exist.
+    init?(lastIn path: String) throws(StoreError) {
+        let text: [UInt8]?
+        do throws(SystemError) {
+            text = try ConversationTail.lines(of: File(path, for: .reading), maximum: 1).lines.last
+        } catch {
+            if error.isMissing { return nil }
+            throw .unavailable(path: path, error)
+        }
+        guard let text else { return nil }
+        guard let line = ConversationLine(text) else { throw .damaged(file: path, line: 0) }
+        self.init(
+            at: line.at, kind: line.kind, isOutbound: line.direction == .outbound, sequence: line.sequence)
+    }
+}

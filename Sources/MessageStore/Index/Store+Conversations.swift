@@ -1,0 +1,144 @@
+package import BalloonPOSIX
+package import BusinessMessages
+
+extension Store {
+    /// The entries that a list of conversations wants.
+    package struct ConversationQuery: Sendable {
+        /// The business.
+        package var business: BusinessID
+        /// The only wanted customer.
+        package var customer: CustomerID?
+        /// The kind of the last line.
+        package var kind: Kind?
+        /// The earliest time of the last line.
+        package var since: Timestamp?
+        /// The time before which the last line was written.
+        package var until: Timestamp?
+        /// The position before which the list continues; nil for the first page.
+        package var position: ConversationPosition?
+        /// The maximum number of conversations.
+        package var limit = 50
+
+        /// Wants every conversation of a business.
+        package init(of business: BusinessID) { self.business = business }
+    }
+
+    /// A place in a list of conversations, which stays valid when conversations are added or get lines.
+    package struct ConversationPosition: Hashable, Sendable {
+        let position: IndexEntry.Position
+
+        init(_ position: IndexEntry.Position) { self.position = position }
+
+        /// Parses ``text``; nil when it has another form.
+        package init?(_ text: String) {
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 2, let milliseconds = Int64(parts[0]),
+                let digest = ConversationDigest(String(parts[1]))
+            else { return nil }
+            position = IndexEntry.Position(milliseconds: milliseconds, digest: digest)
+        }
+
+        /// The time of the last shown conversation's line, and its name.
+        package var text: String { "\(position.milliseconds).\(position.digest.hexadecimal)" }
+
+        /// The time of the last shown conversation's line.
+        package var at: Timestamp { Timestamp(milliseconds: position.milliseconds) }
+    }
+
+    /// A conversation of a list, as the index has it.
+    package struct ListedConversation: Sendable {
+        /// The name of its file: the SHA-256 of the customer.
+        package let digest: ConversationDigest
+        /// The time of the last line.
+        package let lastAt: Timestamp
+        /// The number of lines.
+        package let lines: Int
+        /// The kind of the last line.
+        package let kind: Kind
+        /// The direction of the last line.
+        package let direction: ConversationLine.Direction
+    }
+
+    /// A part of a list of conversations, latest first.
+    package struct ConversationPage: Sendable {
+        /// The conversations.
+        package let conversations: [ListedConversation]
+        /// The position before which the list continues; nil at its end.
+        package let next: ConversationPosition?
+    }
+
+    /// Whether lists of conversations are available.
+    package enum IndexPhase: Hashable, Sendable {
+        /// No index is kept.
+        case off
+        /// The index is read or built; the finished part, from 0 to 1.
+        case loading(Double)
+        /// Lists are available.
+        case ready
+    }
+
+    /// Whether lists of conversations are available; never waits for the disk.
+    package var indexPhase: IndexPhase {
+        switch index.phase {
+        case .off: .off
+        case .loading(let part): .loading(part)
+        case .ready: .ready
+        }
+    }
+
+    /// Starts or stops keeping the index of conversations.
+    ///
+    /// Returns at once: the index is built in the background.
+    package func keepIndex(_ isKept: Bool) {
+        if isKept {
+            index.turnOn(checkpoint: accounts.withLedger { $0.checkpoint })
+        } else {
+            index.turnOff()
+        }
+    }
+
+    /// A page of the conversations of a business, latest first; reads no file.
+    ///
+    /// Compares a bounded number of entries with the filter, so that a page may have fewer conversations than its limit and
+    /// nevertheless a next one. Nil until the index is ``IndexPhase/ready``.
+    package func conversations(_ query: ConversationQuery) -> ConversationPage? {
+        guard index.phase == .ready else { return nil }
+        let folder = ConversationPath.business(query.business)
+        let filter = ConversationIndex.Filter(kind: query.kind, since: query.since, until: query.until)
+        let page = index.withIndex { index in
+            guard let customer = query.customer else {
+                return index.page(
+                    of: folder, filter, before: query.position?.position, limit: query.limit,
+                    budget: Self.maximumExamined)
+            }
+            let entry = index.entry(of: ConversationName(ConversationDigest(of: customer), in: folder))
+            let isWanted = entry.map { filter.wants($0) && query.position == nil } ?? false
+            return ConversationIndex.Page(entries: isWanted ? [entry].compactMap(\.self) : [])
+        }
+        return ConversationPage(
+            conversations: page.entries.map(ListedConversation.init),
+            next: page.next.map(ConversationPosition.init))
+    }
+
+    /// The maximum number of entries that a page compares with its filter, about 2 ms.
+    private static let maximumExamined = 20_000
+}
+
+extension Store.ListedConversation {
+    fileprivate init(_ entry: IndexEntry) {
+        digest = entry.digest
+        lastAt = Timestamp(milliseconds: entry.milliseconds)
+        lines = Int(entry.lines)
+        kind = entry.kind
+        direction = entry.isOutbound ? .outbound : .inbound
+    }
+}
+
+extension ConversationIndex.Filter {
+    /// Whether an entry is wanted.
+    fileprivate func wants(_ entry: IndexEntry) -> Bool {
+        (holders.isEmpty || holders.contains(entry.holder)) && (kind == nil || kind == entry.kind)
+            && (since.map { $0.milliseconds <= entry.milliseconds } ?? true)
+            && (until.map { $0.milliseconds > entry.milliseconds } ?? true)
+    }
+}

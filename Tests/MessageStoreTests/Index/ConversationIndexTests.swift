@@ -1,0 +1,231 @@
+import BalloonPOSIX
+import BusinessMessages
+import Testing
+
+@testable import MessageStore
+
+/// Compares the index with a list that is sorted for each question.
+struct ConversationIndexTests {
+    /// Random numbers that are the same in every run.
+    private struct Sequence: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ (state >> 29) &* 0xbf58_476d_1ce4_e5b9
+        }
+    }
+
+    private struct Known: Hashable {
+        var line: ConversationIndex.Line
+        var holder = IndexEntry.Holder.handler
+    }
+
+    /// The list without an index.
+    private struct List {
+        var known: [ConversationName: Known] = [:]
+
+        func entries(of business: String, _ filter: ConversationIndex.Filter) -> [ConversationName] {
+            known.filter { name, known in
+                name.business == business
+                    && (filter.holders.isEmpty || filter.holders.contains(known.holder))
+                    && (filter.kind == nil || filter.kind == known.line.kind)
+                    && (filter.since.map { known.line.at >= $0 } ?? true)
+                    && (filter.until.map { known.line.at < $0 } ?? true)
+            }.sorted {
+                ($0.value.line.at.milliseconds, $0.key.digest) > (
+                    $1.value.line.at.milliseconds, $1.key.digest
+                )
+            }.map(\.key)
+        }
+    }
+
+    private func name(_ number: Int, of business: String = "b") -> ConversationName {
+        ConversationName(ConversationDigest(of: CustomerID("urn:mbid:\(number)")), in: business)
+    }
+
+    private func line(
+        _ at: Int64, _ kind: Kind = .text, isOutbound: Bool = false, sequence: Int = 1
+    ) -> ConversationIndex.Line {
+        ConversationIndex.Line(
+            at: Timestamp(milliseconds: at), kind: kind, isOutbound: isOutbound, sequence: sequence)
+    }
+
+    /// Every page of a list, with at most `limit` entries each.
+    private func walk(
+        _ index: ConversationIndex, of business: String, _ filter: ConversationIndex.Filter, limit: Int,
+        budget: Int
+    ) -> [ConversationName] {
+        var names: [ConversationName] = []
+        var position: IndexEntry.Position?
+        repeat {
+            let page = index.page(of: business, filter, before: position, limit: limit, budget: budget)
+            #expect(page.entries.count <= limit && page.examined <= budget)
+            names += page.entries.map { ConversationName($0.digest, in: business) }
+            position = page.next
+        } while position != nil
+        return names
+    }
+
+    @Test func `an index and a sorted list answer the same after the same changes`() {
+        var random = Sequence(state: 15)
+        var index = ConversationIndex()
+        var list = List()
+        let businesses = ["b", "c"]
+        for step in 1...30_000 {
+            let name = name(Int.random(in: 0..<4000, using: &random), of: businesses[step % 2])
+            switch UInt8.random(in: 0..<20, using: &random) {
+            case 0..<15:
+                // Usually the latest line; sometimes the clock was set back.
+                let isLate = Bool.random(using: &random) || Bool.random(using: &random)
+                let at = isLate ? Int64(step) : Int64.random(in: 0...Int64(step), using: &random)
+                let line = line(
+                    at, Kind.allCases.randomElement(using: &random) ?? .text,
+                    isOutbound: Bool.random(using: &random), sequence: step)
+                index.record(line, of: name)
+                list.known[name, default: Known(line: line)].line = line
+            case 15..<18:
+                guard let holder = IndexEntry.Holder.allCases.randomElement(using: &random) else { continue }
+                index.setHolder(holder, of: name)
+                list.known[name]?.holder = holder
+            default:
+                index.remove(name)
+                list.known[name] = nil
+            }
+            guard step % 1500 == 0 else { continue }
+            #expect(index.count == list.known.count)
+            var filter = ConversationIndex.Filter()
+            for business in businesses {
+                #expect(
+                    walk(index, of: business, filter, limit: 200, budget: 300)
+                        == list.entries(of: business, filter))
+                filter.since = Timestamp(milliseconds: Int64(step) / 4)
+                filter.until = Timestamp(milliseconds: Int64(step) / 2)
+                #expect(
+                    walk(index, of: business, filter, limit: 7, budget: 300)
+                        == list.entries(of: business, filter))
+                filter.kind = .form
+                #expect(
+                    walk(index, of: business, filter, limit: 7, budget: 5)
+                        == list.entries(of: business, filter))
+                filter = ConversationIndex.Filter(holders: [.waiting, .person])
+                #expect(
+                    walk(index, of: business, filter, limit: 11, budget: 12)
+                        == list.entries(of: business, filter))
+            }
+        }
+        for (name, known) in list.known {
+            let entry = index.entry(of: name)
+            #expect(
+                entry.map {
+                    Known(
+                        line: line(
+                            $0.milliseconds, $0.kind, isOutbound: $0.isOutbound, sequence: Int($0.lines)),
+                        holder: $0.holder)
+                }
+                    == known)
+        }
+    }
+
+    @Test func `a page continues behind its last entry when newer lines arrive`() {
+        var index = ConversationIndex()
+        for number in 1...9 { index.record(line(Int64(number)), of: name(number)) }
+        let first = index.page(of: "b", limit: 3)
+        #expect(first.entries.map(\.milliseconds) == [9, 8, 7])
+        // A new conversation, and one that was on the first page.
+        index.record(line(100), of: name(100))
+        index.record(line(101), of: name(7))
+        index.remove(name(6))
+        let second = index.page(of: "b", before: first.next, limit: 3)
+        #expect(second.entries.map(\.milliseconds) == [5, 4, 3])
+        let third = index.page(of: "b", before: second.next, limit: 3)
+        #expect(third.entries.map(\.milliseconds) == [2, 1])
+        #expect(third.next == nil)
+    }
+
+    @Test func `a full last page has no next one`() {
+        var index = ConversationIndex()
+        for number in 1...4 { index.record(line(Int64(number)), of: name(number)) }
+        #expect(index.page(of: "b", limit: 4).next == nil)
+        #expect(index.page(of: "b", limit: 3).next != nil)
+        #expect(index.page(of: "unknown", limit: 3).entries.isEmpty)
+    }
+
+    @Test func `a list whose filter matches nothing stops at its budget and says where`() {
+        var index = ConversationIndex()
+        for number in 1...100 { index.record(line(Int64(number)), of: name(number)) }
+        let filter = ConversationIndex.Filter(kind: .form)
+        let page = index.page(of: "b", filter, limit: 5, budget: 30)
+        #expect(page.entries.isEmpty)
+        #expect(page.next?.milliseconds == 71)
+    }
+
+    @Test func `an entry of the file does not replace a later line`() {
+        var index = ConversationIndex()
+        index.record(line(50, .form, sequence: 7), of: name(1))
+        let old = IndexEntry(
+            name(1).digest, business: 0, at: 40, lines: 6, kindNumber: 0, isOutbound: true)
+        let isOlderAdded = index.restore(old)
+        #expect(!isOlderAdded)
+        #expect(index.entry(of: name(1))?.lines == 7)
+        let written = index.takeUnwritten(maximum: 10)
+        #expect(written.map(\.lines) == [7])
+        // The file has it now: what is read later is newer.
+        let isAdded = index.restore(old)
+        #expect(isAdded)
+        #expect(index.entry(of: name(1))?.lines == 6)
+        let unknown = IndexEntry(
+            name(1).digest, business: 9, at: 40, lines: 6, kindNumber: 0, isOutbound: true)
+        let isUnknownAdded = index.restore(unknown)
+        #expect(!isUnknownAdded)
+    }
+
+    @Test func `unwritten entries are taken once, and removed ones are named`() {
+        var index = ConversationIndex()
+        for number in 1...10 { index.record(line(Int64(number)), of: name(number)) }
+        index.record(line(20), of: name(3))
+        index.remove(name(4))
+        let first = index.takeUnwritten(maximum: 5)
+        let second = index.takeUnwritten(maximum: 50)
+        #expect(Set((first + second).map(\.milliseconds)) == [1, 2, 20, 5, 6, 7, 8, 9, 10])
+        #expect(first.count + second.count == 9)
+        let third = index.takeUnwritten(maximum: 5)
+        let removed = index.takeRemoved()
+        let removedAgain = index.takeRemoved()
+        #expect(third.isEmpty)
+        #expect(removed == [name(4)])
+        #expect(removedAgain.isEmpty)
+        // Not in the file any more.
+        index.setHolder(.waiting, of: name(9))
+        let moved = index.takeUnwritten(maximum: 5)
+        #expect(moved.map(\.milliseconds) == [9])
+    }
+
+    @Test func `a walk reads every entry once`() {
+        var index = ConversationIndex()
+        for number in 0..<5000 {
+            index.record(line(Int64(number / 3)), of: name(number, of: number % 7 == 0 ? "c" : "b"))
+            if number % 5 == 0 { index.setHolder(.closed, of: name(number)) }
+        }
+        var cursor = ConversationIndex.Cursor()
+        var digests: [ConversationDigest] = []
+        while case let entries = index.next(&cursor, maximum: 100), !entries.isEmpty {
+            #expect(entries.count <= 100)
+            digests += entries.map(\.digest)
+        }
+        #expect(digests.count == 5000)
+        #expect(Set(digests) == Set((0..<5000).map { name($0).digest }))
+    }
+
+    @Test func `a digest is written and read as hexadecimal digits`() {
+        let digest = ConversationDigest(of: CustomerID("urn:mbid:c"))
+        #expect(ConversationDigest(digest.hexadecimal) == digest)
+        #expect(digest.hexadecimal.count == 64)
+        for text in [
+            "", "00", digest.hexadecimal + "0", digest.hexadecimal.uppercased(),
+            String(repeating: "g", count: 64),
+        ] {
+            #expect(ConversationDigest(text) == nil)
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import BalloonPOSIX
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import MessageStore
+
+struct IndexedConversationsTests {
+    private let directory = StoreDirectory()
+
+    private var indexPath: String { directory.path + "/conversation-index" }
+
+    private func open(
+        _ directory: StoreDirectory? = nil, keepsIndex: Bool = true, recordingAs kind: Kind? = .text,
+        _ change: (inout StoreConfiguration) -> Void = { _ in }
+    ) async throws -> Store {
+        let store = try (directory ?? self.directory).open(recordingAs: kind) { configuration in
+            configuration.keepsIndex = keepsIndex
+            change(&configuration)
+        }
+        await store.index.rest()
+        return store
+    }
+
+    /// Stores a message of each customer, and waits until its line is written.
+    private func receive(_ customers: [String], to business: String = "b", by store: Store) async throws {
+        for customer in customers {
+            let id = "m\(customer)\(UInt64.random(in: 0...UInt64.max))"
+            guard case .stored = await store.append(message(id, from: customer, to: business)) else {
+                Issue.record("not stored")
+                return
+            }
+        }
+        await store.scheduler.finishRecordings()
+    }
+
+    private func message(_ id: String, from customer: String, to business: String) -> ReceivedMessage {
+        ReceivedMessage(
+            business: BusinessID(business), customer: CustomerID(customer), id: MessageID(id),
+            message: Array(
+                "{\"id\":\"\(id)\",\"sourceId\":\"\(customer)\",\"destinationId\":\"\(business)\"}".utf8),
+            hasPayloadReference: false)
+    }
+
+    private func digest(_ customer: String) -> ConversationDigest {
+        ConversationDigest(of: CustomerID(customer))
+    }
+
+    private func listed(_ store: Store, of business: String = "b") throws -> [ConversationDigest: Int] {
+        let page = try #require(store.conversations(Store.ConversationQuery(of: BusinessID(business))))
+        return Dictionary(uniqueKeysWithValues: page.conversations.map { ($0.digest, $0.lines) })
+    }
+
+    /// The list without an index.
+    private func inFiles(_ directory: StoreDirectory) throws -> [ConversationDigest: Int] {
+        let summaries = try ConversationFiles(dataDirectory: directory.path).list()
+        return Dictionary(uniqueKeysWithValues: summaries.map { (digest($0.customer.rawValue), $0.lines) })
+    }
+
+    @Test func `a written line is in the list at once`() async throws {
+        let store = try await open()
+        try await receive(["a", "b", "a"], by: store)
+        let page = try #require(store.conversations(Store.ConversationQuery(of: BusinessID("b"))))
+        #expect(page.conversations.map(\.digest) == [digest("a"), digest("b")])
+        #expect(page.conversations.map(\.lines) == [2, 1])
+        #expect(page.conversations.first?.kind == .text)
+        #expect(page.conversations.first?.direction == .inbound)
+        var query = Store.ConversationQuery(of: BusinessID("b"))
+        query.customer = CustomerID("b")
+        #expect(store.conversations(query)?.conversations.map(\.digest) == [digest("b")])
+        query.customer = CustomerID("unknown")
+        #expect(store.conversations(query)?.conversations.isEmpty == true)
+        await store.close()
+    }
+
+    @Test func `a store without an index has no list and no file`() async throws {
+        let first = try await open()
+        try await receive(["a"], by: first)
+        await first.close()
+        #expect(Directory.exists(indexPath))
+        let store = try await open(keepsIndex: false)
+        #expect(store.conversations(Store.ConversationQuery(of: BusinessID("b"))) == nil)
+        #expect(store.indexPhase == .off)
+        #expect(!Directory.exists(indexPath))
+        await store.close()
+    }
+
+    @Test func `an index that is turned on later is built from the conversations`() async throws {
+        let store = try await open(keepsIndex: false)
+        try await receive(["a", "b", "c"], by: store)
+        store.keepIndex(true)
+        try await receive(["c"], by: store)
+        await store.index.rest()
+        #expect(store.indexPhase == .ready)
+        #expect(try listed(store) == [digest("a"): 1, digest("b"): 1, digest("c"): 2])
+        #expect(Directory.exists(indexPath))
+        store.keepIndex(false)
+        await store.index.rest()
+        #expect(store.indexPhase == .off)
+        #expect(!Directory.exists(indexPath))
+        await store.close()
+    }
+
+    @Test func `a restart reads the file and no conversation`() async throws {
+        let first = try await open()
+        try await receive(["a", "b", "a"], by: first)
+        await first.close()
+        // The conversations could not be read.
+        try Directory.rename(directory.path + "/conversations/b", to: directory.path + "/moved")
+        let store = try await open()
+        #expect(try listed(store) == [digest("a"): 2, digest("b"): 1])
+        await store.close()
+    }
+
+    @Test func `a killed process loses no entry`() async throws {
+        let store = try await open()
+        try await receive(["a", "b"], by: store)
+        await store.checkpointer.run(isDue: true)
+        await store.journal.flush()
+        try await receive(["b", "c"], by: store)
+        let copy = try directory.copy()
+        try Directory.rename(
+            copy.path + "/conversations/b", to: copy.path + "/moved")
+        try copyOnly(["b", "c"], from: copy.path + "/moved", to: copy.path + "/conversations/b")
+        let next = try await open(copy)
+        await next.scheduler.finishRecordings()
+        #expect(try listed(next) == [digest("a"): 1, digest("b"): 2, digest("c"): 1])
+        #expect(!copy.log.lines.contains { $0.contains("index of conversations not used") })
+        await next.close()
+        await store.close()
+        withExtendedLifetime(copy) {}
+    }
+
+    /// Copies the conversations of these customers.
+    private func copyOnly(_ customers: [String], from source: String, to target: String) throws {
+        for customer in customers {
+            let path = ConversationPath.file(of: CustomerID(customer))
+            try Directory.make(Directory.parent(of: target + "/" + path))
+            try AtomicFile.write(
+                try File(source + "/" + path, for: .reading).readAll(), to: target + "/" + path)
+        }
+    }
+
+    @Test func `a file that lacks a checkpoint is not used`() async throws {
+        let first = try await open()
+        try await receive(["a", "b"], by: first)
+        await first.close()
+        let old = try File(indexPath, for: .reading).readAll()
+        let second = try await open()
+        try await receive(["a"], by: second)
+        await second.close()
+        try AtomicFile.write(old, to: indexPath)
+        let store = try await open()
+        #expect(try listed(store) == [digest("a"): 2, digest("b"): 1])
+        #expect(directory.log.lines.contains { $0.contains("index of conversations not used") })
+        await store.close()
+    }
+
+    @Test(arguments: [0, 10, 200, 400])
+    func `a damaged file is replaced by one from the conversations`(_ place: Int) async throws {
+        let first = try await open()
+        try await receive(["a", "b", "a"], by: first)
+        await first.close()
+        var bytes = try File(indexPath, for: .reading).readAll()
+        bytes[place] ^= 1
+        try AtomicFile.write(bytes, to: indexPath)
+        let store = try await open()
+        #expect(try listed(store) == [digest("a"): 2, digest("b"): 1])
+        await store.close()
+        let again = try await open()
+        #expect(try listed(again) == [digest("a"): 2, digest("b"): 1])
+        await again.close()
+    }
+
+    @Test func `a conversation whose file was removed leaves the list, and the index's file`() async throws {
+        let store = try await open()
+        try await receive(["a", "b"], by: store)
+        let name = store.conversations.name(
+            of: ConversationKey(business: BusinessID("b"), customer: CustomerID("a")))
+        try Directory.remove(directory.path + "/conversations/" + name.path)
+        store.index.refresh(name)
+        #expect(try listed(store) == [digest("b"): 1])
+        await store.close()
+        // The message is not recorded again.
+        let again = try await open(recordingAs: nil)
+        #expect(try listed(again) == [digest("b"): 1])
+        await again.close()
+    }
+
+    @Test func `a rebuild reads every conversation again`() async throws {
+        let store = try await open()
+        try await receive(["a", "b"], by: store)
+        store.index.withIndex { index in
+            index.remove(
+                store.conversations.name(
+                    of: ConversationKey(business: BusinessID("b"), customer: CustomerID("a"))))
+        }
+        #expect(try listed(store).count == 1)
+        _ = try await store.rebuild()
+        await store.index.rest()
+        #expect(try listed(store) == inFiles(directory))
+        await store.close()
+    }
+
+    @Test func `conversations are read at the allowed rate, and a stop ends that at once`() async throws {
+        let first = try await open(keepsIndex: false)
+        try await receive((0..<600).map { "c\($0)" }, by: first)
+        await first.close()
+        let store = try directory.open {
+            $0.keepsIndex = true
+            $0.maximumIndexedFilesPerSecond = 1
+        }
+        #expect(store.conversations(Store.ConversationQuery(of: BusinessID("b"))) == nil)
+        if case .loading = store.indexPhase {} else { Issue.record("the index is loaded") }
+        await store.close()
+        let again = try await open()
+        var query = Store.ConversationQuery(of: BusinessID("b"))
+        query.limit = 1000
+        #expect(again.conversations(query)?.conversations.count == 600)
+        await again.close()
+    }
+
+    @Test func `a file that grew is written anew`() async throws {
+        let store = try await open()
+        try await receive(["a"], by: store)
+        let name = store.conversations.name(
+            of: ConversationKey(business: BusinessID("b"), customer: CustomerID("a")))
+        for round in 1...40 {
+            for number in 0..<1000 {
+                let line = ConversationIndex.Line(
+                    at: Timestamp(milliseconds: Int64(round)), kind: .text, isOutbound: false, sequence: round
+                )
+                store.index.record(
+                    line,
+                    of: ConversationName(ConversationDigest(of: CustomerID("\(number)")), in: name.business))
+            }
+            await store.index.write(through: 1)
+        }
+        // 40,000 entries of 48 bytes were written.
+        #expect(try File(indexPath, for: .reading).sizeBytes() < 1_300_000)
+        await store.close()
+    }
+}
