@@ -1,4 +1,4 @@
-/// A set of ASCII bytes as two words; a test is a shift and a mask.
+/// A set of ASCII bytes, stored as the bits of two words, so that a lookup is a shift and a mask.
 struct CharacterClass: Sendable {
     private var low: UInt64 = 0
     private var high: UInt64 = 0

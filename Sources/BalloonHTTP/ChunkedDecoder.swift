@@ -13,7 +13,7 @@ struct ChunkedDecoder: Sendable {
     }
 
     private var state = State.size(0, digits: 0)
-    /// The bytes of chunk extensions and trailers so far, which are skipped up to a limit.
+    /// The number of bytes of chunk extensions and trailers so far; they are skipped, up to a limit.
     private var overheadBytes = 0
     /// The current trailer line.
     private var trailer: [UInt8] = []
@@ -98,9 +98,9 @@ struct ChunkedDecoder: Sendable {
         state = .sizeLineFeed(size)
     }
 
-    /// Ends a trailer line; an empty one ends the body.
+    /// Checks a complete trailer line; an empty line ends the body.
     ///
-    /// Trailers are not kept (RFC 9110 §6.5.1).
+    /// The trailers themselves are dropped (RFC 9110 §6.5.1).
     private mutating func endTrailerLine() throws(HTTPRefusal) {
         if trailer.isEmpty {
             state = .finished
@@ -134,7 +134,7 @@ private let forbiddenTrailers = [
 
 /// Chunk extensions (RFC 9112 §7.1.1): `;name`, `;name=token` or `;name="text"`; all are ignored.
 ///
-/// White space around them is "bad" in the RFC, and parsers treat it differently: it is refused.
+/// White space around them is refused: the RFC calls it "bad", and parsers treat it differently.
 private struct ChunkExtension: Sendable {
     private enum State: Sendable {
         case nameStart, name, valueStart, value, quoted, escaped, end
@@ -142,7 +142,7 @@ private struct ChunkExtension: Sendable {
 
     private var state = State.nameStart
 
-    /// Consumes a byte; false for the CR that ends the line.
+    /// Consumes a byte; returns false for the CR that ends the line.
     mutating func take(_ byte: UInt8) throws(HTTPRefusal) -> Bool {
         switch (state, byte) {
         case (.name, 0x0D), (.value, 0x0D), (.end, 0x0D): return false

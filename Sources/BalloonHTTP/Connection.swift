@@ -3,7 +3,7 @@ import BalloonTLS
 
 /// One client connection: its unprocessed input, its pending output, and its state.
 ///
-/// Belongs to its shard, which makes every change.
+/// A connection belongs to its shard; only the shard changes it.
 final class Connection {
     /// The state of the connection, with the data of that state.
     ///
@@ -26,7 +26,7 @@ final class Connection {
         case closing
         /// The last answer is sent; input is discarded until the peer has finished.
         case lingering
-        /// The descriptor is removed from the epoll set, and the shard from the connection.
+        /// The descriptor is removed from the epoll set, and the connection from the shard.
         case closed
     }
 
@@ -35,11 +35,11 @@ final class Connection {
     let listener: ServedListener
     let listenerNumber: Int
     let peer: PeerAddress
-    /// Nil when the listener speaks plain HTTP.
+    /// The TLS session; nil when the listener uses plain HTTP.
     let tls: TLSSession?
 
     var phase = Phase.head
-    /// The peer has sent its last byte; it may still read answers.
+    /// Whether the peer has sent its last byte; it may still read answers.
     var isPeerFinished = false
     var parser = RequestParser()
     /// The bytes of the current request, when one read did not bring all of them.
@@ -134,7 +134,7 @@ extension Connection {
         }
     }
 
-    /// The pulled body of the request in flight.
+    /// The pulled body of the request in flight; nil when there is none.
     var pull: PulledBody? {
         switch phase {
         case .answering(let exchange), .streaming(let exchange, _): exchange.pull
@@ -154,7 +154,7 @@ extension Connection {
         case .head, .collecting, .collectingChunks: hasRoomForAnswers
         case .heldBack, .closing, .closed: false
         case .answering, .streaming:
-            // Pipelined requests wait in the buffer, and then in the kernel's buffer.
+            // Pipelined requests wait in `input`, and when that is full, in the kernel's buffer.
             if let pull, !pull.isFinished {
                 pull.wantsMore
             } else {

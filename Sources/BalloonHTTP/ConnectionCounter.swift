@@ -28,8 +28,9 @@ final class ConnectionCounter: Sendable {
     /// The bytes that all connections hold.
     var bufferedBytes: Int { buffered.load(ordering: .relaxed) }
 
-    /// Adds a change in the held bytes of a connection of `peer`; false when all connections, or those of the
-    /// peer, hold too much.
+    /// Adds a change in the held bytes of a connection of `peer`.
+    ///
+    /// Returns false when all connections together, or those of the peer, hold too much.
     func count(_ change: Int, of peer: PeerAddress, isAdmitted: Bool) -> Bool {
         let all = buffered.add(change, ordering: .relaxed).newValue
         let hasShare = countShare(change, of: peer)
@@ -46,7 +47,7 @@ final class ConnectionCounter: Sendable {
         }
     }
 
-    /// Counts a connection of `peer`; false, without counting it, when the peer is at its limit.
+    /// Counts a connection of `peer`; when the peer is at its limit, returns false and counts nothing.
     func add(_ peer: PeerAddress) -> Bool {
         if let maximumPerPeer {
             let isAllowed = perPeer.withLock { counts in

@@ -8,14 +8,14 @@ struct ExchangeID: Sendable, Hashable {
 struct Exchange {
     /// The route; nil when the path has none.
     var route: ShardRoute?
-    /// Whether the answer has no body (RFC 9110 §9.3.2).
+    /// Whether the method is HEAD, so that the answer has no body (RFC 9110 §9.3.2).
     let isHeadRequest: Bool
     let minorVersion: UInt8
     /// Whether another request may follow on the connection.
     var isPersistent: Bool
     /// Whether the route's `admit` admitted the request.
     var isAdmitted = false
-    /// The body, for a route that pulls it.
+    /// The body, when the route pulls it in pieces; nil for other routes.
     var pull: PulledBody?
 }
 
@@ -34,9 +34,9 @@ final class StreamedAnswer {
     let isChunked: Bool
     /// Whether the answer ends when a stop of the server begins.
     var isOpenEnded: Bool
-    /// The broadcast that the answer subscribes to.
+    /// The subscription of the answer to a broadcast; nil when it has none.
     var audience: BroadcastAudience?
-    /// The handler that waits for the client to read more.
+    /// The handler that waits until the client has read enough for the next piece; nil when none waits.
     var writer: CheckedContinuation<Void, any Error>?
 
     init(isChunked: Bool, isOpenEnded: Bool) {

@@ -17,7 +17,7 @@ struct HTTPField: Sendable, Hashable {
 package struct HTTPFieldName: Sendable, Hashable {
     let bytes: [UInt8]
 
-    /// Names are ASCII and compared without case (RFC 9110 §5.1).
+    /// Prepares a name; names are ASCII, and their case is ignored (RFC 9110 §5.1).
     package init(_ name: String) { bytes = name.lowercased().utf8.map { $0 } }
 }
 

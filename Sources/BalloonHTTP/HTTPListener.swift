@@ -1,7 +1,9 @@
 package import BalloonPOSIX
 package import BalloonTLS
 
-/// Returns the content of a refusal's answer, and may log the refusal; called on a shard, must not block.
+/// Returns the content of a refusal's answer, and may log the refusal.
+///
+/// It is called on a shard, so it must not block.
 package typealias RefusalDescription = @Sendable (HTTPRefusal) -> HTTPContent
 
 /// The body of an answer with its media type.

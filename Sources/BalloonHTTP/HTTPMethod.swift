@@ -26,6 +26,6 @@ package enum HTTPMethod: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether requests with this method have a body.
+    /// Whether a request with this method must state the length of a body, or send it in chunks.
     var expectsBody: Bool { self == .post || self == .put || self == .patch }
 }

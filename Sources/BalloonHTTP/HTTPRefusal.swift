@@ -31,7 +31,7 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case malformedChunk
     /// `Expect` asks for something other than `100-continue` (RFC 9110 §10.1.1).
     case unknownExpectation
-    /// A request whose method has a body came without a length (RFC 9110 §15.5.12).
+    /// The method requires a body, but the request has neither a length nor chunks (RFC 9110 §15.5.12).
     case lengthMissing
     /// The request line is longer than its limit.
     case requestLineTooLong

@@ -1,5 +1,6 @@
-/// Answers one request later, from any thread; further answers are ignored, and answers to a disconnected
-/// client as well.
+/// Answers one request later, from any thread.
+///
+/// An answer after the first, or to a disconnected client, is ignored.
 package struct HTTPResponder: Sendable {
     let shard: Shard
     let exchange: ExchangeID
@@ -24,7 +25,8 @@ package struct HTTPResponder: Sendable {
 
 /// Writes the body of a streamed answer.
 ///
-/// Without a length, HTTP/1.1 clients get chunks, and HTTP/1.0 clients the end of the connection.
+/// Without a length, an HTTP/1.1 client gets chunks; for an HTTP/1.0 client, the end of the connection ends
+/// the body.
 package struct HTTPBodyWriter: Sendable {
     let shard: Shard
     let exchange: ExchangeID

@@ -57,7 +57,9 @@ package struct HTTPStreamHead: Sendable {
     }
 }
 
-/// A line break in a value would end the header early, so it becomes a space; clients control no value.
+/// The status line and the fields, each with its line end.
+///
+/// A line break in a value would end the field early, so it becomes a space. Clients control no value.
 private func renderHeader(_ status: HTTPStatus, _ fields: [(name: String, value: String)]) -> [UInt8] {
     var header = Array("HTTP/1.1 \(status.code) \(status.reason)\r\n".utf8)
     for (name, value) in fields {

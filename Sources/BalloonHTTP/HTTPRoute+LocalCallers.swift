@@ -21,7 +21,7 @@ extension HTTPRoute {
 }
 
 extension HTTPRequest {
-    /// Whether `Host` and `Origin` are those of a program, or of a page of this server.
+    /// Whether `Host` and `Origin` show that a local program or a page of this server sent the request.
     fileprivate var isFromThisMachine: Bool {
         // Only HTTP/1.0 allows a request without `Host`, and no browser sends that.
         let host = field(HTTPFieldName("host")).map { String(decoding: $0, as: UTF8.self).lowercased() }

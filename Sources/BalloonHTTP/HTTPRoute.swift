@@ -1,6 +1,6 @@
 /// Handles requests for one path; belongs to one shard, so that it may hold state without locks.
 ///
-/// Called inline on the shard: it must not block. It returns the answer, or nil when the responder will
+/// The shard calls it inline, so it must not block. It returns the answer, or nil when the responder will
 /// answer later.
 package typealias HTTPHandler = (_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse?
 
@@ -14,8 +14,8 @@ package enum HTTPVerdict: Sendable {
 
 /// Decides about the head of a request; belongs to one shard.
 ///
-/// Called inline on the shard, once for each request with valid framing and size, and before `100 Continue`:
-/// it must not block. The request has no body yet.
+/// The shard calls it inline, once for each request with valid framing and size, and before `100 Continue`.
+/// It must not block. The request has no body yet.
 package typealias HTTPAdmission = (_ head: HTTPRequest) -> HTTPVerdict
 
 /// One method on one path, and the delivery of its body.
@@ -37,7 +37,7 @@ package struct HTTPRoute: Sendable {
 
     /// The closures of one shard for the requests of the route.
     package struct Handlers {
-        /// Nil admits every request.
+        /// Decides about the head of a request; nil admits every request.
         let admit: HTTPAdmission?
         let handle: HTTPHandler
 
@@ -52,7 +52,7 @@ package struct HTTPRoute: Sendable {
     let method: HTTPMethod
     let path: [UInt8]
     let isPrefix: Bool
-    /// Nil when the path has no parameters.
+    /// The template of a path with parameters; nil when the path has none.
     let template: PathTemplate?
     let body: Body
     let endBurst: (@Sendable () -> Void)?

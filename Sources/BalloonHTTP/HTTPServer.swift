@@ -2,10 +2,13 @@ package import BalloonPOSIX
 package import Logging
 import Synchronization
 
-/// An HTTP/1.1 server on POSIX sockets and Dispatch: one shard per core, any number of listeners.
+/// An HTTP/1.1 server on POSIX sockets and Dispatch, with any number of listeners.
+///
+/// Its connections are divided among shards, usually one per core. A shard is a serial Dispatch queue with an
+/// epoll set; it alone reads and answers on its connections.
 package actor HTTPServer {
     private let listeners: [HTTPListener]
-    /// One for each listener.
+    /// The counters of connections, one for each listener.
     nonisolated let counters: [ConnectionCounter]
     nonisolated let shards: [Shard]
     private var bound: [Bound] = []
@@ -53,8 +56,8 @@ package actor HTTPServer {
 
     /// Stops accepting, lets requests in flight finish within `grace`, then closes the remaining connections.
     ///
-    /// Open-ended answers end at once, so that a follower of events does not delay the stop.
-    /// A stopped server cannot be started again.
+    /// Open-ended answers, such as event streams, end at once, so that they do not delay the stop. A stopped
+    /// server cannot be started again.
     package func stop(within grace: Duration) async {
         guard isServing else { return bound = [] }
         await withTaskGroup(of: Void.self) { group in

@@ -1,6 +1,6 @@
 /// A response's status code with its reason phrase (RFC 9110 §15).
 package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
-    /// Three digits.
+    /// The code of three digits, such as 404.
     package let code: Int
     /// The phrase that follows the code on the wire.
     package let reason: String
@@ -10,7 +10,7 @@ package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// A status without a phrase, of any three digits; nil for another number.
+    /// Creates a status without a reason phrase from a code of 100 to 599; nil for another number.
     package init?(code: Int) {
         guard (100...599).contains(code) else { return nil }
         self.init(code, "-")
@@ -19,7 +19,7 @@ package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
     /// Whether answers with this status have content; 204 and 304 end after their header (RFC 9110 §6.4.1).
     var hasContent: Bool { code >= 200 && code != 204 && code != 304 }
 
-    /// `200 OK`.
+    /// The code and the phrase, such as `200 OK`.
     package var description: String { "\(code) \(reason)" }
 
     package static func == (left: HTTPStatus, right: HTTPStatus) -> Bool { left.code == right.code }

@@ -1,7 +1,7 @@
 /// Whether `bytes[start..<end]` is `host[:port]` (RFC 9110 §7.2): a name, an IPv4 address or an IPv6 literal.
 ///
-/// Stricter than RFC 3986: sub-delims such as `,` and `;` do not occur in host names, but in request
-/// smuggling.
+/// This is stricter than RFC 3986: it refuses sub-delims such as `,` and `;`, which do not occur in host
+/// names, but are used for request smuggling.
 func isHost(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     guard start < end else { return false }
     var cursor = start
@@ -19,7 +19,7 @@ func isHost(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     return cursor == end || bytes[cursor] == 0x3A && isPort(bytes, cursor + 1, end)
 }
 
-/// Digits up to 65535, possibly none (RFC 3986 §3.2.3).
+/// Whether `bytes[start..<end]` is a port: digits up to 65535, possibly none (RFC 3986 §3.2.3).
 private func isPort(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     var port = 0
     for index in start..<end {
@@ -30,8 +30,9 @@ private func isPort(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     return end - start <= 5
 }
 
-/// Eight groups of up to four hex digits; one run of groups may be omitted, and the last two may be an IPv4
-/// address (RFC 3986 §3.2.2).
+/// Whether `bytes[start..<end]` is an IPv6 address (RFC 3986 §3.2.2): eight groups of up to four hex digits.
+///
+/// One run of groups may be omitted, and the last two groups may be an IPv4 address.
 private func isIPv6(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     var groups = 0
     var hasGap = false

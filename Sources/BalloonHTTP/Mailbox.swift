@@ -1,9 +1,9 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Requests of other threads to a shard, in order.
+/// The tasks that other threads post to a shard, such as sending an answer, in the order of posting.
 final class Mailbox: Sendable {
-    /// One request of another thread.
+    /// One task from another thread.
     enum Post: Sendable {
         case accepted(raw: Int32, from: PeerAddress, listener: Int)
         case answer(ExchangeID, HTTPResponse)
@@ -27,10 +27,10 @@ final class Mailbox: Sendable {
 
     init() throws(SystemError) { wakeUp = try WakeUp() }
 
-    /// Readable when the mailbox may contain a post.
+    /// A descriptor that is readable when the mailbox may contain a post.
     var raw: Int32 { wakeUp.raw }
 
-    /// Appends `post`; false when the mailbox is closed.
+    /// Appends `post`; returns false when the mailbox is closed.
     func put(_ post: Post) -> Bool {
         let wasEmpty = state.withLock { state -> Bool? in
             if state.isClosed { return nil }

@@ -8,7 +8,7 @@ final class PathTemplate: Sendable {
         case parameter(name: String)
     }
 
-    /// Bytes of a parameter's value after decoding; a longer one gets 414.
+    /// The maximum bytes of a parameter's decoded value; a longer value gets 414.
     static let maximumValueBytes = 1024
 
     private let segments: [Segment]

@@ -9,7 +9,7 @@ final class PulledBody {
     private(set) var failure: HTTPStreamError?
     /// Whether the client waits for `100 Continue`.
     var needsContinue: Bool
-    /// The handler that waits for the next piece.
+    /// The handler that waits for the next piece; nil when none waits.
     var reader: CheckedContinuation<[UInt8]?, any Error>?
 
     init(_ framing: BodyFraming, maximumBytes: Int, needsContinue: Bool) {
@@ -55,7 +55,8 @@ final class PulledBody {
             isFinished = left == count
         case .chunked:
             let before = buffered.count
-            // The decoder counts the unread pieces only, so the bytes read so far are added.
+            // The decoder compares its limit with the unread bytes only, so bytes that the handler has read
+            // lower the limit.
             let maximum = maximumBytes - receivedBytes + before
             do throws(HTTPRefusal) {
                 try decoder.decode(bytes, &cursor, to: end, into: &buffered, maximumBytes: maximum)

@@ -14,7 +14,7 @@ struct RequestHead: Sendable, Hashable {
     var isPersistent = true
     /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     var expectsContinue = false
-    /// Bytes from the request's first byte to the end of the empty line.
+    /// The number of bytes from the request's first byte to the end of the empty line.
     var length = 0
 
     /// Clears the head and keeps its storage.
@@ -24,7 +24,7 @@ struct RequestHead: Sendable, Hashable {
         query = nil
         isAsterisk = false
         minorVersion = 1
-        // The storage is shared when a handler kept the request.
+        // When a handler has kept the request, the storage is shared, and this call allocates new storage.
         fields.removeAll(keepingCapacity: true)
         framing = .none
         isPersistent = true

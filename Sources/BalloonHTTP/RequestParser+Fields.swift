@@ -12,7 +12,7 @@ struct SeenFields: Sendable {
 }
 
 extension RequestParser {
-    /// `name ":" OWS value OWS` (RFC 9112 §5) in `bytes[start..<end]`.
+    /// Reads the field line `name ":" OWS value OWS` (RFC 9112 §5) in `bytes[start..<end]`.
     mutating func readField(
         _ bytes: [UInt8], _ base: Int, _ start: Int, _ end: Int
     ) throws(HTTPRefusal) {
@@ -24,7 +24,8 @@ extension RequestParser {
         try readField(bytes, start..<nameEnd, value)
     }
 
-    /// Reads the few fields that the parser itself needs; the length of the name excludes most others at once.
+    /// Reads the few fields that the parser itself needs, and ignores all others; comparing the name's length
+    /// first is fast.
     private mutating func readField(
         _ bytes: [UInt8], _ name: Range<Int>, _ value: Range<Int>
     ) throws(HTTPRefusal) {
@@ -60,7 +61,8 @@ extension RequestParser {
         }
     }
 
-    /// Exactly `chunked`, once: any other spelling of it is one that some proxy reads otherwise (RFC 9112 §6.1).
+    /// Reads `Transfer-Encoding`, which must be exactly `chunked`, once: proxies interpret other spellings
+    /// differently (RFC 9112 §6.1).
     private mutating func readCoding(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) {
         guard case .none = seen.coding else { throw .badTransferEncoding }
         if isName(bytes, value, "chunked") {

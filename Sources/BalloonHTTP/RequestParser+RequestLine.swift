@@ -1,5 +1,5 @@
 extension RequestParser {
-    /// `method SP target SP version` (RFC 9112 §3) in `bytes[start..<end]`.
+    /// Reads the request line `method SP target SP version` (RFC 9112 §3) in `bytes[start..<end]`.
     mutating func readRequestLine(
         _ bytes: [UInt8], _ base: Int, _ start: Int, _ end: Int
     ) throws(HTTPRefusal) {
@@ -17,7 +17,7 @@ extension RequestParser {
         try readTarget(bytes, base, target, cursor)
     }
 
-    /// `HTTP/1.x`; a minor version above 1 is treated as 1 (RFC 9110 §2.5).
+    /// Reads `HTTP/1.x` and returns the minor version; one above 1 is treated as 1 (RFC 9110 §2.5).
     private func readVersion(_ bytes: [UInt8], _ start: Int, _ end: Int) throws(HTTPRefusal) -> UInt8 {
         guard end - start == 8, bytes[start] == 0x48, bytes[start + 1] == 0x54, bytes[start + 2] == 0x54,
             bytes[start + 3] == 0x50, bytes[start + 4] == 0x2F, isDigit(bytes[start + 5]),
@@ -27,7 +27,9 @@ extension RequestParser {
         return bytes[start + 7] == 0x30 ? 0 : 1
     }
 
-    /// Origin-form, absolute-form or asterisk-form (RFC 9112 §3.2); authority-form is for CONNECT only.
+    /// Reads a target in origin-form, absolute-form or asterisk-form (RFC 9112 §3.2).
+    ///
+    /// Refuses authority-form, which is for CONNECT only.
     private mutating func readTarget(
         _ bytes: [UInt8], _ base: Int, _ start: Int, _ end: Int
     ) throws(HTTPRefusal) {
@@ -60,7 +62,8 @@ extension RequestParser {
         head.isAsterisk = path == end && head.method == .options
     }
 
-    /// Skips `http://host:port` of an absolute-form target; the rest is the path, possibly empty.
+    /// Returns the position after `http://host:port` of an absolute-form target, where the path begins; the
+    /// path may be empty.
     private func endOfAuthority(_ bytes: [UInt8], _ start: Int, _ end: Int) throws(HTTPRefusal) -> Int {
         var cursor = start
         for byte in "http".utf8 {

@@ -25,7 +25,8 @@ struct RequestParser: Sendable {
     /// Whether no byte of a request was parsed, except empty lines before it.
     var isAtStart: Bool { !isInFields && scanned == lineStart }
 
-    /// Parses `bytes[base..<end]`, where `base` is the request's first byte; true when ``head`` is complete.
+    /// Parses `bytes[base..<end]`, where `base` is the request's first byte; returns true when ``head`` is
+    /// complete.
     mutating func parse(
         _ bytes: [UInt8], from base: Int, to end: Int, _ limits: HTTPLimits
     ) throws(HTTPRefusal) -> Bool {
@@ -58,7 +59,9 @@ struct RequestParser: Sendable {
         }
     }
 
-    /// An empty line: the end of the header, or one of the two that may come before a request line (RFC 9112 §2.2).
+    /// Handles an empty line; returns true when it ends the header.
+    ///
+    /// Up to two empty lines may precede a request line (RFC 9112 §2.2).
     private mutating func endOfHeader() throws(HTTPRefusal) -> Bool {
         guard isInFields else {
             guard scanned <= 4 else { throw .malformedRequestLine }

@@ -7,7 +7,7 @@ final class ServedListener {
     let routes: [ShardRoute]
     let tls: TLSCredentials?
     private let describeRefusal: RefusalDescription
-    /// Shared by all shards.
+    /// The listener's counter of connections, which all shards share.
     let connections: ConnectionCounter
 
     init(_ listener: HTTPListener, shard: Int, connections: ConnectionCounter) {
@@ -19,11 +19,11 @@ final class ServedListener {
         self.connections = connections
     }
 
-    /// The route of a request, or the status of its refusal.
+    /// The route that serves a request, or the reason why no route does.
     enum Match {
         case route(ShardRoute)
         case notFound
-        /// The path exists for these other methods.
+        /// The path exists, but only for the methods in this text, the value of `Allow`.
         case otherMethods(String)
     }
 
@@ -45,7 +45,7 @@ final class ServedListener {
             refusal.status, contentType: content.type, body: content.bytes, fields: refusal.fields + fields)
     }
 
-    /// The value of `Allow` (RFC 9110 §10.2.1) for a path, or for nil of the whole server.
+    /// The value of `Allow` (RFC 9110 §10.2.1) for a path; for nil, the methods of all routes.
     func allowed(_ path: ArraySlice<UInt8>?) -> String {
         var methods: [HTTPMethod] = [.options]
         for entry in routes where path.map(entry.route.matches) ?? true {
@@ -95,7 +95,7 @@ struct DeadlineTicks: Sendable {
         linger = TimerWheel.ticks(limits.lingerTimeout)
     }
 
-    /// The remaining time of a body after its header, when `bytes` have arrived.
+    /// The time limit of a body, in ticks from the end of the header, when `bytes` of it have arrived.
     func body(after bytes: Int) -> UInt64 {
         let earned = TimerWheel.ticks(.seconds(bytes / minimumBodyBytesPerSecond))
         return min(body, bodyGrace + earned)

@@ -1,8 +1,9 @@
 /// Deadlines of many connections at O(1) each: a ring of buckets, one per tick.
 ///
-/// Moving a deadline later is free: its old entry is checked when it is due, and moved to the new tick.
+/// Extending a deadline changes no entry: the shard checks the old entry when it is due, and inserts it again
+/// at the new tick.
 struct TimerWheel: Sendable {
-    /// Milliseconds of one tick as a power of two.
+    /// The length of one tick as a power of two: 2^7, which is 128 milliseconds.
     static let tickShift: UInt64 = 7
 
     private var buckets: [[UInt64]]

@@ -14,7 +14,7 @@ package enum Base64 {
         bytes.withSpan { encode($0, alphabet: alphabet) }
     }
 
-    /// Encodes `bytes` as the variant over a collection does.
+    /// Encodes the bytes of a span.
     package static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet) -> String {
         let length = encodedLength(of: bytes.count, alphabet: alphabet)
         return unsafe String(unsafeUninitializedCapacity: length) { buffer in
@@ -25,28 +25,32 @@ package enum Base64 {
         }
     }
 
-    /// Decodes `text`; nil unless it is canonical: no white space, no spare bits, padding as the alphabet rules.
+    /// Decodes `text`; nil unless it is canonical: no white space, unused bits zero, padding as the alphabet
+    /// requires.
     package static func decode(_ text: some Collection<UInt8>, alphabet: Alphabet = .standard) -> [UInt8]? {
         text.withSpan { decode($0, alphabet: alphabet) }
     }
 
-    /// Decodes `text` as the variant over bytes does.
+    /// Decodes `text`; nil unless it is canonical Base64.
     package static func decode(_ text: String, alphabet: Alphabet = .standard) -> [UInt8]? {
         decode(text.utf8, alphabet: alphabet)
     }
 
-    /// Decodes `text` as the variant over a collection does.
+    /// Decodes the characters of a span; nil unless they are canonical Base64.
     package static func decode(_ text: Span<UInt8>, alphabet: Alphabet) -> [UInt8]? {
         var bytes: [UInt8] = []
         return decode(text, alphabet: alphabet, into: &bytes) ? bytes : nil
     }
 
-    /// Replaces `bytes`, whose storage is used again; false, and `bytes` are empty, when `text` is not canonical.
+    /// Replaces `bytes` with the decoded `text`, reusing their storage; returns false when `text` is not
+    /// canonical.
+    ///
+    /// `bytes` are empty after a failure.
     package static func decode(
         _ text: Span<UInt8>, alphabet: Alphabet, into bytes: inout [UInt8]
     ) -> Bool {
         bytes.removeAll(keepingCapacity: true)
-        // A digit alone carries six bits, which is no byte.
+        // A single last digit has six bits, too few for a byte.
         guard let count = digitCount(of: text, alphabet: alphabet), count % 4 != 1 else { return false }
         bytes.append(contentsOf: repeatElement(0, count: count * 3 / 4))
         var output = bytes.mutableSpan
@@ -62,7 +66,7 @@ package enum Base64 {
         }
     }
 
-    /// Writes the text of `bytes` to the front of `text`, which has room for it.
+    /// Writes the encoded `bytes` to the start of `text`, which must have room for them.
     package static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet, into text: inout MutableSpan<UInt8>)
     {
         let table = alphabet.characters
@@ -98,7 +102,7 @@ package enum Base64 {
         return count
     }
 
-    /// Decodes unpadded digits; false when one is not in the alphabet or spare bits are set.
+    /// Decodes unpadded digits; returns false when a digit is not in the alphabet, or an unused bit is set.
     private static func decode(
         _ digits: Span<UInt8>, values table: InlineArray<256, UInt8>, into bytes: inout MutableSpan<UInt8>
     ) -> Bool {
@@ -126,7 +130,7 @@ package enum Base64 {
         let spareBits = digitsLeft * 6 % 8
         if digitsLeft == 3 { bytes[written] = UInt8(truncatingIfNeeded: group >> 10) }
         if digitsLeft >= 2 { bytes[bytes.count - 1] = UInt8(truncatingIfNeeded: group >> spareBits) }
-        // RFC 4648 §3.5: nonzero spare bits would give one value several spellings.
+        // RFC 4648 §3.5: if the unused bits could be nonzero, one value would have several encodings.
         return seen < notADigit && group & (1 << spareBits - 1) == 0
     }
 }

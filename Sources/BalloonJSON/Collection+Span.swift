@@ -1,5 +1,6 @@
 extension Collection<UInt8> {
-    /// Calls `body` with the elements: in place for arrays, their slices and native strings, else copied.
+    /// Calls `body` with a span of the elements; copies them unless the collection is an array, a slice or a
+    /// native string.
     @inlinable package func withSpan<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

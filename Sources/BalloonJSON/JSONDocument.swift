@@ -1,11 +1,11 @@
 /// A valid JSON text with an index of its values.
 ///
 /// Accepts exactly RFC 8259: one value of any kind, in UTF-8, without a byte order mark, optionally
-/// surrounded by white space. Copying a document costs one reference.
+/// surrounded by white space. Copying a document copies only a reference.
 public struct JSONDocument: Sendable {
     let storage: JSONStorage
 
-    /// Validates and indexes a text in one pass; throws where it violates the grammar or a limit.
+    /// Validates and indexes a text in one pass; throws when it violates the grammar or a limit.
     public init(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
         var words: [UInt64] = []
         let used = try indexJSON(bytes.span, limits: limits, into: &words)

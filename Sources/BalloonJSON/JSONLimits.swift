@@ -4,7 +4,7 @@
 public struct JSONLimits: Sendable, Equatable {
     /// The maximum nesting depth of arrays and objects.
     public var maximumDepth: Int
-    /// The maximum length of a text; values above `JSONLimits.addressableBytes` act like it.
+    /// The maximum length of a text in bytes; `JSONLimits.addressableBytes` applies when it is smaller.
     public var maximumBytes: Int
     /// The maximum number of values, including containers but not member names.
     public var maximumNodes: Int

@@ -18,7 +18,10 @@ func exactInteger(_ text: ArraySlice<UInt8>) -> Int? {
     return accumulate(digits[..<point], digits[(point + 1)...], exponent, isNegative)
 }
 
-/// Accumulates the digits before and after the decimal point, which `exponent` moves to the right.
+/// The integer made of the digits before and after the decimal point, after `exponent` has moved the point to
+/// the right.
+///
+/// Nil when a digit other than zero remains behind the point, or when the integer does not fit.
 private func accumulate(
     _ whole: ArraySlice<UInt8>, _ fraction: ArraySlice<UInt8>, _ exponent: Int, _ isNegative: Bool
 ) -> Int? {
@@ -44,7 +47,8 @@ private func accumulate(
     return value
 }
 
-/// Appends a decimal digit to a number, away from zero.
+/// Returns `value` with one more decimal digit, which moves it away from zero; nil when the result does not
+/// fit.
 private func appending(_ digit: Int, to value: Int, _ isNegative: Bool) -> Int? {
     let (product, productOverflows) = value.multipliedReportingOverflow(by: 10)
     let (sum, sumOverflows) = product.addingReportingOverflow(isNegative ? -digit : digit)

@@ -73,7 +73,7 @@ private func skipEscape(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError)
     }
 }
 
-/// The value of a hexadecimal digit in either case.
+/// The value of a hexadecimal digit in either case; nil for any other byte.
 @inline(__always)
 func hexadecimalValue(_ byte: UInt8) -> UInt8? {
     switch byte {
@@ -106,7 +106,8 @@ private func multibyteLength(_ bytes: Span<UInt8>, _ at: Int) -> Int {
         guard at &+ 2 < bytes.count, isContinuation(bytes[at &+ 1]), isContinuation(bytes[at &+ 2]) else {
             return 0
         }
-        // Of the 10 deciding bits: values below 0x20 are overlong, those from 0x360 on are surrogates.
+        // The 10 highest bits decide: values below 0x20 are overlong, those from 0x360 to 0x37F are
+        // surrogates.
         let high = UInt16(lead & 0x0F) << 6 | UInt16(bytes[at &+ 1] & 0x3F)
         return high < 0x20 || high & 0x3E0 == 0x360 ? 0 : 3
     }

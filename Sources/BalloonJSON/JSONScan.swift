@@ -13,7 +13,7 @@ struct JSONScan {
 /// Validates a text by RFC 8259 and indexes it in one pass, without recursion; returns the number of used
 /// words.
 ///
-/// The previous contents of the words are overwritten, and no more words are added than needed.
+/// Overwrites the previous contents of `words`, and adds words only when there are too few.
 func indexJSON(
     _ bytes: Span<UInt8>, limits: JSONLimits, into words: inout [UInt64]
 ) throws(JSONError) -> Int {
@@ -24,7 +24,7 @@ func indexJSON(
         throw .byteOrderMark(offset: 0)
     }
     var scan = JSONScan()
-    // Messages have about one value or name per 10 to 15 bytes.
+    // Messages have one value or name per 10 to 15 bytes, so one word per 8 bytes is usually enough.
     if words.count < bytes.count / 8 + 16 { words = [UInt64](repeating: 0, count: bytes.count / 8 + 16) }
     while try !scanValues(bytes, limits, &scan, words: &words) { grow(&words, for: scan, of: bytes.count) }
     skipWhitespace(bytes, &scan.position)
@@ -42,7 +42,7 @@ private func grow(_ words: inout [UInt64], for scan: JSONScan, of byteCount: Int
     words.append(contentsOf: repeatElement(0, count: count - words.count))
 }
 
-/// Scans values until the outermost one is complete; false when the tape must grow first.
+/// Scans values until the outermost value is complete; returns false when the tape must grow first.
 private func scanValues(
     _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, words: inout [UInt64]
 ) throws(JSONError) -> Bool {
@@ -56,8 +56,9 @@ private func scanValues(
     return true
 }
 
-/// Scans a member's name if one is expected, and a scalar or the beginning of a container; true when the scan
-/// is before a container's first child.
+/// Scans a member's name if one is expected, then a scalar or the beginning of a container.
+///
+/// Returns true when the next thing to scan is a container's first child.
 @inline(__always)
 private func beginValue(
     _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>
@@ -136,7 +137,7 @@ private func close(_ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>) {
     }
 }
 
-/// Advances over the separator after a value; true when another value follows.
+/// Advances over the comma or the closing brackets after a value; returns true when another value follows.
 @inline(__always)
 private func advanceToNextValue(
     _ bytes: Span<UInt8>, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>

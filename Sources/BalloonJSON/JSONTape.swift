@@ -23,7 +23,8 @@ struct JSONTape: Sendable {
     let words: [UInt64]
 
     func tag(at index: Int) -> JSONTag {
-        // Every word at an index that this type returns was composed from a tag.
+        // Every word at an index that this type returns was composed from a tag, so the fallback is never
+        // used.
         JSONTag(rawValue: words[index] & 0xF) ?? .null
     }
 

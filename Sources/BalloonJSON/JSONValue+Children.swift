@@ -48,7 +48,7 @@ public struct JSONMembers: Sequence, IteratorProtocol, Sendable {
         count = isObject ? value.count : 0
     }
 
-    /// Returns the next member.
+    /// Returns the next member; nil at the end.
     public mutating func next() -> (key: String, value: JSONValue)? {
         guard at < end else { return nil }
         let name = at
@@ -73,7 +73,7 @@ public struct JSONElements: Sequence, IteratorProtocol, Sendable {
         count = isArray ? value.count : 0
     }
 
-    /// Returns the next element.
+    /// Returns the next element; nil at the end.
     public mutating func next() -> JSONValue? {
         guard at < end else { return nil }
         defer { at = storage.tape.end(of: at) }

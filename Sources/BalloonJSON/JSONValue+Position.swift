@@ -45,7 +45,7 @@ private func pointerToken(_ name: String) -> String {
     }
 }
 
-/// Finds line and column of a byte; both are counted only here.
+/// Finds the line and the column of the byte at `offset`, both counted from 1.
 func textPosition(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
     var (line, column) = (1, 1)
     for byte in bytes.prefix(offset) {

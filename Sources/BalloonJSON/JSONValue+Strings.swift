@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// The text of a string with its escapes resolved.
+    /// The text of a string with its escapes resolved; nil for every other kind.
     ///
     /// An escaped surrogate without its other half becomes U+FFFD, since Swift strings cannot contain it.
     public var string: String? {
@@ -14,7 +14,7 @@ extension JSONValue {
         tag == .plainString ? storage.bytes[storage.content(at: index)] : nil
     }
 
-    /// Compares a string's text with another, byte by byte, without creating a `String`.
+    /// Whether this is a string with this text; compares byte by byte, without creating a `String`.
     public func equals(_ text: String) -> Bool {
         kind == .string && storage.string(at: index, equals: text.utf8Span.span)
     }
@@ -35,7 +35,9 @@ extension JSONStorage {
             : String(decoding: unescaped(content), as: UTF8.self)
     }
 
-    /// Compares UTF-8 bytes without canonical equivalence: names with different bytes are different names.
+    /// Whether the string at `index` has exactly these UTF-8 bytes.
+    ///
+    /// Canonically equivalent texts with different bytes are different.
     @inline(__always)
     func string(at index: Int, equals wanted: Span<UInt8>) -> Bool {
         let content = content(at: index)
@@ -83,7 +85,8 @@ private func unescaped(_ content: ArraySlice<UInt8>) -> [UInt8] {
     return result
 }
 
-/// Resolves the four digits at the start of `rest`, and a following escape that completes a surrogate pair.
+/// Decodes the four hexadecimal digits at the start of `rest`, and a following escape that completes a
+/// surrogate pair.
 private func appendUnicodeEscape(_ rest: inout ArraySlice<UInt8>, to result: inout [UInt8]) {
     let unit = codeUnit(rest)
     rest.removeFirst(4)

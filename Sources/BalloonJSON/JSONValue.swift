@@ -44,7 +44,7 @@ public struct JSONValue: Sendable {
         }
     }
 
-    /// The value of `true` or `false`.
+    /// The value of `true` or `false`; nil for every other kind.
     public var bool: Bool? {
         switch tag {
         case .true: true
@@ -56,7 +56,7 @@ public struct JSONValue: Sendable {
     /// Whether this is the literal `null`.
     public var isNull: Bool { tag == .null }
 
-    /// The number as an integer, when it is an integer and fits 64 bits.
+    /// The number as an integer; nil when it is no integer, or does not fit 64 bits.
     ///
     /// The spelling is irrelevant: `1`, `1.0`, `10e-1` and `-0` are integers, `1.5` and `1e30` are not.
     public var int: Int? {
@@ -67,7 +67,8 @@ public struct JSONValue: Sendable {
         }
     }
 
-    /// The number as the nearest double; nil when it is beyond the largest finite one.
+    /// The number as the nearest double; nil for other kinds, and for a number beyond the largest finite
+    /// double.
     public var double: Double? {
         guard kind == .number, let value = Double(String(decoding: text, as: UTF8.self)) else { return nil }
         return value.isFinite ? value : nil

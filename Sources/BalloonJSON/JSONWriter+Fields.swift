@@ -1,4 +1,4 @@
-/// Members in one call; a nil value omits the member.
+/// Functions that write a member's name and value in one call; when the value is nil, they write nothing.
 extension JSONWriter {
     /// Writes a member with a string.
     public mutating func field(_ name: String, _ value: String?) {

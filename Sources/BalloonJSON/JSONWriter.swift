@@ -68,7 +68,7 @@ public struct JSONWriter: Sendable {
 
     /// Writes the shortest number that parses as the same double; `null` for infinities and NaN.
     public mutating func double(_ value: Double) {
-        // RFC 8259 §6 cannot express them.
+        // JSON cannot express infinities and NaN (RFC 8259 §6).
         raw((value.isFinite ? value.description : "null").utf8)
     }
 

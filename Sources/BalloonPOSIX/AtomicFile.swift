@@ -17,11 +17,11 @@ package enum AtomicFile {
         private let temporary: String
         private let file: File
 
-        /// Writes and syncs `bytes`.
+        /// Writes `bytes` to the temporary file and syncs it; the file at `path` stays unchanged.
         package init(of path: String, with bytes: [UInt8]) throws(SystemError) {
             self.path = path
             temporary = "\(path).\(getpid()).new"
-            // A leftover of a killed process with the same id; it may not exist.
+            // Remove the leftover of a killed process that had the same id; usually there is none.
             try? Directory.remove(temporary)
             file = try File(temporary, for: .creating)
             do throws(SystemError) {
@@ -33,7 +33,7 @@ package enum AtomicFile {
             }
         }
 
-        /// Renames the file to the one that it replaces, after appending `bytes`.
+        /// Appends `bytes` to the new file, and renames it to the path of the file that it replaces.
         ///
         /// Neither these bytes nor the directory are synced.
         package func install(adding bytes: [UInt8] = []) throws(SystemError) {
@@ -46,9 +46,9 @@ package enum AtomicFile {
             }
         }
 
-        /// Removes the file.
+        /// Removes the new file; the file that it was to replace stays.
         package func discard() {
-            // A leftover is removed by the next replacement of the same file.
+            // When removing fails, the next replacement of the same file removes it.
             try? Directory.remove(temporary)
         }
     }

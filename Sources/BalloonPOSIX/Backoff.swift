@@ -1,11 +1,12 @@
 /// Delays that grow with each failure in a row, so that a failing operation is tried ever less often.
 ///
-/// A value without a clock: it returns the delay, and its owner waits. Limits on the number of failures, and requests for more
-/// time, are the owner's rules too.
+/// It reads no clock: it returns the delay, and its owner waits. The owner also decides after how many
+/// failures to stop.
 package struct Backoff: Sendable, Equatable {
     /// The delay after the first failure, the second, and so on; the last one repeats.
     package var delays: [Duration]
-    /// The range of the random factor of each delay: operations that failed together are not retried together.
+    /// The range of the random factor of each delay, so that operations that failed together are not retried
+    /// together.
     package var jitter: ClosedRange<Double>
     /// How many failures were counted since the last success.
     package private(set) var failures = 0
@@ -17,7 +18,7 @@ package struct Backoff: Sendable, Equatable {
         self.jitter = jitter
     }
 
-    /// Doubles from `first` up to `longest`.
+    /// Creates delays that double from `first` up to `longest`.
     package init(from first: Duration, to longest: Duration, jitter: ClosedRange<Double> = 1...1) {
         var delays = [min(first, longest)]
         while let last = delays.last, last > .zero, last < longest { delays.append(min(last * 2, longest)) }
@@ -46,6 +47,6 @@ package struct Backoff: Sendable, Equatable {
         return delay(after: failures, atLeast: atLeast, random: random)
     }
 
-    /// Forgets all failures: something succeeded.
+    /// Forgets all failures; called when the operation has succeeded.
     package mutating func reset() { failures = 0 }
 }

@@ -1,13 +1,14 @@
 /// A task executor for tasks that may block: tasks that wait for the disk, and handlers.
 ///
-/// Invariant: at most so many of its jobs run at a time, and they begin in the order in which they came; with a bound of one
-/// they run one after the other. Its threads are a ``SharedThreads``, its own or one that it shares with other executors.
+/// Invariant: at most `maximumThreads` of its jobs run at a time, and jobs begin in the order in which they
+/// were enqueued. Its jobs run on the threads of a ``SharedThreads``, which it may share with other
+/// executors.
 ///
-/// It differs from ``QueueExecutor``: that one serves an actor, whose jobs are serial, and holds one of Dispatch's
-/// threads while it blocks. Neither kind blocks a thread of Swift's cooperative pool.
+/// A ``QueueExecutor``, in contrast, serves an actor, whose jobs are serial, and holds one of Dispatch's
+/// threads while a job blocks. Neither kind blocks a thread of Swift's cooperative pool.
 package final class BlockingTaskExecutor: TaskExecutor {
     private let threads: SharedThreads
-    /// The index of its job queue.
+    /// The index of this executor's job queue in `threads`.
     let place: Int
 
     /// Creates an executor that runs at most this many jobs at a time.

@@ -3,9 +3,10 @@ import Synchronization
 
 /// A watchdog: calls a function when a time has passed, on a thread of its own.
 ///
-/// Invariant: the function is called once or, after ``cancel()``, never, and no blocked queue or pool delays it. It costs a
-/// thread, so it is for the few waits that must end whatever hangs: a stop, a crash report. The deadlines of handlers' calls,
-/// thousands a second, are one Dispatch timer instead (`CallDeadlines`), and those of connections a wheel (`TimerWheel`).
+/// Invariant: the function is called once or, after ``cancel()``, never, and no blocked queue or pool delays
+/// the call. Each deadline costs a thread, so use it only for the few waits that must end even when
+/// everything else hangs: a stop, a crash report. The deadlines of handlers' calls, thousands per second,
+/// share one Dispatch timer instead (`CallDeadlines`), and those of connections a timer wheel (`TimerWheel`).
 package final class DeadlineThread: Sendable {
     private let cancellation = DispatchSemaphore(value: 0)
 
@@ -22,7 +23,8 @@ package final class DeadlineThread: Sendable {
 }
 
 extension Task where Failure == Never {
-    /// The value, or nil when there is none within `time`; a task that ignores its cancellation delays no caller.
+    /// Waits for the value, at most `time`; nil when the task has not ended by then, even if it ignores
+    /// cancellation.
     package func value(within time: Duration) async -> Success? {
         let isDecided = OnceFlag()
         return await withCheckedContinuation { continuation in

@@ -1,7 +1,8 @@
 /// A first-in, first-out queue; an element can also be put at the front.
 ///
-/// An array and the position of its first element. Removed elements are cut off when they are more than half of the array,
-/// so that appending and removing take constant time on average; until then the array keeps them alive.
+/// It consists of an array and the position of the first element. Removed elements stay in the array, and
+/// alive, until they are more than half of it; then all are dropped at once. Appending and removing therefore
+/// take constant time on average.
 ///
 /// Public, although only this package uses it: the compiler specializes generic code of another module only when it is public.
 /// Without that a message cost a dozen allocations and thousands of instructions more.
@@ -9,7 +10,7 @@
     @usableFromInline var elements: [Element] = []
     @usableFromInline var head = 0
 
-    /// An empty array with more room than this is freed, and one with fewer removed elements is not moved.
+    /// An empty array with more room than this is freed; up to this many removed elements are not dropped.
     @usableFromInline static var keptCount: Int { 32 }
 
     /// Creates an empty queue.
@@ -36,7 +37,8 @@
     /// Adds an element behind all others.
     @inlinable public mutating func append(_ element: Element) { elements.append(element) }
 
-    /// Puts an element before all others; takes constant time when one has left.
+    /// Puts an element before all others; takes constant time when an element was removed from the front
+    /// before.
     @inlinable public mutating func prepend(_ element: Element) {
         guard head > 0 else { return elements.insert(element, at: 0) }
         head -= 1

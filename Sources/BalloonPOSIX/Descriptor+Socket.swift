@@ -20,7 +20,7 @@ extension Descriptor {
     /// Sends small answers at once instead of collecting more data (`TCP_NODELAY`); harmless on a unix
     /// socket.
     package borrowing func disableDelay() {
-        // A unix socket refuses the option, and has no delay to disable.
+        // An error is ignored: a unix socket refuses the option, and has no delay to disable.
         try? setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     }
 
@@ -58,7 +58,7 @@ extension Descriptor {
 
     /// Half-closes the connection; receiving is still possible.
     package borrowing func finishSending() {
-        // Fails only when the peer has disconnected, which the next receive reports.
+        // The call fails only when the peer has disconnected, which the next receive reports.
         _ = shutdown(raw, Int32(SHUT_WR))
     }
 }

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Every descriptor of the program is opened with close-on-exec.
 package struct Descriptor: ~Copyable, Sendable {
-    /// The number; valid during the value's lifetime.
+    /// The descriptor's number, valid as long as this value exists.
     package let raw: Int32
 
     /// Takes ownership of `raw`, which must be open and have no other owner.
@@ -13,7 +13,7 @@ package struct Descriptor: ~Copyable, Sendable {
 
     deinit { close(raw) }
 
-    /// Releases ownership without closing.
+    /// Returns the number and ends the ownership, without closing the descriptor.
     package consuming func release() -> Int32 {
         let raw = raw
         discard self

@@ -3,7 +3,8 @@ package import Dispatch
 import Glibc
 import Synchronization
 
-/// Waits for descriptors to be ready, for pipes of child processes: one epoll set and one Dispatch source for all of them.
+/// Waits until pipes of child processes are ready, with one epoll set and one Dispatch source for all of
+/// them.
 ///
 /// Invariant: each wait calls its handler once at most, on the queue that it names, and never after the descriptor was taken
 /// out of the set, except for a call that is already enqueued.
@@ -28,7 +29,7 @@ package final class DescriptorLoop: Sendable {
         source.withLock { $0.activate() }
     }
 
-    // Nothing is watched any more: each waiter keeps the loop.
+    // No descriptor is watched any more, because each waiter retains the loop.
     deinit { source.withLock { $0.cancel() } }
 
     /// Calls `handler` on `queue` once, when `raw` is ready for `events` or at its end.
@@ -88,7 +89,7 @@ private final class WatchSet: Sendable {
     func remove(_ number: UInt64) {
         state.withLock { state in
             guard let watch = state.watches.removeValue(forKey: number) else { return }
-            // The descriptor is in the set as long as it is watched.
+            // This cannot fail: a watched descriptor is in the set.
             try? state.epoll.remove(watch.raw)
         }
     }

@@ -35,7 +35,7 @@ package final class DirectoryWatch {
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor.raw, queue: queue)
         source.setEventHandler { @Sendable in
             var hasChanged = false
-            // Reads until no events are left, which is an error (`EAGAIN`).
+            // Read until no events are left; the last read then throws `EAGAIN`.
             while let bytes = try? descriptor.read(16384), !bytes.isEmpty {
                 hasChanged = hasChanged || Self.hasName(bytes, wanted)
             }
@@ -47,7 +47,8 @@ package final class DirectoryWatch {
 
     /// Whether one of the events concerns a wanted name, or reports lost events.
     private static func hasName(_ events: [UInt8], _ wanted: (String) -> Bool) -> Bool {
-        // inotify(7): wd, mask, cookie and length in four bytes each, then the name, padded with NULs.
+        // An event has wd, mask, cookie and length in four bytes each, then the name, padded with NULs
+        // (inotify(7)).
         var rest = events[...]
         while rest.count >= 16 {
             let start = rest.startIndex
@@ -71,7 +72,7 @@ package final class DirectoryWatch {
     deinit { source.cancel() }
 }
 
-/// Waits for a pause without changes.
+/// Calls `over` when a time has passed since the last change.
 private final class QuietPause: Sendable {
     private let nanoseconds: UInt64
     private let queue: DispatchQueue

@@ -1,7 +1,7 @@
 package import Dispatch
 
 extension Duration {
-    /// Whole nanoseconds; at most and at least what 64 bits hold, which is 292 years.
+    /// Whole nanoseconds, limited to what 64 bits hold: 292 years in either direction.
     package var wholeNanoseconds: Int {
         let (seconds, attoseconds) = components
         let (product, overflows) = Int(seconds).multipliedReportingOverflow(by: 1_000_000_000)
@@ -12,6 +12,6 @@ extension Duration {
     /// Whole milliseconds, rounded toward zero.
     package var wholeMilliseconds: Int { wholeNanoseconds / 1_000_000 }
 
-    /// The same time for Dispatch.
+    /// This duration as an interval of Dispatch.
     package var dispatchInterval: DispatchTimeInterval { .nanoseconds(wholeNanoseconds) }
 }

@@ -50,12 +50,13 @@ package struct Epoll: ~Copyable {
         try control(EPOLL_CTL_MOD, raw, events, token)
     }
 
-    /// Stops watching `raw`; closing a descriptor that was never duplicated does the same.
+    /// Stops watching `raw`; closing a descriptor that was never duplicated also removes it from the set.
     package func remove(_ raw: Int32) throws(SystemError) {
         try control(EPOLL_CTL_DEL, raw, .none, 0)
     }
 
-    /// Waits until descriptors are ready, at most 256 of them; returns their number, 0 after the timeout.
+    /// Waits until at least one descriptor is ready; returns the number of ready ones, at most 256, or 0
+    /// after the timeout.
     package mutating func wait(milliseconds: Int32) -> Int {
         let raw = descriptor.raw
         let count = unsafe balloon_epoll_wait(raw, &tokens, &events, Int32(tokens.count), milliseconds)

@@ -49,8 +49,8 @@ package final class File: Sendable {
         }
     }
 
-    /// Writes all of `bytes` at the end; for a file created by this opening, after the previously written
-    /// bytes.
+    /// Writes all of `bytes` at the end of a file opened for appending, or after the bytes written so far to
+    /// a new file.
     package func append(_ bytes: [UInt8]) throws(SystemError) { try descriptor.writeAll(bytes) }
 
     /// Writes all of `bytes` at `offset`; not for a file opened for appending.

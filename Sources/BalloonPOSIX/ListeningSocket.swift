@@ -112,7 +112,8 @@ private func boundAddress(_ raw: Int32, _ asked: SocketAddress) throws(SystemErr
     return .tcp(host: host, port: UInt16(bigEndian: port))
 }
 
-/// Removes a socket at `path` without a server; anything else stays, and binding fails.
+/// Removes the socket file at `path` when no server listens on it; leaves anything else, so that binding
+/// fails.
 private func removeStaleSocket(_ path: String) throws(SystemError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A flag that exactly one of several racing callers claims: the answer and its deadline, the first signal and the second.
+/// A flag that exactly one of several racing callers claims, such as an answer and its deadline.
 package final class OnceFlag: Sendable {
     private let isClaimed = Atomic(false)
 

@@ -1,6 +1,7 @@
 /// The address of a connection's peer, for limits per peer; unspecified on a unix socket.
 package struct PeerAddress: Hashable, Sendable {
-    // In the byte order of an IPv6 address; no other member may be stored here.
+    // The 16 bytes of an IPv6 address. `ListeningSocket.accept(from:)` writes them into this value, so it may
+    // store no other member.
     private var network: UInt64 = 0
     private var interface: UInt64 = 0
 

@@ -6,10 +6,10 @@ import Synchronization
 /// Reads a pipe and passes the bytes to a closure on a queue.
 package final class PipeReader: Sendable {
     private struct State {
-        /// Nil after the end.
+        /// The pipe's descriptor; nil after the end of the pipe.
         var descriptor: OwnedDescriptor?
         var ticket: DescriptorLoop.Ticket?
-        /// The end of a pause in which nothing is read, so that the writer waits.
+        /// The end of a pause in reading, during which the writer waits; nil without a pause.
         var pause: DispatchTime?
     }
 
@@ -18,7 +18,7 @@ package final class PipeReader: Sendable {
     private let take: @Sendable ([UInt8]) -> Void
     private let state: Mutex<State>
 
-    /// A descriptor that has an owner before its reader exists.
+    /// Owns a descriptor until its reader is created.
     package struct Source: Sendable {
         fileprivate let descriptor: OwnedDescriptor
 

@@ -7,11 +7,11 @@ import Synchronization
 package final class PipeWriter: Sendable {
     private struct State {
         var pending = Deque<[UInt8]>()
-        /// How much of the first of them was written.
+        /// The number of bytes of the first pending array that are written already.
         var offset = 0
         var pendingBytes = 0
         var ticket: DescriptorLoop.Ticket?
-        /// Nil after closing.
+        /// The pipe's descriptor; nil after closing.
         var descriptor: OwnedDescriptor?
     }
 
@@ -28,8 +28,8 @@ package final class PipeWriter: Sendable {
         state = Mutex(State(descriptor: OwnedDescriptor(Descriptor(owning: raw))))
     }
 
-    /// Writes `bytes` now or when the pipe has room; false when the pipe is closed or broken, or the buffer
-    /// is full.
+    /// Writes `bytes` now or when the pipe has room; returns false when the pipe is closed or broken, or the
+    /// buffer is full.
     package func write(_ bytes: [UInt8]) -> Bool {
         state.withLock { state in
             guard state.descriptor != nil, state.pendingBytes + bytes.count <= maximumPendingBytes else {

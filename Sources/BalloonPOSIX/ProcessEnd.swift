@@ -2,13 +2,13 @@ import Glibc
 
 /// The end of this process.
 package enum ProcessEnd {
-    /// The configuration is wrong (`EX_CONFIG` of `sysexits.h`).
+    /// The exit status for a wrong configuration (`EX_CONFIG` of `sysexits.h`).
     package static let configuration: Int32 = 78
 
-    /// Something required is unavailable (`EX_UNAVAILABLE`).
+    /// The exit status when something required is unavailable (`EX_UNAVAILABLE`).
     package static let unavailable: Int32 = 69
 
-    /// Something outside is temporarily unavailable (`EX_TEMPFAIL`).
+    /// The exit status for a failure that may pass, so that a restart may help (`EX_TEMPFAIL`).
     package static let temporaryFailure: Int32 = 75
 
     /// Ends the process in order, running the exit functions that libraries registered; these may block.

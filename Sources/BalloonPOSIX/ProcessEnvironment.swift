@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The environment of this process at its start.
+/// The environment variables that this process was started with.
 package enum ProcessEnvironment {
     /// All variables; of a repeated name the first value is used, as by `getenv`.
     package static func variables() -> [String: String] {

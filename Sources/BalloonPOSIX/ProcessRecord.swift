@@ -9,7 +9,7 @@ package struct ProcessRecord: Hashable, Sendable {
     /// The machine's start (random(4), `boot_id`).
     private let machine: String
 
-    /// The process that has the id now; nil when there is none, or only a zombie.
+    /// Describes the process that has the id now; nil when there is none, or only a zombie.
     package init?(of id: Int32) {
         // Without the permission to read the files, there is no record.
         guard let fields = Self.fields(of: id), let machine = Self.machine, fields.count > 19,
@@ -20,7 +20,7 @@ package struct ProcessRecord: Hashable, Sendable {
         self.machine = machine
     }
 
-    /// Parses ``text``; nil when it has another form.
+    /// Parses a record in the form of ``text``; nil when it has another form.
     package init?(_ text: String) {
         let words = text.split { $0 == " " || $0 == "\n" }
         guard words.count == 3, let id = Int32(words[0]), id > 1, let start = UInt64(words[1]) else {
@@ -54,7 +54,7 @@ package struct ProcessRecord: Hashable, Sendable {
         guard Self.machine == machine, ProcessRecord(of: id) == nil else { return false }
         let processes = ((try? Directory.names(in: "/proc")) ?? []).lazy.compactMap { Int32($0) }
         return processes.contains { process in
-            // After the name: state, parent, group.
+            // The first three fields after the name are state, parent and group.
             guard let fields = Self.fields(of: process), fields.count > 2, fields[0] != "Z",
                 Int32(fields[2]) == id
             else { return false }
@@ -73,7 +73,8 @@ package struct ProcessRecord: Hashable, Sendable {
     }
 
     private static func text(_ path: String) -> String? {
-        // An environment may have 2 MiB (execve(2), "Limits on size of arguments and environment").
+        // The limit is generous: an environment may have 2 MiB (execve(2), "Limits on size of arguments and
+        // environment").
         guard let file = try? Descriptor.open(reading: path),
             let bytes = try? file.readToEnd(maximumBytes: 4 << 20)
         else { return nil }

@@ -1,14 +1,17 @@
 import Dispatch
 import Synchronization
 
-/// Threads that the jobs of several ``BlockingTaskExecutor``s share: one while it keeps up, more when jobs block.
+/// Threads that the jobs of several ``BlockingTaskExecutor``s share: one thread while it keeps up, more when
+/// jobs block.
 ///
-/// Invariant: a job that blocks delays others by four milliseconds at most. Every two milliseconds, if jobs that waited at the
-/// look before have not all begun, threads are added until as many run as there are processors; a thread that has been at
-/// the same job since then counts as blocked. Threads come from `ThreadPool` and return to it when there are no jobs.
+/// Invariant: a job that blocks delays others by at most four milliseconds. While jobs wait, a check runs
+/// every two milliseconds. If a job that waited at the previous check has not begun, the check adds threads
+/// until there is one unblocked thread for each processor. A thread that has run the same job since the
+/// previous check counts as blocked. Threads come from `ThreadPool` and return to it when there are no jobs.
 ///
-/// It exists because waking a thread costs more than most jobs: a delivery and its handler's call, which are jobs of
-/// two executors, run on one thread here as long as neither blocks. `ThreadPool` alone would wake one for each.
+/// It exists because waking a thread costs more than most jobs. A delivery and its handler's call are jobs of
+/// two executors; as long as neither blocks, they run on one thread here. `ThreadPool` alone would wake a
+/// thread for each.
 package final class SharedThreads: Sendable {
     fileprivate struct Queue {
         let maximumThreads: Int
@@ -16,10 +19,11 @@ package final class SharedThreads: Sendable {
         unowned var executor: BlockingTaskExecutor?
         var jobs = Deque<UnownedJob>()
         var running = 0
-        /// The number of jobs that are due but exceed the executor's limit.
+        /// The number of jobs whose turn came while the executor already ran its maximum number of jobs.
         var heldUp = 0
 
-        /// Counts a job that begins, and returns its executor; nil when it must wait for another to end.
+        /// Counts a job that begins, and returns its executor; nil when the job must wait until another job
+        /// ends.
         mutating func beginNext() -> BlockingTaskExecutor? {
             guard running < maximumThreads else {
                 heldUp += 1
@@ -29,7 +33,7 @@ package final class SharedThreads: Sendable {
             return executor
         }
 
-        /// Counts an ended job; returns whether a delayed one is due now.
+        /// Counts an ended job; returns whether a job that had to wait may begin now.
         mutating func endOne() -> Bool {
             running -= 1
             guard heldUp > 0 else { return false }
@@ -40,20 +44,21 @@ package final class SharedThreads: Sendable {
 
     fileprivate struct State {
         var queues: [Queue?] = []
-        /// The order of the jobs: the place of each job's queue.
+        /// The waiting jobs in the order of arrival: for each job, the index of its queue.
         var turns = Deque<Int>()
-        /// The number of each thread's job at its beginning; nil where there is no thread.
+        /// For each thread, the value of `begun` when its current job began; nil for an unused index.
         var threads: [Int?] = []
         var threadCount = 0
         /// The maximum number of threads.
         var maximumThreads = 0
         /// The number of started jobs.
         var begun = 0
-        /// The number of started jobs at the last check, and the same together with the jobs that waited then.
+        /// The value of `begun` at the last check.
         var begunBefore = 0
+        /// The number of jobs that had begun at the last check, or that waited then.
         var due = 0
         var isLooking = false
-        /// The number of threads that must end, because threads that were blocked run again.
+        /// The number of surplus threads that must end, because blocked threads run again.
         var leaving = 0
     }
 
@@ -61,7 +66,7 @@ package final class SharedThreads: Sendable {
     private static let processors = ProcessorCount.available()
     private static let patience = DispatchTimeInterval.milliseconds(2)
 
-    /// Creates a group without threads; they are created for jobs and end without jobs.
+    /// Creates a group without threads; threads start when jobs arrive, and end when there are none.
     package init() {}
 
     func addQueue(maximumThreads: Int) -> Int {
@@ -118,15 +123,15 @@ package final class SharedThreads: Sendable {
         ThreadPool.shared.run {
             var last: BlockingTaskExecutor?
             while let (job, executor) = self.next(on: thread, after: last) {
-                // Passed as a task executor, not an actor's: otherwise every call of an async function would
-                // be enqueued.
+                // Pass the executor as a task executor, not as an actor's: otherwise every call of an async
+                // function would be enqueued.
                 unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
                 last = executor
             }
         }
     }
 
-    /// The next job for a thread that ran one of `last`; nil when the thread must end.
+    /// The next job for a thread that has just run a job of `last`; nil when the thread must end.
     private func next(
         on thread: Int, after last: BlockingTaskExecutor?
     ) -> (job: UnownedJob, executor: BlockingTaskExecutor)? {
@@ -164,7 +169,8 @@ extension SharedThreads.State {
 
     /// Removes the next job for a thread; nil when there is none, or too many threads run.
     fileprivate mutating func begin(on thread: Int) -> (job: UnownedJob, executor: BlockingTaskExecutor)? {
-        // Only while the next look is scheduled, which sees when the others block after all.
+        // A surplus thread ends only while the next check is scheduled, because that check adds threads if
+        // others block.
         if leaving > 0, isLooking {
             leaving -= 1
             return nil
@@ -178,7 +184,7 @@ extension SharedThreads.State {
         return nil
     }
 
-    /// Counts the end of a job of a queue, and enqueues a turn that was held up.
+    /// Counts the end of a job, and enqueues a job of the same queue that had to wait.
     fileprivate mutating func end(at place: Int) {
         if queues[place]?.endOne() ?? false { turns.append(place) }
     }
@@ -194,7 +200,7 @@ extension SharedThreads.State {
         let active = threadCount - blocked
         leaving = max(0, active - processors)
         guard begun < due else { return 0 }
-        // Replace all blocked threads at once.
+        // When every thread is blocked, replace all of them at once.
         let wanted = active == 0 ? max(processors, blocked) : processors
         return max(0, min(wanted - active, turns.count, maximumThreads - threadCount))
     }

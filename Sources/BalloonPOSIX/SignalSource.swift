@@ -12,7 +12,7 @@ package final class SignalSource {
 
     /// Handles `number` and calls `received` on `queue` for each signal; several at once may be merged.
     ///
-    /// Returns when no signal can be lost: until Dispatch has registered a source, its signal is ignored.
+    /// Returns only after Dispatch has registered the source, because a signal before that would be ignored.
     init(_ number: Int32, on queue: DispatchQueue, _ received: @escaping @Sendable () -> Void) {
         _ = signal(number, SIG_IGN)
         source = DispatchSource.makeSignalSource(signal: number, queue: queue)

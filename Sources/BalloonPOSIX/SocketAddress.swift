@@ -38,7 +38,7 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The port of a TCP address.
+    /// The port of a TCP address; nil for a unix socket.
     package var port: UInt16? {
         if case .tcp(_, let port) = self { port } else { nil }
     }

@@ -63,7 +63,8 @@ package final class SpawnedProcess: Sendable {
         let owner = OwnedDescriptor(watch)
         do throws(SystemError) {
             _ = try loop.wait(for: owner.raw, .readable, on: queue) {
-                // Before reaping: as long as the process is a zombie, the id of its group cannot be reused.
+                // Kill the group before reaping: as long as the process is a zombie, the id of its group
+                // cannot be reused.
                 kill(-id, SIGKILL)
                 withExtendedLifetime(owner) { onExit(reap(id)) }
             }
@@ -73,7 +74,7 @@ package final class SpawnedProcess: Sendable {
             throw error
         }
         let process = SpawnedProcess(id: id)
-        // The child's ends are closed here.
+        // Keeping one end of each pipe closes the other end, which is the child's, in this process.
         let ends = (input: input.keepWrite(), output: output.keepRead(), error: error.keepRead())
         for end in [ends.input, ends.output, ends.error] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
         return (process, ends)
@@ -87,7 +88,8 @@ package final class SpawnedProcess: Sendable {
 
     private static func reap(_ id: Int32) -> Exit {
         var status: Int32 = 0
-        // Fails only when interrupted by a signal: the process is our child, and only this code waits for it.
+        // `waitpid` fails only when a signal interrupts it: the process is our child, and only this code
+        // waits for it.
         while unsafe waitpid(id, &status, 0) < 0, errno == EINTR {}
         return status & 0x7F == 0 ? .status((status >> 8) & 0xFF) : .signal(status & 0x7F)
     }

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Standard output and standard error; every call writes at once.
 package enum StandardStream: Int32, Sendable {
-    /// The requested data.
+    /// Standard output, for the data that the user requested.
     case output = 1
-    /// All other output.
+    /// Standard error, for all other output.
     case error = 2
 
     /// The first write error since the process began; nil when there was none.
@@ -29,7 +29,7 @@ package enum StandardStream: Int32, Sendable {
             }
             if count < 0, errno != EINTR {
                 let error = SystemError("write")
-                // The first error is the one to report.
+                // Keep the first error: it is the error to report.
                 return Self.failures.withLock { $0[self] = $0[self] ?? error }
             }
             offset += max(0, count)
@@ -44,7 +44,7 @@ package enum StandardStream: Int32, Sendable {
 }
 
 extension StandardStream {
-    /// Takes standard output over: later writes of other code go to standard error.
+    /// Returns a descriptor for standard output, and redirects later writes of other code to standard error.
     package static func takeOutput() throws(SystemError) -> Descriptor {
         let own = Descriptor(owning: try uninterrupted("fcntl") { fcntl(1, F_DUPFD_CLOEXEC, 3) })
         _ = try uninterrupted("dup2") { dup2(2, 1) }

@@ -20,7 +20,7 @@ package enum SystemClock {
 
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
-        // Cannot fail: Linux has the constant clock ids.
+        // This call cannot fail, because Linux has every clock that this file reads.
         _ = unsafe clock_gettime(clock, &time)
         return time
     }

@@ -52,10 +52,12 @@ extension SystemError {
     /// Whether mode, owner or attributes of the file or its folder forbid the access (`EACCES`, `EPERM`).
     package var isForbidden: Bool { code == EACCES || code == EPERM }
 
-    /// Whether the same call may succeed later without a correction (`EIO`, `EMFILE`, `ENFILE`, `ENOMEM`).
+    /// Whether the failure may be temporary, so that the same call may succeed later (`EIO`, `EMFILE`,
+    /// `ENFILE`, `ENOMEM`).
     package var mayPass: Bool { [EIO, EMFILE, ENFILE, ENOMEM].contains(code) }
 
-    /// Whether every other write fails as well until the disk is corrected (`ENOSPC`, `EDQUOT`, `EROFS`).
+    /// Whether every other write fails too, until an operator corrects the disk (`ENOSPC`, `EDQUOT`,
+    /// `EROFS`).
     package var isDiskWide: Bool { code == ENOSPC || code == EDQUOT || code == EROFS }
 }
 

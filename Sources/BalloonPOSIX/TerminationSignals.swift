@@ -9,8 +9,9 @@ package final class TerminationSignals {
 
     /// Handles both signals and calls `first` on the first one; ignores SIGPIPE.
     ///
-    /// Returns when no signal can be lost. A second signal ends the process at once, even while `first`
-    /// waits, with the status 128 + its number, as if the signal had killed the process.
+    /// Returns only when both signals are handled, so that none is lost. A second signal ends the process at
+    /// once, even while `first` waits, with the status 128 + its number, as if the signal had killed the
+    /// process.
     package init(first: @escaping @Sendable () -> Void) {
         sources = Self.sources([SIGTERM, SIGINT]) { _ in first() }
     }
@@ -24,7 +25,7 @@ package final class TerminationSignals {
     private static func sources(
         _ numbers: [Int32], first: @escaping @Sendable (_ status: Int32) -> Void
     ) -> [SignalSource] {
-        // Writing to a disconnected peer is an error of the call, not the end of the process.
+        // Ignore SIGPIPE, so that writing to a disconnected peer fails the call and does not end the process.
         _ = signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "balloon.signals")
         let ending = DispatchQueue(label: "balloon.ending")
@@ -32,7 +33,7 @@ package final class TerminationSignals {
         return numbers.map { number in
             SignalSource(number, on: queue) {
                 guard seen.claim() else { ProcessEnd.exitAtOnce(128 + number) }
-                // On a queue of its own: the second signal must find this one free.
+                // Call it on a second queue, because `queue` must be free for the second signal.
                 ending.async { first(128 + number) }
             }
         }

@@ -3,13 +3,13 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The process's threads for work that may block: one for each job that runs, without a bound of its own.
+/// The process's threads for work that may block: one thread for each running job, without a limit.
 ///
 /// Invariant: a submitted job runs at once, on an idle thread or on a new one; the callers bound the number of jobs.
 /// The thread that became idle last is woken first, and one that was idle for ten seconds ends.
 ///
-/// It exists because Dispatch has 255 threads for all serial queues together: as many handlers that never return
-/// would take the journal's thread too. Only ``SharedThreads`` and ``DeadlineThread`` use it.
+/// It exists because Dispatch has 255 threads for all serial queues together: 255 handlers that never return
+/// would leave no thread for the journal. Only ``SharedThreads`` and ``DeadlineThread`` use it.
 final class ThreadPool: Sendable {
     static let shared = ThreadPool()
 
@@ -45,7 +45,7 @@ final class ThreadPool: Sendable {
         if failure == 0 {
             pthread_detach(thread)
         } else {
-            // The system refuses another thread: the work shares Dispatch's.
+            // When the system refuses another thread, the work runs on one of Dispatch's threads.
             unsafe argument.release()
             DispatchQueue.global().async(execute: work)
         }
@@ -66,7 +66,8 @@ final class ThreadPool: Sendable {
                 return true
             }
             if isOver { return }
-            // It was handed work in this moment.
+            // A caller has just removed this worker from `idle`, and signals it as soon as the work is
+            // stored.
             worker.wake.wait()
         }
     }

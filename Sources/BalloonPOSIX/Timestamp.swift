@@ -31,7 +31,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// `2026-11-21T10:00:00.123Z`.
+    /// The text form, such as `2026-11-21T10:00:00.123Z`.
     package var rfc3339: String {
         // Sound: 24 bytes are written, the capacity.
         unsafe String(unsafeUninitializedCapacity: 24) { buffer in
@@ -49,7 +49,7 @@ extension Timestamp: CustomStringConvertible {
         write(to: &text, at: start)
     }
 
-    /// The same as ``rfc3339``.
+    /// The text form, as in ``rfc3339``.
     package var description: String { rfc3339 }
 
     private func write(to text: inout MutableSpan<UInt8>, at start: Int) {

@@ -16,7 +16,8 @@ package struct WakeUp: ~Copyable, Sendable {
 
     /// Makes the descriptor readable, from any thread.
     package func signal() {
-        // Fails only when the counter is at its maximum, and the descriptor is readable then.
+        // The write fails only when the counter is at its maximum, and then the descriptor is readable
+        // already.
         _ = eventfd_write(descriptor.raw, 1)
     }
 

@@ -19,7 +19,7 @@ package final class TLSCredentials: Sendable {
 
     /// Reloads both files for new connections; after a failure the previous credentials stay.
     package func reload() throws(TLSError) {
-        // Read before locking, because shards wait for the lock.
+        // Read before locking, because accepting a connection waits for the lock.
         let new = try TLSContext(certificateFile, keyFile)
         context.withLock { $0 = new }
     }
@@ -27,14 +27,14 @@ package final class TLSCredentials: Sendable {
     /// Creates a connection's session; throws ``TLSError/outOfMemory``.
     package func makeSession() throws(TLSError) -> TLSSession {
         let context = context.withLock { $0 }
-        // The context may be replaced by a reload now, but lives until the call returns.
+        // A concurrent reload may replace the context, so keep this one alive until the call returns.
         defer { withExtendedLifetime(context) {} }
         guard let session = unsafe balloon_tls_session(context.pointer) else { throw .outOfMemory }
         return unsafe TLSSession(owning: session)
     }
 }
 
-/// The OpenSSL context that creates sessions.
+/// The OpenSSL context, with certificate and key, that creates sessions.
 ///
 /// OpenSSL counts references, so sessions may outlive it.
 ///

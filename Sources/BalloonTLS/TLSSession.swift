@@ -3,8 +3,8 @@ internal import COpenSSL
 /// The server's side of one TLS connection, over memory buffers: received bytes go in, bytes to send come
 /// out.
 ///
-/// Belongs to one isolation domain. After an error only ``takeReplies(into:)`` may be called, to get the
-/// alert.
+/// A session belongs to one isolation domain. After an error only ``takeReplies(into:)`` may be called, to
+/// get the alert.
 @safe package final class TLSSession {
     private let pointer: OpaquePointer
 
@@ -57,7 +57,7 @@ internal import COpenSSL
         return opened
     }
 
-    /// Appends pending handshake messages or the alert of an error.
+    /// Appends the bytes that are ready to be sent: handshake messages, or the alert of an error.
     package func takeReplies(into sealed: inout [UInt8]) {
         let output = unsafe SSL_get_wbio(pointer)
         let pending = unsafe BIO_ctrl_pending(output)
@@ -76,7 +76,7 @@ internal import COpenSSL
     package func seal(_ plain: [UInt8], into sealed: inout [UInt8]) throws(TLSError) {
         guard !plain.isEmpty else { return }
         ERR_clear_error()
-        // Sound: all of the array's storage; a memory buffer accepts all bytes or fails.
+        // Sound: the call reads only the array's storage. A memory buffer accepts all bytes or fails.
         let status = unsafe plain.withUnsafeBytes { bytes in
             unsafe SSL_write(pointer, bytes.baseAddress, Int32(clamping: bytes.count))
         }
@@ -84,10 +84,11 @@ internal import COpenSSL
         takeReplies(into: &sealed)
     }
 
-    /// Appends the `close_notify` by which the peer can rule out truncation.
+    /// Appends the alert `close_notify`, which shows the peer that the data is complete.
     package func finish(into sealed: inout [UInt8]) {
         ERR_clear_error()
-        // Fails before the end of the handshake, when there is no session to end.
+        // The call fails before the end of the handshake. The error is ignored, because no session has to be
+        // ended then.
         _ = unsafe SSL_shutdown(pointer)
         takeReplies(into: &sealed)
     }

@@ -12,7 +12,7 @@ internal import CCurl
             to: balloon_curl_gate(
                 is_allowed: { address in
                     guard let address = unsafe address else { return 0 }
-                    // The shim passes 16 bytes that are valid during the call.
+                    // Sound: the C shim passes 16 bytes that are valid during the call.
                     return isPublicAddress(unsafe Span(_unsafeStart: address, count: 16)) ? 1 : 0
                 }, has_refused: 0, has_allowed: 0))
     }

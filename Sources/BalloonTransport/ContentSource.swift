@@ -7,10 +7,10 @@ package struct ContentSource: Sendable {
     package let sizeBytes: Int
     package let open: @Sendable () throws -> Reader
 
-    /// Content of `sizeBytes`.
+    /// Creates content of `sizeBytes`.
     ///
-    /// `open` restarts it for each request. It is called on the transport's queue, like its reader, and the
-    /// queue waits for both.
+    /// `open` is called once for each request and returns a reader at the start of the content. The transport
+    /// calls `open` and the reader on its queue, and the queue waits for both.
     package init(sizeBytes: Int, open: @escaping @Sendable () throws -> Reader) {
         self.sizeBytes = sizeBytes
         self.open = open
@@ -19,14 +19,14 @@ package struct ContentSource: Sendable {
 
 /// Consumes the content of a response in pieces.
 package struct ContentSink: Sendable {
-    /// Consumes the next piece.
+    /// Consumes the next piece, and may change it.
     package typealias Writer = (_ piece: inout [UInt8]) throws -> Void
 
     package let open: @Sendable () throws -> Writer
 
-    /// A sink.
+    /// Creates a sink.
     ///
-    /// `open` restarts it for each response with content. It is called on the transport's queue, like its
-    /// writer, and the queue waits for both.
+    /// `open` is called once for each response with content and returns a new writer. The transport calls
+    /// `open` and the writer on its queue, and the queue waits for both.
     package init(open: @escaping @Sendable () throws -> Writer) { self.open = open }
 }

@@ -2,14 +2,14 @@ internal import CCurl
 
 /// libcurl's multi handle with its transfers; belongs to one isolation domain.
 @safe final class CurlEngine {
-    /// Nil until the first request, which loads libcurl.
+    /// The multi handle; nil until the first request, which loads libcurl.
     private var multi: UnsafeMutableRawPointer?
     // libcurl's callbacks write to this storage, so it must not move.
     private let events: UnsafeMutablePointer<balloon_curl_events>
     /// The transfers by the address of the easy handle.
     private var transfers: [UInt: CurlTransfer] = [:]
 
-    /// Throws `TransportError.failed` when no descriptors are left.
+    /// Creates an engine without transfers; throws `TransportError.failed` when no descriptors are left.
     init() throws(TransportError) {
         unsafe events = .allocate(capacity: 1)
         unsafe events.initialize(to: balloon_curl_events(epoll: -1, timer: -1))
@@ -20,16 +20,17 @@ internal import CCurl
 
     deinit {
         for transfer in transfers.values { cancel(transfer) }
-        // Closing its connections still removes them from the epoll set.
+        // The cleanup closes connections and removes them from the epoll set, so the set must still be open.
         if let multi = unsafe multi { unsafe balloon_curl_multi_cleanup(multi) }
         unsafe balloon_curl_events_close(events)
         unsafe events.deallocate()
     }
 
-    /// Readable when `run` has work; open as long as self lives.
+    /// A descriptor that is readable when `run` has work; it stays open as long as self lives.
     var descriptor: Int32 { unsafe events.pointee.epoll }
 
-    /// Starts `request`, unless it was cancelled meanwhile.
+    /// Starts `request`; when it was cancelled meanwhile, or cannot be started, resumes `continuation` with
+    /// the error.
     func start(_ request: TransportRequest, ticket: TransferTicket, continuation: CurlTransfer.Continuation) {
         do throws(TransportError) {
             guard !ticket.isCancelled else { throw .cancelled }

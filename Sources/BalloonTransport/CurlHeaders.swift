@@ -4,7 +4,10 @@ internal import CCurl
 @safe struct CurlHeaders: ~Copyable {
     private(set) var list: UnsafeMutablePointer<curl_slist>?
 
-    /// Throws `TransportError.requestInvalid` for a name that is not a token or a value with a control character.
+    /// Builds the list of a request's fields.
+    ///
+    /// Throws `TransportError.requestInvalid` for a name that is not a token, or a value with a control
+    /// character.
     init(_ request: TransportRequest) throws(TransportError) {
         unsafe list = nil
         for (name, value) in request.headers {
@@ -30,12 +33,14 @@ internal import CCurl
     }
 }
 
-/// RFC 9110 §5.6.2.
+/// Whether `text` is a token, which a method or a field name must be (RFC 9110 §5.6.2).
 func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy(isTokenCharacter)
 }
 
-/// RFC 9110 §5.5: no control character except the tab; a line break would start another field.
+/// Whether `text` may be the value of a field: it has no control character except the tab (RFC 9110 §5.5).
+///
+/// A line break in a value would start another field.
 func isFieldValue(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") }
 }

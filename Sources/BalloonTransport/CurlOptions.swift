@@ -16,7 +16,7 @@ internal import CCurl
         keep(unsafe balloon_curl_set_size(easy, option, curl_off_t(size)))
     }
 
-    /// libcurl copies the string.
+    /// Sets a string option; libcurl copies the string.
     mutating func set(_ option: CURLoption, _ value: String) {
         keep(unsafe balloon_curl_set_string(easy, option, value))
     }

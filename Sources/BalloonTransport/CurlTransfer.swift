@@ -72,7 +72,8 @@ internal import CCurl
         options.set(CURLOPT_PROTOCOLS_STR, request.allowsPlainHTTP ? "https,http" : "https")
         // Plain HTTP is for addresses of this machine, which a proxy cannot reach.
         if request.url.lowercased().hasPrefix("http:") { options.set(CURLOPT_PROXY, "") }
-        // A proxy must not reach refused addresses either, regardless of `no_proxy`.
+        // With a proxy there is no address check here. Ignore `no_proxy`, which would send the request past
+        // the proxy without any check.
         if request.needsPublicAddress, hasSecureProxy { options.set(CURLOPT_NOPROXY, "") }
         if let gate { unsafe options.set(gate: gate.pointer) }
         if let certificate = request.clientCertificate {
@@ -81,7 +82,7 @@ internal import CCurl
         }
         if let file = request.authoritiesFile {
             options.set(CURLOPT_CAINFO, file)
-            // This file replaces the system's authorities.
+            // Clear the system's folder of authorities, because this file replaces it.
             options.clear(CURLOPT_CAPATH)
         }
         if let path = request.unixSocket { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
@@ -96,7 +97,8 @@ internal import CCurl
         options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         options.set(CURLOPT_TIMEOUT_MS, milliseconds(request.timeout))
         options.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout))
-        // Refuses by Content-Length at once; the collector counts the received bytes. 0 would mean no limit.
+        // libcurl refuses a larger Content-Length at once; without this field, the collector counts the
+        // received bytes. 0 would mean no limit.
         options.set(CURLOPT_MAXFILESIZE_LARGE, size: max(request.maximumResponseBytes, 1))
         if let time = request.stallTimeout {
             options.set(CURLOPT_LOW_SPEED_LIMIT, 1)
@@ -125,7 +127,7 @@ internal import CCurl
         return collector.count(part) && content.receive(part)
     }
 
-    /// The next piece to send; nil ends the transfer.
+    /// The next piece to send, empty at the end; nil when the content has failed and the transfer must end.
     fileprivate func nextContent(maximumBytes: Int) -> [UInt8]? { content.next(maximumBytes: maximumBytes) }
 }
 
@@ -172,7 +174,7 @@ private func withTransfer(
     }
 }
 
-/// In libcurl's unit, at least 1, because 0 would mean no limit.
+/// A time limit in libcurl's unit, at least 1, because 0 would mean no limit.
 private func milliseconds(_ duration: Duration) -> Int {
     min(max(duration.wholeMilliseconds, 1), Int(Int32.max))
 }

@@ -7,10 +7,10 @@ internal import Synchronization
 /// Certificates are checked against the system's CAs; redirects are not followed.
 package final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
-    // Dispatch's sources are not Sendable.
+    // A mutex holds the source, because Dispatch's sources are not Sendable.
     private let source: Mutex<any DispatchSourceRead>
 
-    /// Throws `TransportError.failed` when no descriptors are left.
+    /// Creates a transport; throws `TransportError.failed` when no descriptors are left.
     package init() throws(TransportError) {
         let loop = try CurlLoop()
         self.loop = loop
@@ -18,8 +18,8 @@ package final class CurlTransport: HTTPTransport {
         source.withLock { $0.activate() }
     }
 
-    // No transfer is in flight, since each retains self; the source releases the loop, which closes the
-    // descriptor.
+    // No transfer is in flight here, because each transfer retains this object. The cancelled source releases
+    // the loop, which closes the descriptor.
     deinit { source.withLock { $0.cancel() } }
 
     /// Sends `request` and returns the response with any status.
@@ -59,7 +59,8 @@ private final class CurlLoop: Sendable {
     }
 
     func cancel(_ ticket: TransferTicket) {
-        // Set before the queue is entered: a start that is queued after this must see it.
+        // Cancel the ticket before entering the queue: a start that is queued later must see the
+        // cancellation.
         ticket.cancel()
         queue.async { self.engine.withLock { $0.cancel(ticket) } }
     }

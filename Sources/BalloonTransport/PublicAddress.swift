@@ -1,7 +1,8 @@
 /// Whether an address belongs to the public internet: unicast, and in none of IANA's special-purpose registries.
 ///
-/// 16 bytes; an IPv4 address is `::ffff:a.b.c.d`. An embedded IPv4 address decides where the embedding is in
-/// use (RFC 4291 §2.5.5.2, RFC 6052); where it is not, the address is never public (RFC 3056, RFC 4380).
+/// `address` has 16 bytes; an IPv4 address is given as `::ffff:a.b.c.d`. In mapped and translated addresses,
+/// the embedded IPv4 address decides (RFC 4291 §2.5.5.2, RFC 6052). Addresses of 6to4 and Teredo, which also
+/// embed an IPv4 address, are never public (RFC 3056, RFC 4380).
 func isPublicAddress(_ address: Span<UInt8>) -> Bool {
     let first = word(0, of: address)
     let middle = UInt64(word(4, of: address)) << 32 | UInt64(word(8, of: address))
@@ -19,7 +20,7 @@ private func word(_ start: Int, of address: Span<UInt8>) -> UInt32 {
     (start..<start + 4).reduce(0) { $0 << 8 | UInt32(address[$1]) }
 }
 
-/// Addresses that begin with the same bits, at most 32.
+/// A block of addresses that begin with the same `bits` bits, at most 32.
 private struct AddressBlock {
     let prefix: UInt32
     let bits: Int
@@ -33,26 +34,28 @@ private struct AddressBlock {
 
     static let globalUnicast = AddressBlock(0x2000_0000, 3)
 
-    /// IANA IPv6 Special-Purpose Address Registry, limited to 2000::/3.
+    /// The blocks of IANA's IPv6 Special-Purpose Address Registry that lie in 2000::/3.
     static let specialIPv6 = [
-        // Protocol assignments with Teredo, documentation, 6to4, documentation.
+        // The blocks for protocol assignments with Teredo, for documentation, for 6to4, and again for
+        // documentation.
         AddressBlock(0x2001_0000, 23), AddressBlock(0x2001_0db8, 32), AddressBlock(0x2002_0000, 16),
         AddressBlock(0x3fff_0000, 20),
     ]
 
-    /// IANA IPv4 Special-Purpose Address Registry, and multicast.
+    /// The blocks of IANA's IPv4 Special-Purpose Address Registry, and multicast.
     static let specialIPv4 = [
-        // This network, private, shared address space (RFC 6598), loopback.
+        // The blocks for "this network", private networks, shared address space (RFC 6598), and loopback.
         AddressBlock(0x0000_0000, 8), AddressBlock(0x0a00_0000, 8), AddressBlock(0x6440_0000, 10),
         AddressBlock(0x7f00_0000, 8),
-        // Link-local including cloud metadata services, private.
+        // The blocks for link-local addresses, with the metadata services of clouds, and for private
+        // networks.
         AddressBlock(0xa9fe_0000, 16), AddressBlock(0xac10_0000, 12),
-        // Protocol assignments, documentation, 6to4 relays, private.
+        // The blocks for protocol assignments, documentation, 6to4 relays, and private networks.
         AddressBlock(0xc000_0000, 24), AddressBlock(0xc000_0200, 24), AddressBlock(0xc058_6300, 24),
         AddressBlock(0xc0a8_0000, 16),
-        // Benchmarking, documentation.
+        // The blocks for benchmarking and documentation.
         AddressBlock(0xc612_0000, 15), AddressBlock(0xc633_6400, 24), AddressBlock(0xcb00_7100, 24),
-        // Multicast, reserved and broadcast.
+        // The block for multicast, and the reserved block with the broadcast address.
         AddressBlock(0xe000_0000, 4), AddressBlock(0xf000_0000, 4),
     ]
 }

@@ -28,14 +28,14 @@ struct ResponseCollector {
         headers.append((String(Substring(field[..<colon])), String(Substring(value))))
     }
 
-    /// Receives a part of the content; false when the limit is exceeded and the transfer must end.
+    /// Receives a part of the content; returns false when the limit is exceeded and the transfer must end.
     mutating func receiveBody(_ part: Span<UInt8>) -> Bool {
         guard part.count <= maximumBytes - body.count else { return false }
         unsafe part.withUnsafeBufferPointer { unsafe body.append(contentsOf: $0) }
         return true
     }
 
-    /// Counts a part of the content that a sink consumes; false when the limit is exceeded.
+    /// Counts a part of the content that a sink consumes; returns false when the limit is exceeded.
     mutating func count(_ part: Span<UInt8>) -> Bool {
         guard part.count <= maximumBytes - countedBytes else { return false }
         countedBytes += part.count
@@ -55,7 +55,7 @@ extension BidirectionalCollection {
     }
 }
 
-/// RFC 9110 §5.6.3: optional white space around a value.
+/// Whether a byte is white space that may surround a value (RFC 9110 §5.6.3).
 private func isWhiteSpace(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
 }

@@ -33,7 +33,7 @@ struct StreamedContent {
         }
     }
 
-    /// Passes received bytes to the sink; false when it fails.
+    /// Passes received bytes to the sink; returns false when the sink fails.
     mutating func receive(_ part: Span<UInt8>) -> Bool {
         guard let sink else { return false }
         var piece = unsafe part.withUnsafeBufferPointer { unsafe Array($0) }
@@ -43,7 +43,7 @@ struct StreamedContent {
             try writer(&piece)
             return true
         } catch {
-            // The creator of the writer knows the error.
+            // The creator of the writer knows the error; here it only ends the transfer.
             hasFailed = true
             return false
         }

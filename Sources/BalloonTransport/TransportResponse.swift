@@ -23,7 +23,8 @@ package struct TransportResponse: Sendable {
 }
 
 extension UInt8 {
-    /// RFC 9110 §5.1: field names are compared without regard to the case of ASCII letters.
+    /// The byte in lower case: field names are compared without regard to the case of ASCII letters (RFC 9110
+    /// §5.1).
     fileprivate var lowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }

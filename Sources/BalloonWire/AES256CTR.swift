@@ -28,7 +28,7 @@ internal import COpenSSL
 
     /// Encrypts or decrypts `bytes` in place, continuing after the previous calls.
     package mutating func apply(to bytes: inout [UInt8]) {
-        // One call accepts a C int of bytes.
+        // OpenSSL counts the bytes of one call in a C int, so longer input needs several calls.
         var start = 0
         while start < bytes.count {
             let count = min(bytes.count - start, 1 << 30)

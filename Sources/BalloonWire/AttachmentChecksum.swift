@@ -2,12 +2,12 @@ internal import COpenSSL
 
 /// The checksum by which Apple's file store identifies an encrypted file, computed incrementally.
 ///
-/// `0x81` and the SHA-1 of a salt and the file, 21 bytes. Established for iMessage clients, assumed for
-/// business messages. It detects damage; trust must not depend on it.
+/// It has 21 bytes: `0x81`, followed by the SHA-1 of a salt and the file. iMessage clients use it; that
+/// business messages use it too is an assumption. It detects damage, but must not be relied on for security.
 @safe package struct AttachmentChecksum: ~Copyable {
     private let context: OpaquePointer?
 
-    /// The checksum of an empty file.
+    /// Starts with the checksum of an empty file.
     package init() {
         unsafe context = EVP_MD_CTX_new()
         let isReady = unsafe context != nil && EVP_DigestInit_ex(context, EVP_sha1(), nil) == 1

@@ -1,4 +1,4 @@
-/// The key of one attachment or payload, used once; in messages `00` and 64 hexadecimal digits.
+/// The key of one attachment or payload, used once; messages state it as `00` and 64 hexadecimal digits.
 package struct AttachmentKey: Sendable, Equatable {
     /// The 32 bytes for `AES256CTR`.
     package let secret: Secret

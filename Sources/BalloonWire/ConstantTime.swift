@@ -8,7 +8,7 @@ package func constantTimeEquals(_ left: some Collection<UInt8>, _ right: some Co
 
 func constantTimeEquals(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
     guard left.count == right.count else { return false }
-    // Both buffers have `left.count` bytes.
+    // Sound: the call reads `left.count` bytes of both buffers, which have that length.
     return unsafe left.withUnsafeBufferPointer { left in
         unsafe right.withUnsafeBufferPointer { right in
             unsafe CRYPTO_memcmp(left.baseAddress, right.baseAddress, left.count) == 0

@@ -40,7 +40,7 @@ internal import CZlib
         }
     }
 
-    /// Appends all members.
+    /// Appends the decompressed content of all members.
     private func inflateMembers(
         _ input: Span<UInt8>, into output: inout [UInt8], bound: Int
     ) throws(WireError) {
@@ -54,7 +54,8 @@ internal import CZlib
         }
     }
 
-    /// Appends the first member of `input` and returns its number of compressed bytes.
+    /// Appends the decompressed content of the first member of `input`, and returns that member's compressed
+    /// length in bytes.
     private func inflateMember(
         _ input: Span<UInt8>, into output: inout [UInt8], bound: Int
     ) throws(WireError) -> Int {
@@ -104,8 +105,8 @@ internal import CZlib
 
     /// The initial capacity: the size stated in the last four bytes (RFC 1952 §2.3.1, ISIZE), if plausible.
     private func expectedBytes(of input: Span<UInt8>) -> Int {
-        // Text rarely compresses below an eighth; inflate's fast loop stops 258 bytes before the end of its
-        // output.
+        // Text rarely compresses to less than an eighth. The slack is needed because inflate's fast loop
+        // stops 258 bytes before the end of its output.
         let (plausibleRatio, slackBytes) = (8, 512)
         guard input.count >= 18 else { return slackBytes }
         var claim = 0

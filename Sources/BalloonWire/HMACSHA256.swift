@@ -1,6 +1,7 @@
 /// HMAC-SHA-256 (RFC 2104) with the key schedule computed once.
 package struct HMACSHA256: Sendable {
-    /// The hash states after the key's block, for the text and for its hash.
+    /// The hash states after the padded key: `inner` continues with the text, `outer` with the result of
+    /// `inner`.
     private let inner: SHA256
     private let outer: SHA256
 

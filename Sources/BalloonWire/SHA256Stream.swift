@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4), computed incrementally.
+/// SHA-256 (FIPS 180-4) of long content such as a file, computed incrementally; it cannot be copied, unlike
+/// ``SHA256``.
 @safe package struct SHA256Stream: ~Copyable {
     private let context: OpaquePointer?
 

@@ -5,7 +5,7 @@ package struct Secret: Sendable {
     /// The secret itself: for a cipher or a file with mode 0600, never for a log line or an error.
     package let bytes: [UInt8]
 
-    /// Throws `WireError.secretEmpty` when `bytes` is empty.
+    /// Creates a secret; throws `WireError.secretEmpty` when `bytes` is empty.
     package init(_ bytes: [UInt8]) throws(WireError) {
         guard !bytes.isEmpty else { throw .secretEmpty }
         self.bytes = bytes
@@ -45,7 +45,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     /// A mask of constant length.
     package var description: String { "********" }
 
-    /// The same mask.
+    /// A mask of constant length, like ``description``.
     package var debugDescription: String { description }
 
     /// A mirror without children, so that `dump` and string interpolation of an owner show nothing.

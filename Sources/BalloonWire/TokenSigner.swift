@@ -9,7 +9,7 @@ package struct TokenSigner: Sendable {
 
     /// Signs `claims`, one JSON object, and returns the token in compact form.
     package func sign(_ claims: some Collection<UInt8>) -> String {
-        // {"alg":"HS256"}, the complete header in Apple's samples.
+        // The first part encodes {"alg":"HS256"}, which is the complete header in Apple's samples.
         let signed = "eyJhbGciOiJIUzI1NiJ9." + Base64.encode(claims, alphabet: .url)
         let tag = HMACSHA256(key: secret).tag(of: signed.utf8.span)
         return signed + "." + Base64.encode(tag.span, alphabet: .url)

@@ -13,10 +13,10 @@ package final class TokenVerifier {
 
     /// Verifies the signature of a token in compact form and returns its claims, decoded from Base64url.
     ///
-    /// The secret determines the algorithm; the header is only compared with it (RFC 8725 §3.1, RFC 7515
-    /// §4.1.11 and §5.2), after the signature, so that only the secret's owner can have it parsed. The caller
-    /// checks the claims, including whether they are JSON. Throws `WireError.tokenMalformed`,
-    /// `.tokenSignatureMismatch` or `.tokenHeader`.
+    /// The algorithm is always HS256, and the header must name it (RFC 8725 §3.1, RFC 7515 §4.1.11 and §5.2).
+    /// The header is parsed after the signature is verified, so that only the secret's owner can have a
+    /// header parsed. The caller checks the claims, including whether they are JSON. Throws
+    /// `WireError.tokenMalformed`, `.tokenSignatureMismatch` or `.tokenHeader`.
     package func verify(_ token: some Collection<UInt8>) throws(WireError) -> [UInt8] {
         var claims: [UInt8] = []
         try verify(token, into: &claims)
@@ -33,7 +33,7 @@ package final class TokenVerifier {
     private func verify(_ token: Span<UInt8>, into result: inout [UInt8]) throws(WireError) {
         guard let (header, claims, signature) = parts(of: token) else { throw .tokenMalformed }
         let tag = hmac.tag(of: token.extracting(..<claims.upperBound))
-        // Our tag is encoded instead of decoding the token's: each has only one spelling.
+        // Encode our tag instead of decoding the token's: a tag has only one valid encoding.
         var expected = InlineArray<43, UInt8>(repeating: 0)
         var text = expected.mutableSpan
         Base64.encode(tag.span, alphabet: .url, into: &text)
@@ -49,7 +49,7 @@ package final class TokenVerifier {
     private func checkHeader(_ encoded: Span<UInt8>) throws(WireError) {
         guard !constantTimeEquals(encoded, acceptedHeader.span) else { return }
         guard let header = Base64.decode(encoded, alphabet: .url) else { throw .tokenMalformed }
-        // The position of an error in the header is irrelevant.
+        // The JSON error is dropped, because the caller needs no position in the header.
         guard let root = (try? JSONDocument(header))?.root, root.kind == .object else { throw .tokenHeader }
         let algorithms = root.members.filter { $0.key == "alg" }
         guard algorithms.count == 1, algorithms[0].value.equals("HS256"), root["crit"] == nil else {
@@ -58,7 +58,7 @@ package final class TokenVerifier {
         acceptedHeader = encoded.indices.map { encoded[$0] }
     }
 
-    /// The ranges of the parts, if `token` has exactly three that are not empty.
+    /// The ranges of the three parts; nil unless `token` has exactly three and none is empty.
     private func parts(
         of token: Span<UInt8>
     ) -> (header: Range<Int>, claims: Range<Int>, signature: Range<Int>)? {

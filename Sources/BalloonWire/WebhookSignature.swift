@@ -4,7 +4,7 @@ import BalloonJSON
 package struct WebhookSignature: Sendable {
     private let secrets: [Secret]
 
-    /// Creates a signer that uses each of `secrets`; two while one replaces the other.
+    /// Creates a signer that signs with each of `secrets`; pass two while one replaces the other.
     package init(secrets: [Secret]) { self.secrets = secrets }
 
     /// Returns the value of `webhook-signature`: `v1,` and Base64 for each secret, separated by blanks.

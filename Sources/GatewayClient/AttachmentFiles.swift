@@ -5,9 +5,9 @@ import Synchronization
 
 /// The contents of attachments on disk: one file for each content, named by its SHA-256.
 ///
-/// `DATA/attachments/<2 digits>/<64 digits>`, and `DATA/attachments/incoming` for incomplete files. The
-/// modification time of a file is the last time that a message brought its content. The sweep therefore keeps
-/// files that a recent message refers to.
+/// A file's path is `DATA/attachments/<2 digits>/<64 digits>`; incomplete files are in
+/// `DATA/attachments/incoming`. The modification time of a file is the last time that a message brought its
+/// content. The sweep therefore keeps files that a recent message refers to.
 package final class AttachmentFiles: Sendable {
     /// A stored file.
     package struct Stored: Sendable, Hashable {
@@ -81,13 +81,13 @@ package final class AttachmentFiles: Sendable {
             try publish(temporary, as: sha256)
             return Stored(sha256: sha256, sizeBytes: sizeBytes)
         } catch {
-            // The file does not exist, or the next start removes it.
+            // Removing fails when the file was never created; otherwise the next start removes it.
             try? Directory.remove(temporary)
             throw error
         }
     }
 
-    /// A path for an incomplete file.
+    /// Returns an unused path for an incomplete file, in a folder that exists; creates no file.
     func newPath() throws(SystemError) -> String {
         try Directory.make(incoming)
         return "\(incoming)/\(Hex.encode(randomBytes(16)))"
@@ -95,7 +95,8 @@ package final class AttachmentFiles: Sendable {
 
     /// Renames a complete, synced file to the hash of its content.
     ///
-    /// When that name exists already, removes the new file and refreshes the time of the existing one.
+    /// When a file with that name exists already, removes the new file and sets the modification time of the
+    /// existing file to now.
     func publish(_ temporary: String, as sha256: String) throws(SystemError) {
         guard let path = path(of: sha256) else { return }
         let folder = Directory.parent(of: path)
@@ -110,8 +111,10 @@ package final class AttachmentFiles: Sendable {
         try Directory.synchronize(folder)
     }
 
-    /// Removes incomplete files that no living process owns; called at the start, before anything is
-    /// downloaded.
+    /// Removes all incomplete files.
+    ///
+    /// Called at the start, before the first download: every file in `incoming` is then left from an earlier
+    /// process.
     package func removeUnfinished() throws(SystemError) {
         guard Directory.exists(incoming) else { return }
         for name in try Directory.names(in: incoming) { try Directory.remove("\(incoming)/\(name)") }

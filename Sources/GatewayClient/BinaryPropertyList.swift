@@ -3,14 +3,15 @@
 ///
 /// The format is `bplist00`, the objects, their offsets, and a 32-byte trailer (Apple's CFBinaryPList.c).
 struct BinaryPropertyList {
-    /// Every text.
+    /// Every string of the list, in the order of the objects.
     let texts: [String]
 
     private static let magic = Array("bplist00".utf8)
     private static let trailerBytes = 32
     private static let maximumObjects = 100_000
 
-    /// Nil when the bytes have another format, or when an offset or a length points outside them.
+    /// Parses a whole list; returns nil when the bytes have another format, or when an offset or a length
+    /// points outside the bytes.
     init?(_ bytes: [UInt8]) {
         guard bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + Self.trailerBytes else {
             return nil
@@ -36,8 +37,9 @@ struct BinaryPropertyList {
     }
 }
 
-/// The text whose marker is at `offset`: ASCII or UTF-16; its length is in the marker or in the integer after
-/// it.
+/// Returns the text whose marker is at `offset`; nil when it does not end before `end`.
+///
+/// The text is ASCII or UTF-16. Its length is in the marker or in the integer after the marker.
 private func text(_ bytes: [UInt8], at offset: Int, before end: Int) -> String? {
     var start = offset + 1
     var length = Int(bytes[offset] & 15)

@@ -12,8 +12,10 @@ final class ClockSkew: Sendable {
 
     private let isReported = Atomic(false)
 
-    /// Returns by how many seconds our clock is ahead, once, when the difference exceeds
-    /// ``toleratedSeconds``.
+    /// Returns the number of seconds by which our clock is ahead (negative when it is behind), or nil.
+    ///
+    /// Returns a number only once, for the first answer whose difference exceeds ``toleratedSeconds``. `date`
+    /// is the answer's header `date`.
     func notice(date: String?, now: Int) -> Int? {
         guard let date, let theirs = secondsSince1970(date) else { return nil }
         let ahead = now - theirs

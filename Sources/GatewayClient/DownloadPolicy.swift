@@ -1,6 +1,7 @@
 import BalloonPOSIX
 
-/// Decides which addresses may be downloaded, so that a message cannot direct requests to our own network.
+/// Decides which addresses the client may download from, so that a message cannot direct requests to our own
+/// network.
 ///
 /// An entry of the list is one of two kinds. A host suffix (`icloud.com` means itself and all names below it)
 /// allows `https` on port 443. A literal address with a port allows exactly that address: plain `http` for a
@@ -48,12 +49,16 @@ package struct DownloadPolicy: Sendable {
         }
     }
 
+    /// Returns whether `host` is `suffix` itself or a name below it.
+    ///
     /// The suffix must start at a label boundary: `evilapple.com` is not below `apple.com`.
     private func covers(_ suffix: String, _ host: String) -> Bool {
         host == suffix || host.hasSuffix("." + suffix)
     }
 
-    /// Names, including `localhost`, are not literals: the resolver decides what they mean.
+    /// Parses an IP address with a port; returns nil for anything else.
+    ///
+    /// Names, including `localhost`, are not literals: the resolver decides which address they stand for.
     private static func literal(_ entry: String) -> SocketAddress? {
         guard let address = SocketAddress(entry), (address.port ?? 0) > 0,
             entry.first?.isNumber == true || entry.first == "["
@@ -86,7 +91,8 @@ private func hostName(_ text: Substring) -> String? {
     return name
 }
 
-/// RFC 1123 §2.1: letters, digits and inner hyphens, at most 63 bytes.
+/// Returns whether this is one label of a host name: letters, digits and inner hyphens, at most 63 bytes (RFC
+/// 1123 §2.1).
 private func isLabel(_ label: Substring.UTF8View.SubSequence) -> Bool {
     let hyphen = UInt8(ascii: "-")
     guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen else { return false }

@@ -6,7 +6,7 @@ package enum DownloadRefusal: Error, Sendable, Equatable {
     case scheme
     /// The address contains a user name or a password.
     case userInformation
-    /// The host is neither listed nor below a listed host; an unlisted IP address never is, in any spelling.
+    /// The host is neither listed nor below a listed host; an unlisted IP address is refused in every spelling.
     case host
     /// The address names a port other than 443.
     case port

@@ -4,7 +4,7 @@ package import BusinessMessages
 package struct GatewayAcceptance: Sendable, Equatable {
     /// The status, 200 to 299.
     package let status: Int
-    /// A reference that replaces the content for 30 days; present when ``SendOptions/wantsReference`` asked
-    /// for it and Apple answered it.
+    /// A reference that may be sent instead of the content for 30 days; nil unless
+    /// ``SendOptions/wantsReference`` asked for a reference and Apple returned one.
     package var reference: UploadedPayload?
 }

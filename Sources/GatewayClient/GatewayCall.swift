@@ -19,6 +19,7 @@ package enum GatewayCall: String, Sendable, CustomStringConvertible {
     /// `POST /constructPayload`.
     case constructPayload
 
-    /// The last part of the path.
+    /// The name of the call, such as `preUpload`; it is also the last part of the path, except for `upload` and
+    /// `download`.
     package var description: String { rawValue }
 }

@@ -5,9 +5,9 @@ package import BusinessMessages
 extension GatewayClient {
     /// Downloads an attachment of a message, decrypts it in pieces, and stores it in `files`.
     ///
-    /// The file is written under a temporary name. It is synced and renamed when its length matches the
-    /// message; after a failure nothing remains. Its name and media type are claims of the device and are not
-    /// used. Apple MSP API, "Receiving Messages with Attachments".
+    /// The file is written under a temporary name. When its length matches the message, it is synced and
+    /// renamed; after a failure it is removed. The name and media type in the message are claims of the device
+    /// and are not used. Apple MSP API, "Receiving Messages with Attachments".
     @concurrent package func download(
         _ reference: StoredReference, for business: BusinessID, into files: AttachmentFiles,
         within duration: Duration? = nil
@@ -33,7 +33,8 @@ extension GatewayClient {
             if case .unreachable(_, .contentFailed, _) = error, let failure = incoming.failure {
                 throw .notKept(failure)
             }
-            // More bytes than the message announced is another file; more than the limit is too large.
+            // A file longer than the message states is not the announced file. When the message states no
+            // length, the file exceeds the limit.
             guard case .unreachable(_, .responseTooLarge, _) = error, let size = reference.sizeBytes else {
                 throw error.isTooLarge ? .payloadTooLarge(maximumBytes: maximumBytes) : error
             }
@@ -41,8 +42,10 @@ extension GatewayClient {
         }
     }
 
-    /// A request to a file host instead of the gateway: it carries no token and may last as long as data
-    /// arrives.
+    /// Makes a request to a file host instead of the gateway.
+    ///
+    /// The request carries no token. It may last ``GatewayConfiguration/transferTimeout``, but fails when no
+    /// byte moves for ``GatewayConfiguration/requestTimeout``.
     func fileRequest(_ method: String, _ address: DownloadAddress) -> TransportRequest {
         var request = TransportRequest(
             method: method, url: address.url, timeout: configuration.transferTimeout,

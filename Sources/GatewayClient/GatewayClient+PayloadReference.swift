@@ -7,10 +7,10 @@ import Logging
 extension GatewayClient {
     /// Downloads the payload behind a reference and returns the answer of `decodePayload`, one JSON object.
     ///
-    /// The steps: `preDownload` returns the address, which the download list must allow. The encrypted
-    /// payload is downloaded from there without our token and must have the length that the reference states.
-    /// It is decrypted. `decodePayload` converts Apple's binary format to JSON. Call this at once: a
-    /// reference expires within seconds. Apple MSP API, "Decoding Interactive Data Payloads".
+    /// First, `preDownload` returns an address, which the download policy must allow. The encrypted payload is
+    /// downloaded from that address without our token, and must have the length that the reference states. The
+    /// payload is then decrypted, and `decodePayload` converts it from Apple's binary format to JSON. Call this
+    /// at once: a reference expires within seconds. Apple MSP API, "Decoding Interactive Data Payloads".
     @concurrent package func resolve(
         _ reference: PayloadReference, for business: BusinessID, within duration: Duration
     ) async throws(GatewayError) -> [UInt8] {
@@ -33,7 +33,8 @@ extension GatewayClient {
         return try await decode(payload, bid: reference.bid, for: business, until: deadline)
     }
 
-    /// Asks the gateway for the download address of a file, and checks it.
+    /// Asks the gateway for the download address of a file; throws when the download policy refuses that
+    /// address.
     func downloadAddress(
         of reference: StoredReference, for business: BusinessID, until deadline: Deadline?
     ) async throws(GatewayError) -> DownloadAddress {
@@ -50,7 +51,7 @@ extension GatewayClient {
         ) { request async throws(GatewayError) in
             try await perform(.preDownload, request, until: deadline, hiding: [reference.key.field])
         }
-        // A malformed answer and an answer without the address have the same consequence.
+        // A malformed answer is treated like an answer without the address.
         guard let document = try? JSONDocument(answer), let url = document.root["download-url"]?.string else {
             throw .answerMalformed(.preDownload)
         }
@@ -79,7 +80,7 @@ extension GatewayClient {
         do {
             return try await decodeOnce(payload, bid: bid, for: business, until: deadline)
         } catch  where error.mayBeAboutCompression {
-            // Apple's sample posts the decrypted bytes; another MSP had to inflate them first.
+            // Apple's sample posts the decrypted bytes unchanged, but another MSP had to inflate them first.
             let inflated = Gzip.hasMagic(payload) ? inflate(payload) : nil
             do throws(GatewayError) {
                 guard let inflated else { throw error }
@@ -120,7 +121,7 @@ extension GatewayClient {
         return json
     }
 
-    /// Nil when the bytes are not gzip, or too large when inflated.
+    /// Returns the inflated bytes; nil when `bytes` is not valid gzip, or too large when inflated.
     private func inflate(_ bytes: [UInt8]) -> [UInt8]? {
         var inflated: [UInt8] = []
         do {
@@ -132,7 +133,8 @@ extension GatewayClient {
 }
 
 extension GatewayError {
-    /// Whether `decodePayload` read the payload and rejected it.
+    /// Whether `decodePayload` answered but did not decode the payload, possibly because the payload was still
+    /// compressed.
     fileprivate var mayBeAboutCompression: Bool {
         switch self {
         case .refused, .unavailable, .answerMalformed: true

@@ -6,12 +6,15 @@ import Logging
 
 /// Sends a reference instead of content that Apple already stores.
 extension GatewayClient {
-    /// Below this size a reference saves nothing: it has about 600 bytes itself.
+    /// The smallest content that is sent by reference: a reference itself has about 600 bytes, so smaller
+    /// content gains little.
     static let minimumSharedBytes = 2 << 10
-    /// Apple moves content of this size behind a reference anyway, so a reference is requested with the first
-    /// message.
+    /// Content larger than this is sent with a request for a reference the first time: Apple stores content of
+    /// this size anyway.
     static let referenceThresholdBytes = 10 << 10
-    /// Larger content is uploaded first: the largest message that Apple accepts is not established.
+    /// The largest content that is sent inside a message; larger content is uploaded first.
+    ///
+    /// The largest message that Apple accepts is not known.
     static let maximumInlineBytes = 1 << 20
 
     /// Sends an interactive message by the reference that Apple returned earlier for the same content.
@@ -33,7 +36,7 @@ extension GatewayClient {
             logger.info(
                 "the gateway refused a stored reference; sending the full content",
                 metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
-            // A refused credential says nothing about the reference.
+            // After 401 or 403 the reference may still be valid, so it is kept for now.
             if !error.mayBeAboutCredential { uploads.forget(key) }
             let acceptance = try await sendContent(content, key, body, id, business, customer, options)
             if error.mayBeAboutCredential, acceptance.reference == nil { uploads.forget(key) }
@@ -99,7 +102,8 @@ extension GatewayClient {
 }
 
 extension GatewayError {
-    /// Whether Apple read a message with a reference and rejected it; the message was not sent then.
+    /// Whether Apple refused the message with a status that an unusable reference may cause; Apple has not
+    /// delivered the message then.
     fileprivate var mayBeAboutReference: Bool {
         if case .refused(_, let status, _) = self {
             [400, 401, 403, 404, 410, 413, 422].contains(status)
@@ -115,7 +119,7 @@ extension GatewayError {
 }
 
 extension UploadedFile {
-    /// Reads the output of ``json``.
+    /// Parses the output of ``json``; nil when a field is missing or malformed.
     fileprivate init?(_ json: [UInt8]) {
         guard let root = (try? JSONDocument(json))?.root, let sizeBytes = root["size"]?.int,
             let signature = root["signature-base64"]?.string, let url = root["url"]?.string,

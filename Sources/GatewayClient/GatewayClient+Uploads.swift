@@ -6,9 +6,9 @@ package import BusinessMessages
 extension GatewayClient {
     /// Encrypts `content` with a fresh key during the upload, and returns the uploaded file.
     ///
-    /// `preUpload` returns the address, which the download list must allow. Apple's answer must state the
-    /// length that was sent. Throws ``GatewayError/payloadTooLarge(maximumBytes:)`` before anything is sent.
-    /// Apple MSP API, "Sending Messages with Attachments".
+    /// `preUpload` returns the upload address, which the download policy must allow. When Apple's answer states
+    /// a length, it must equal the length that was sent. Throws ``GatewayError/payloadTooLarge(maximumBytes:)``
+    /// before anything is sent. Apple MSP API, "Sending Messages with Attachments".
     @concurrent package func upload(
         _ content: ContentSource, for business: BusinessID
     ) async throws(GatewayError) -> UploadedFile {
@@ -34,7 +34,8 @@ extension GatewayClient {
     /// Stores interactive data, one JSON object, at Apple, and returns a reference that may be sent for 30
     /// days.
     ///
-    /// `encodePayload` converts it to Apple's binary format, which is uploaded like an attachment.
+    /// `encodePayload` converts the object to Apple's binary format, and the result is uploaded like an
+    /// attachment.
     @concurrent package func makeReference(
         to interactiveData: [UInt8], bid: String, title: String?, for business: BusinessID
     ) async throws(GatewayError) -> UploadedPayload {

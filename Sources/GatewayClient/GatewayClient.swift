@@ -22,7 +22,8 @@ package final class GatewayClient: Sendable {
     /// Contents that Apple stores already.
     let uploads: KnownUploads
 
-    /// Creates a client with its own ``CurlTransport`` unless one is given; `clock` waits between attempts.
+    /// Creates a client that sends through `transport`, or through its own ``CurlTransport``s when `transport`
+    /// is nil; `clock` measures the waits between attempts.
     ///
     /// `uploads` knows the contents that Apple stores already, and records new ones. Throws when the
     /// transport cannot be created for lack of descriptors.
@@ -85,7 +86,7 @@ package final class GatewayClient: Sendable {
         if options.wantsReference { fields.append(("include-data-ref", "true")) }
         let answer = try await attempt(
             call, request("POST", call, fields, body: body), hiding: [customer.rawValue])
-        // The message is accepted whatever the answer's body is; without a reference in it there is none to
+        // A 2xx status alone means acceptance. When the body contains no reference, there is no reference to
         // store.
         let reference =
             options.wantsReference
@@ -96,7 +97,7 @@ package final class GatewayClient: Sendable {
     /// Mints a new token for the next request, regardless of the age of the current one.
     package func renewToken() { token.renew() }
 
-    /// A request to the gateway itself, signed when it is sent.
+    /// Makes a request to the gateway itself, with a token that is valid now.
     func request(
         _ method: String, _ call: GatewayCall, _ fields: [(name: String, value: String)], body: [UInt8] = [],
         maximumResponseBytes: Int = 1 << 20
@@ -111,7 +112,7 @@ package final class GatewayClient: Sendable {
 
     /// Sends with the current header names and, when Apple answers 400, once more with the older names.
     ///
-    /// `ask` sends either variant.
+    /// The closure `ask` sends one request. When both requests fail, throws the error of the first.
     func ask(
         _ call: GatewayCall, fields: [(name: String, value: String)],
         olderFields: [(name: String, value: String)],
@@ -121,7 +122,7 @@ package final class GatewayClient: Sendable {
             return try await ask(request("GET", call, fields)).body
         } catch {
             guard case .refused(_, status: 400, _) = error else { throw error }
-            // Report the first refusal: it names the problem of the current header names.
+            // The first refusal is the useful error: it concerns the current header names.
             guard let answer = try? await ask(request("GET", call, olderFields)) else { throw error }
             return answer.body
         }
@@ -129,7 +130,8 @@ package final class GatewayClient: Sendable {
 
     /// Sends `request` until it is answered with 2xx, within the limits of the retry policy and the deadline.
     ///
-    /// For requests that fetch; requests that send a message are attempted once.
+    /// Used for requests that fetch; requests that send a message use ``attempt(_:_:number:hiding:)``, which
+    /// never retries.
     func perform(
         _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?, hiding: [String] = []
     ) async throws(GatewayError) -> TransportResponse {
@@ -174,7 +176,7 @@ package final class GatewayClient: Sendable {
         } catch is CancellationError {
             throw .cancelled
         } catch {
-            // A transport throws no other type; another error counts as a network failure.
+            // HTTPTransport throws no other type; any other error is treated as a network failure.
             throw .unreachable(call, .failed(code: 0), attempts: number)
         }
         lookAtClock(response)
@@ -201,10 +203,13 @@ extension GatewayClient {
     }
 }
 
-/// Only loopback may be used without TLS: on a network, anyone could read and use a token sent in the clear.
+/// Returns whether `baseURL` is plain `http` to a loopback address.
+///
+/// Only such an address may be used without TLS: on a network, anyone could read and use a token sent in the
+/// clear.
 private func isLoopback(_ baseURL: String) -> Bool {
     guard let parts = try? URLParts(baseURL), parts.scheme == "http" else {
-        // The transport refuses a malformed address with the right error.
+        // For a malformed address the transport later throws the right error.
         return false
     }
     return SocketAddress("\(parts.host):\(parts.port ?? 80)")?.isLoopback ?? false

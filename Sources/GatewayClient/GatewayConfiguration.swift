@@ -14,18 +14,19 @@ package struct GatewayConfiguration: Sendable {
     package var mspID: String
     /// The key that signs the tokens.
     package var secret: Secret
-    /// The list of ``DownloadPolicy``.
+    /// The host suffixes and literal addresses that ``DownloadPolicy`` allows.
     package var downloadHosts: [String]
 
     /// The size limit of one encrypted payload.
     package var maximumDownloadBytes = 32 << 20
-    /// The size limit of one payload after `decodePayload`, and of one inflated before it.
+    /// The size limit of one payload that `decodePayload` or `encodePayload` returns, and of one payload
+    /// inflated before `decodePayload`.
     package var maximumPayloadBytes = 32 << 20
     /// The size limit of one attachment, in either direction; Apple accepts 100 MB.
     package var maximumAttachmentBytes = Attachment.maximumBytes
-    /// The header `msp-agent`, our name in Apple's log; at most 64 characters are used.
+    /// The value of the header `msp-agent`, our name in Apple's log; Apple logs at most 64 characters.
     package var agent = "Balloon"
-    /// The time limit of one request, from the first byte sent to the last byte received.
+    /// The time limit of one request, from opening the connection to the last byte received.
     package var requestTimeout = Duration.seconds(30)
     /// The time limit of one attachment transfer; it also fails when no byte moves for ``requestTimeout``.
     package var transferTimeout = Duration.seconds(600)

@@ -7,13 +7,14 @@ package import BalloonTransport
 package enum GatewayError: Error, Sendable, Equatable {
     /// Apple refused for good (3xx, 4xx): correct the request or the MSP's settings before it is sent again.
     case refused(GatewayCall, status: Int, reason: GatewayReason)
-    /// Apple failed at every allowed attempt (408, 429, 5xx): try again later, and not before `retryAfter`,
-    /// where Apple asked for it.
+    /// Apple failed at every allowed attempt (408, 429, 5xx): try again later. When Apple asked for a wait,
+    /// `retryAfter` is its length.
     case unavailable(GatewayCall, status: Int, attempts: Int, retryAfter: Duration? = nil)
-    /// No attempt brought a complete answer: the network or a setting is at fault; ``isRetryable`` tells
-    /// which.
+    /// No attempt brought a complete answer: when ``isRetryable``, the network is at fault, otherwise a
+    /// setting.
     case unreachable(GatewayCall, TransportError, attempts: Int)
-    /// Apple answered 200 with content that its documentation does not describe: look for a newer Balloon.
+    /// Apple accepted the request but returned content that its documentation does not describe: look for a
+    /// newer version of Balloon.
     case answerMalformed(GatewayCall)
     /// The reference is unusable: the named field is missing or malformed. The sender is at fault; a retry
     /// does not help.
@@ -81,7 +82,8 @@ extension GatewayError: CustomStringConvertible {
         }
     }
 
-    /// The refusal of an address, with its host in the spelling of the list.
+    /// The error for an address that the policy refused; it states host and port as `gateway.downloadHosts`
+    /// would list them.
     static func refusing(_ url: String, _ refusal: DownloadRefusal) -> GatewayError {
         // A text that is not a URL has no host.
         let parts = try? URLParts(url)

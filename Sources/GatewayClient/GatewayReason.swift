@@ -1,14 +1,14 @@
-/// Apple's text beside a status: `404 Not Found : No device registrations for user`.
+/// The reason that Apple states in the body of a refusal: `404 Not Found : No device registrations for user`.
 ///
 /// The first line of the answer's body, at most 200 bytes, printable; empty when the body is empty.
 package struct GatewayReason: Sendable, Equatable, CustomStringConvertible {
-    /// The text.
+    /// The first line, at most 200 bytes, with spaces in place of unprintable characters.
     package let description: String
 
     private static let maximumBytes = 200
 
-    /// Uses the first line of `body`; replaces the texts of `hiding`, in case Apple repeats a value that must
-    /// not be logged.
+    /// Uses the first line of `body`; replaces each text of `hiding` with `…`, because Apple may repeat a value
+    /// that must not be logged.
     init(_ body: [UInt8], hiding: [String] = []) {
         let line = body.prefix(1024).prefix { $0 != 0x0A && $0 != 0x0D }
         var text = String(decoding: line, as: UTF8.self)

@@ -26,10 +26,11 @@ final class IncomingFile: Sendable {
         temporary = try files.newPath()
     }
 
-    /// The disk error of the last attempt.
+    /// The disk error of the last attempt; nil when there was none.
     var failure: SystemError? { state.withLock { $0.failure } }
 
-    /// Receives the encrypted file; each attempt starts over.
+    /// Receives the encrypted file and decrypts it into the temporary file; each attempt starts with an empty
+    /// file.
     var sink: ContentSink {
         ContentSink { [self] in
             let cipher = try CipherStream(key)
@@ -42,11 +43,11 @@ final class IncomingFile: Sendable {
         }
     }
 
-    /// Syncs and renames the file, and returns its description; throws when its length differs from the
-    /// announced one.
+    /// Syncs and renames the file, and returns its description; throws when its length differs from the length
+    /// in the message.
     func finish(_ reference: StoredReference) async throws(GatewayError) -> DownloadedFile {
         do {
-            // A wait for the disk must not block a thread of the cooperative pool.
+            // Syncing blocks its thread, so it must not run on a thread of the cooperative pool.
             return try await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
                     continuation.resume(returning: Result { try self.publish(reference) })
@@ -64,7 +65,8 @@ final class IncomingFile: Sendable {
     /// Removes the partial file.
     func discard() {
         state.withLock { $0.file = nil }
-        // Either no byte arrived, or the file has its final name already.
+        // Removing fails when no byte arrived, or when the file has its final name already; neither leaves
+        // anything to remove.
         try? Directory.remove(temporary)
     }
 
@@ -92,7 +94,7 @@ final class IncomingFile: Sendable {
     }
 
     private func publish(_ reference: StoredReference) throws -> DownloadedFile {
-        // An empty answer never opened the sink.
+        // The transport does not open the sink for an empty answer, so create the empty file here.
         if state.withLock({ $0.file == nil }) { try begin() }
         let (sizeBytes, checksum, hash) = state.withLock {
             ($0.sizeBytes, $0.checksum.bytes, $0.hash.bytes)
@@ -117,7 +119,7 @@ package struct DownloadedFile: Sendable, Equatable {
     package let sizeBytes: Int
     /// Whether the encrypted file has the checksum that the message states.
     ///
-    /// The algorithm is known from iMessage and only assumed here, so a difference is reported and not
-    /// refused.
+    /// Apple does not document the algorithm for these files; iMessage uses this one. A difference is therefore
+    /// reported, and the file is kept.
     package let hasExpectedChecksum: Bool
 }

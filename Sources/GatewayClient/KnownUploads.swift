@@ -16,7 +16,7 @@ package final class KnownUploads: Sendable {
     package struct Key: Hashable, Sendable {
         let text: String
 
-        /// The key of `content` for this business.
+        /// Makes the key of `content` for this business.
         package init(_ content: some Collection<UInt8>, of business: BusinessID) {
             text = Hex.encode(SHA256.hash(Array(business.rawValue.utf8) + [0] + content))
         }
@@ -31,13 +31,13 @@ package final class KnownUploads: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// The keys in the order of their times; a key that was replaced is skipped.
+        /// The keys in the order in which they were added; an item whose key has a newer entry is skipped.
         var order = Deque<(key: Key, at: Int)>()
-        /// Contents that were sent once and that Apple does not store.
+        /// Contents that were sent recently; ``recordSeen(_:)`` adds them.
         var seen: Set<Key> = []
     }
 
-    /// The file; only the queue writes to it.
+    /// The open file and its number of lines; only code on `queue` writes to the file.
     private struct Output {
         var file: File?
         var lines = 0
@@ -59,7 +59,7 @@ package final class KnownUploads: Sendable {
         guard let path, Directory.exists(path), let bytes = try? File(path, for: .reading).readAll() else {
             return
         }
-        // Content of an unreadable entry is uploaded again.
+        // A malformed line is skipped; its content is uploaded again when it is next sent.
         state.withLock { state in
             for line in bytes.split(separator: UInt8(ascii: "\n")) {
                 guard let root = (try? JSONDocument(Array(line)))?.root, let key = root["key"]?.string,
@@ -70,7 +70,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Apple's answer for this content; nil when it is unknown, or too old at `now`.
+    /// The JSON value recorded for this content; nil when there is none, or when it is too old at `now`.
     package func value(for key: Key, now: Int? = nil) -> [UInt8]? {
         let now = now ?? SystemClock.secondsSince1970()
         return state.withLock { state in
@@ -87,7 +87,7 @@ package final class KnownUploads: Sendable {
         record(key, value, at: now ?? SystemClock.secondsSince1970())
     }
 
-    /// Forgets an upload that Apple has deleted.
+    /// Forgets an upload, for example when Apple no longer accepts the reference to it.
     package func forget(_ key: Key) { record(key, nil, at: 0) }
 
     /// Records that this content is being sent; returns whether it was sent recently.
@@ -117,10 +117,10 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Appends a line; compacts the file from time to time.
+    /// Appends a line to the file; rewrites the file without outdated lines when it has too many lines.
     private func write(_ key: Key, _ value: [UInt8]?, at: Int) {
         output.withLock { output in
-            // Other writers report a disk failure.
+            // A disk failure is not logged here, because other writers report it.
             do throws(SystemError) {
                 guard let path else { return }
                 if output.file == nil || output.lines > 2 * maximumCount {

@@ -1,12 +1,14 @@
 import BalloonJSON
 import BalloonWire
 
-/// Decodes a payload without Apple after `decodePayload` refused; based on observed payloads, since the
-/// format is not documented.
+/// Decodes a payload without Apple, for the case that `decodePayload` refused it; nil when `payload` has
+/// another format.
+///
+/// The format is not documented; this function is based on observed payloads.
 ///
 /// An archived property list contains the message's URL. The query of that URL has the members of `data`;
 /// members that are objects are JSON in Base64 (`?version=1.0&replyMessage=eyJ0…`). Returns
-/// `{"interactiveData": …}`; nil when `payload` has another format.
+/// `{"interactiveData": …}`.
 func readOffline(_ payload: [UInt8], bid: String) -> [UInt8]? {
     guard let list = BinaryPropertyList(payload), list.texts.contains("NSKeyedArchiver") else { return nil }
     for text in list.texts where text.hasPrefix("?") {
@@ -50,11 +52,13 @@ private func queryMembers(_ query: Substring) -> [QueryMember] {
     }
 }
 
-/// The object or list encoded in `text`: Base64 in either alphabet, with or without padding.
+/// The JSON object or array that `text` encodes in Base64; nil for any other text.
+///
+/// Accepts both alphabets of Base64, with or without padding.
 private func structure(_ text: String) -> JSONDocument? {
     let standard = text.filter { $0 != "=" }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
     let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)
-    // Text that is no Base64, or no JSON, is kept as text.
+    // The caller keeps text that is not Base64, or not JSON, as it is.
     guard let bytes = Base64.decode(String(standard) + padding), let document = try? JSONDocument(bytes),
         [.object, .array].contains(document.root.kind)
     else { return nil }
@@ -69,7 +73,7 @@ private func percentDecoded(_ text: Substring) -> String? {
             bytes.append(byte)
             continue
         }
-        // A stray percent sign means that this is not a query.
+        // A percent sign without two hexadecimal digits means that the parameter is not percent-encoded.
         guard rest.count >= 2, let pair = try? Hex.decode(rest.prefix(2)) else { return nil }
         bytes += pair
         rest = rest.dropFirst(2)

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A shared limit on retries: during an outage each failure must not multiply the requests.
 ///
-/// Each first attempt earns a fifth of a retry, each retry costs one, and at most 100 are saved. A request
-/// without budget fails at once; the schedule of its delivery tries it again.
+/// Each first attempt earns a fifth of a retry, and at most 100 retries are saved. When no retry is left, a
+/// failed request is not retried here; its delivery is retried later by its own schedule.
 final class RetryBudget: Sendable {
     private static let perRequest = 1
     private static let perRepetition = 5
@@ -11,13 +11,13 @@ final class RetryBudget: Sendable {
 
     private let saved = Atomic(maximum)
 
-    /// Credits one first attempt.
+    /// Adds the credit of one first attempt.
     func earn() {
-        // A race may lose one credit, which the limit tolerates.
+        // Concurrent callers may exceed the maximum by a few credits, which does no harm.
         if saved.load(ordering: .relaxed) < Self.maximum { saved.add(Self.perRequest, ordering: .relaxed) }
     }
 
-    /// Spends one retry; false when none is left.
+    /// Spends one retry; returns false when none is left.
     func spend() -> Bool {
         let left = saved.subtract(Self.perRepetition, ordering: .relaxed).newValue
         if left >= 0 { return true }

@@ -6,7 +6,7 @@ package struct RetryPolicy: Sendable, Equatable {
     package var maximumAttempts = 4
     /// The waits when the gateway asks for none; half of each is random.
     package var backoff = Backoff(from: .milliseconds(250), to: .seconds(8), jitter: 0.5...1)
-    /// The longest wait that `Retry-After` may ask for; one that asks for more ends the attempts.
+    /// The longest wait that `Retry-After` may ask for; a longer wait ends the attempts.
     package var maximumRetryAfter = Duration.seconds(30)
 
     /// Uses the default values.

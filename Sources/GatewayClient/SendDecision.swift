@@ -4,12 +4,13 @@ import BalloonTransport
 package enum SendDecision: Equatable, Sendable {
     /// Apple accepted the message; it is never sent again.
     case accepted(status: Int)
-    /// The message can never be sent; without a status, this side found the reason.
+    /// The message can never be sent; `status` is nil when the reason is not an answer of Apple.
     case refused(status: Int?, reason: String)
-    /// The credential or the business was refused, possibly not the message; the answers to other replies
-    /// decide.
+    /// Apple refused with 401 or 403: the credential, the business or this message is at fault.
+    ///
+    /// The answers to other replies show which: when Apple accepts them, the credential is good.
     case credentialRefused(status: Int, reason: String)
-    /// The same message may be accepted later, not before `atLeast`, where the gateway asked for that.
+    /// The same message may be accepted later; when the gateway asked for a wait, `atLeast` is its length.
     ///
     /// `isOutage` tells whether the failure concerns the gateway and not only this message.
     case wait(reason: String, atLeast: Duration?, isOutage: Bool)
@@ -32,12 +33,12 @@ extension SendDecision {
                 // A wrong clock also makes a certificate invalid: the message is not at fault.
                 self = .wait(reason: "\(error)", atLeast: nil, isOutage: !call.isFileTransfer)
             case .contentFailed: self = .wait(reason: "\(error)", atLeast: nil, isOutage: false)
-            // Apple may have accepted the message: each further attempt could show it once more.
+            // After an oversized response Apple may have accepted the message: a retry could show it twice.
             case .requestInvalid, .responseTooLarge: self = .refused(status: nil, reason: "\(error)")
             case .cancelled: self = .interrupted
             }
-        // Only the calls before the message itself, for files and references, have answers with content; the
-        // next attempt repeats them.
+        // These errors come from the calls for files and references, which precede the message. The next
+        // attempt repeats those calls.
         case .answerMalformed, .downloadRefused, .lengthMismatch, .notKept, .deadlineExceeded:
             self = .wait(reason: "\(error)", atLeast: nil, isOutage: false)
         case .payloadTooLarge, .referenceMalformed: self = .refused(status: nil, reason: "\(error)")
@@ -50,13 +51,13 @@ extension SendDecision {
         _ call: GatewayCall, _ status: Int, reason: String, description: String
     ) -> SendDecision {
         switch status {
-        // protocol.md 1.5: the gateway uses this status for the credential. A file host uses it for the
-        // upload address, which the next attempt requests again.
+        // The gateway uses these statuses for the credential. A file host uses them for the upload address,
+        // which the next attempt requests again.
         case 401, 403:
             call.isFileTransfer
                 ? .wait(reason: description, atLeast: nil, isOutage: false)
                 : .credentialRefused(status: status, reason: reason)
-        // The answer is not the gateway's: it comes from a proxy, or the address is wrong.
+        // The gateway never sends these statuses: a proxy answered, or the address is wrong.
         case ..<400, 407: .wait(reason: description, atLeast: nil, isOutage: !call.isFileTransfer)
         default: .refused(status: status, reason: reason)
         }

@@ -7,14 +7,15 @@ struct SharedContent: Sendable {
     /// One JSON object, exactly as in the message.
     let interactiveData: [UInt8]
     let bid: String
-    /// The title of the bubble, which the message repeats beside the reference.
+    /// The title of the bubble, which a reference to the content repeats.
     let title: String?
     private let message: JSONValue
 
-    /// Payments and sign-ins are for one customer and one time; `data` has one of these members then.
+    /// The members of `data` that mark content for one customer and one use, such as a payment or a sign-in.
     private static let personal = ["payment", "authenticate", "notification"]
 
-    /// Nil for a message without such content.
+    /// Reads an encoded message; nil when its content is not interactive, is personal, or is a reference
+    /// already.
     init?(_ body: [UInt8]) {
         // Balloon encoded the message, so it is valid JSON.
         guard let message = (try? JSONDocument(body))?.root, message["type"]?.string == "interactive",

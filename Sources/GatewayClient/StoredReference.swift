@@ -41,15 +41,15 @@ package struct StoredReference: Sendable, Equatable {
         self.sizeBytes = sizeBytes
     }
 
-    /// The header's value is Base64.
+    /// The signature in Base64, as the header needs it; nil when neither field has one.
     ///
-    /// In Apple's own sample the two fields differ; the Base64 field has the current name.
+    /// Prefers the Base64 field, which has the current name: in Apple's own sample the two fields differ.
     private static func signature(_ hex: String?, _ base64: String?) -> String? {
         // Invalid hexadecimal text is treated as absent.
         base64 ?? hex.flatMap { try? Hex.decode($0) }.map { Base64.encode($0) }
     }
 
-    /// Checks that the value may be sent as a header.
+    /// Returns the value if it may be sent as a header; throws when it is missing or malformed.
     private static func field(_ name: String, _ value: String?) throws(GatewayError) -> String {
         guard let value, !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw .referenceMalformed(field: name)

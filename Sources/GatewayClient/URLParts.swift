@@ -44,8 +44,11 @@ struct URLParts {
     }
 }
 
-/// Printable ASCII without the characters that URL parsers treat differently: backslash, fragment, quotes,
-/// brackets, spaces.
+/// Returns whether a byte may appear in a URL: printable ASCII, except characters that URL parsers treat
+/// differently.
+///
+/// Those characters are the backslash, the fragment sign, quotes, angle and curly brackets, the caret and the
+/// vertical bar.
 private func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x21...0x7E:

@@ -1,7 +1,7 @@
 package import BalloonWire
 package import BusinessMessages
 
-/// A file that Apple stores encrypted for 30 days, with the values that a reference to it needs.
+/// An encrypted file that Apple stores for 30 days, with the values that a reference to it needs.
 package struct UploadedFile: Sendable, Equatable {
     /// The length of the encrypted file, which equals the length of the original.
     package let sizeBytes: Int
@@ -14,7 +14,7 @@ package struct UploadedFile: Sendable, Equatable {
     /// The key, used for this file only.
     package let key: AttachmentKey
 
-    /// The file as an attachment of a text.
+    /// The file as an attachment of a text message.
     package func attachment(name: String, mimeType: String) -> OutboundAttachment {
         OutboundAttachment(
             name: name, mimeType: mimeType, sizeBytes: sizeBytes, signatureBase64: signatureBase64, url: url,

@@ -2,7 +2,7 @@
 package enum BindingError: Error, Hashable, Sendable {
     /// `exec` is not a list of texts that begins with a program.
     case commandExpected
-    /// The process has no descriptors left to watch children: raise its limit.
+    /// The server has no file descriptors left to watch child processes: raise its limit.
     case descriptorsExhausted
     /// `environment` is not an object of texts.
     case environmentExpected

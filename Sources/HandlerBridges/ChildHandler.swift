@@ -15,17 +15,18 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         /// The current restart pause; cancel it to restart at once.
         var pause: Task<Void, Never>?
         var restarts = 0
-        /// The number of noise lines of previous processes.
+        /// The number of lines that previous processes wrote to standard output and that are no protocol
+        /// messages.
         var noiseLines = 0
         var isStopping = false
-        /// Whether the process was ended for a restart.
+        /// Whether ``restart()`` ended the process, so that it is started again without a pause.
         var isRestarting = false
         var host: HandlerHost?
-        /// Nil while it is ready.
+        /// The time since when the process is not ready; nil while it is ready.
         var downSince: ContinuousClock.Instant? = .now
     }
 
-    /// The length of a program's error message in `handlers logs`.
+    /// The maximum number of characters of a program's error message in `handlers logs`.
     private static let maximumQuoteLength = 500
 
     private let program: SpawnedProcess.Program
@@ -50,7 +51,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         self.logger = logger
     }
 
-    /// The subscriptions of the process; all of them before its first introduction.
+    /// The subscriptions that the process reported; before the first report, all that exist.
     package var subscriptions: Set<Subscription> {
         state.withLock { $0.introduction?.events } ?? Set(Subscription.all)
     }
@@ -64,7 +65,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     /// The number of restarts.
     package var restarts: Int { state.withLock { $0.restarts } }
 
-    /// The time since when the process is not ready.
+    /// The time since when the process is not ready; nil while it is ready.
     package var downSince: ContinuousClock.Instant? { state.withLock { $0.downSince } }
 
     /// The status, with the process id while a process runs.
@@ -78,10 +79,11 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         }
     }
 
-    /// Waits until the process has completed the handshake.
+    /// Waits until the process has completed the handshake; returns false after ``stopWaiting()``, or when
+    /// the task is cancelled.
     package func waitUntilReady() async -> Bool { await gate.wait() }
 
-    /// Refuses all further events.
+    /// Makes ``waitUntilReady()`` return false, now and later, so that no further event is sent.
     package func stopWaiting() { gate.closeForGood() }
 
     /// Starts the process and restarts it whenever it ends; returns at once.
@@ -106,12 +108,12 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
             await session?.stop()
             await supervisor?.value
         } onCancel: {
-            // Its result is not awaited: the process cannot prevent its end.
+            // The kill is not awaited: the process cannot ignore SIGKILL.
             Task { await session?.kill() }
         }
     }
 
-    /// Ends the process and restarts it at once, even when the breaker is open.
+    /// Ends the process and starts it again at once, even while restarts are suspended.
     package func restart() async {
         let (session, pause) = state.withLock { state in
             if state.session != nil { state.isRestarting = true }
@@ -121,7 +123,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         await session?.stop()
     }
 
-    /// Adds the complete explanation to the latest log lines.
+    /// Adds the complete explanation of a refused answer to the lines that `handlers logs` shows.
     package func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID) {
         tail.append(refusal, of: delivery)
     }
@@ -153,7 +155,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         case .success(let result):
             return try EventAnswer.outcome(result, changing: context.state, allowingFiles: true)
         case .failure(.refused(let failure)):
-            // The message may quote a customer: it is in memory only.
+            // The handler's error message may quote a customer, so it is kept in memory only.
             tail.append(
                 "[error] delivery \(context.deliveryID.rawValue): the handler answered with error "
                     + "\(failure.code): \(failure.message.prefix(Self.maximumQuoteLength))")
@@ -255,7 +257,8 @@ extension ChildHandler {
         gate.close()
         let noise = await session.noiseCount
         let isWanted = state.withLock { state in
-            // From here on the total includes the noise of this process.
+            // From here on `noiseLines` includes the lines of this process, so the session must not be
+            // counted as well.
             state.session = nil
             state.noiseLines += noise
             if state.downSince == nil { state.downSince = .now }
@@ -281,8 +284,8 @@ extension ChildHandler {
         } catch {
             let reason = (error as? BridgeError)?.reason ?? "\(error)"
             var metadata: Logger.Metadata = ["reason": "\(reason)"]
-            // Before the handshake the process knows no customer, and its output usually names a
-            // configuration problem.
+            // Log the message: before the handshake the process knows no customer, and the message usually
+            // names a configuration problem.
             if case BridgeError.refused(let failure) = error {
                 metadata["says"] = "\(failure.message.prefix(500))"
             }

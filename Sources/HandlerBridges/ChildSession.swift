@@ -11,11 +11,15 @@ package actor ChildSession {
     package typealias Answer = Result<JSONValue, BridgeError>
 
     /// How many noise lines of a process `handlers logs` shows.
+    ///
+    /// A noise line is a line on standard output that is no protocol message.
     private static let maximumKeptNoise = 20
     /// The maximum number of noise lines before the handshake; a program that writes more is not a handler.
     private static let maximumNoiseBeforeHandshake = 50
-    /// How long reading from a flooding child is paused.
+    /// How long a call that could not be written waits for the exit of the process, which would explain the
+    /// failure.
     private static let patienceForEnd = Duration.seconds(5)
+    /// How long reading from a child that floods its output is paused.
     private static let floodPause = Duration.milliseconds(100)
     /// The limit of unread input bytes.
     private static let maximumPendingBytes = 8 << 20
@@ -122,11 +126,12 @@ package actor ChildSession {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 guard exit == nil, let input else { return continuation.resume(returning: .failure(.ended)) }
-                // A cancellation before this point found no entry in `pending`.
+                // When the task was cancelled before this point, `onCancel` found no entry in `pending`.
                 guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
                 pending[id] = continuation
                 watch()
-                // An ended process reads nothing either; its exit event follows.
+                // Writing also fails when the process has ended. The pending call then fails with `ended` as
+                // soon as the exit is reported.
                 guard input.write(line) else {
                     return expire(id, after: Self.patienceForEnd, as: .notReading)
                 }
@@ -137,16 +142,17 @@ package actor ChildSession {
         }
     }
 
-    /// Sends a notification.
+    /// Writes a line that needs no answer; it is lost when it cannot be written.
     package func notify(_ line: [UInt8]) { _ = input?.write(line) }
 
-    /// Whether the child has read all of its input, or no longer can.
+    /// Whether the child has read all of its input; also true when its input is closed.
     package var hasReadAll: Bool { input?.isDrained ?? true }
 
     /// Marks the handshake as complete; noise is tolerated from here on.
     package func introduced() { isIntroduced = true }
 
-    /// Kills the process and all that it started, unless it sends any line within the time limit.
+    /// Sends a ping; kills the process and all that it started unless it writes any line within the time
+    /// limit.
     func checkForLife() {
         guard !isChecking, exit == nil else { return }
         isChecking = true
@@ -186,7 +192,7 @@ package actor ChildSession {
     /// Waits for the process's end.
     package func waitForExit() async -> SpawnedProcess.Exit {
         await withCheckedContinuation { continuation in
-            // Check again after the await: the process may have ended meanwhile.
+            // The process may have ended already.
             if let exit { return continuation.resume(returning: exit) }
             exitWaiters.append(continuation)
         }
@@ -199,7 +205,7 @@ package actor ChildSession {
         guard exit == nil, process != nil else { return }
         notify(RPCLine.request(id: nextID, method: Method.shutdown))
         nextID += 1
-        // Every program understands the end of its input.
+        // A program that ignores the call still notices the end of its input.
         input?.close()
         let queue = executor.queue
         queue.asyncAfter(deadline: .now() + timings.grace.dispatchInterval) {
@@ -272,7 +278,8 @@ package actor ChildSession {
         logger.warning("handler floods standard output; reading it slowly")
     }
 
-    /// Accepts a message without an event; the handler gets its answer when the message is on disk.
+    /// Accepts a message that the handler sends without an event, and answers the handler when the message is
+    /// on disk.
     private func reply(_ id: JSONValue, _ params: JSONValue) {
         let call: ReplyCall
         do throws(HandlerProtocolError) { call = try ReplyCall(params) } catch {
@@ -332,7 +339,7 @@ package actor ChildSession {
                 metadata: ["line": "\(quoted)"])
         }
         guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
-        // Once: the rest of what was read says nothing new, and the process may be gone before the next line.
+        // Ignore all later lines, so that the process is killed and the warning logged only once.
         isCondemned = true
         logger.warning("handler wrote no protocol message; killing it")
         process?.signalGroup(TerminationSignal.final)
@@ -340,7 +347,7 @@ package actor ChildSession {
 
     private func ended(_ exit: SpawnedProcess.Exit) {
         orphan?.remove()
-        // Output from before the exit is still processed.
+        // First process the output that the child wrote before its exit.
         output?.finish()
         errors?.finish()
         input?.close()

@@ -4,9 +4,9 @@ package struct ChildTimings: Sendable {
     package var handshake = Duration.seconds(10)
     /// The silence, with a call in flight, after which a ping is sent.
     package var silence = Duration.seconds(30)
-    /// The limit for a sign of life after an event that was not answered in time.
+    /// The time after a ping in which the process must write any line; otherwise it is killed.
     package var signOfLife = Duration.seconds(10)
-    /// The limit for ending by itself, and again for ending after SIGTERM.
+    /// The time between closing the input and SIGTERM, and again between SIGTERM and SIGKILL.
     package var grace = Duration.seconds(5)
     /// The schedule of restarts.
     package var restarts = RestartPolicy()

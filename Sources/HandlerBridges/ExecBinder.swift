@@ -15,7 +15,7 @@ package struct ExecBinder: HandlerBinder {
     package let name = "exec"
     private let timings: ChildTimings
     private let environment: [String: String]
-    /// Nil when no descriptors were left; then no handler can be created.
+    /// Watches the children; nil when no descriptors were left, and then no handler can be created.
     private let loop: DescriptorLoop?
 
     /// Creates a binder whose children inherit from `environment`.
@@ -28,7 +28,7 @@ package struct ExecBinder: HandlerBinder {
         self.environment = environment
     }
 
-    /// Creates a handler; a missing program is detected when it is started.
+    /// Creates a handler; a missing program is reported only when the handler starts.
     package func make(_ request: HandlerBindingRequest) throws -> any Handler {
         try child(request)
     }
@@ -59,7 +59,8 @@ package struct ExecBinder: HandlerBinder {
 
     private static let cookieName = "BALLOON_HANDLER_COOKIE"
     private static let cookieValue = "balloon-handler"
-    /// A variable in the environment of a child and of all processes that it starts.
+    /// A variable in the environment of a child and of all processes that it starts; it identifies them as a
+    /// handler's processes.
     static var cookie: String { "\(cookieName)=\(cookieValue)" }
 
     /// The environment of a child: inherited variables, those of its binding, and its business.

@@ -30,7 +30,7 @@ package struct HTTPBinder: HandlerBinder {
             logger: request.logger)
     }
 
-    /// The values of the secrets, so that a reload after a change of a secret file recreates the handler.
+    /// The hashes of the secrets, so that a reload recreates the handler when a secret has changed.
     package func ingredients(of request: HandlerBindingRequest) -> [UInt8] {
         // Errors are reported when the handler is created.
         let secrets = try? secrets(request.binding["http"]?["secret"], request.directory)

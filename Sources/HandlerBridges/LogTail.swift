@@ -27,7 +27,9 @@ package final class LogTail: Sendable {
         }
     }
 
-    /// Adds the complete explanation of a refused answer, which may quote it: these lines are in memory only.
+    /// Adds the complete explanation of a refused answer.
+    ///
+    /// The explanation may quote the answer, so these lines are kept in memory only.
     func append(_ refusal: AnswerRefusal, of delivery: DeliveryID) {
         for problem in refusal.problems.prefix(20) {
             append(

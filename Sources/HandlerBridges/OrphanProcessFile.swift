@@ -4,7 +4,8 @@ import Dispatch
 /// The file with a handler's process id: after a server was killed, the next server ends the surviving
 /// process.
 ///
-/// `DIRECTORY/process`: one ``ProcessRecord``. Most programs end by themselves when their standard input does.
+/// The file `DIRECTORY/process` has one ``ProcessRecord``. Most programs end by themselves when their
+/// standard input ends, so a surviving process is rare.
 struct OrphanProcessFile {
     let directory: String
 
@@ -13,9 +14,9 @@ struct OrphanProcessFile {
     /// Ends the recorded process and all that it started, if any of them still runs: SIGTERM to its group,
     /// and SIGKILL after `grace`.
     ///
-    /// Returns at once; tells whether a process was found.
+    /// Returns at once; true means that the recorded process, or one that it started, still ran.
     func end(grace: Duration, queue: DispatchQueue) -> Bool {
-        // A missing file is normal, and an unreadable one names no process.
+        // A missing file is normal; an unreadable file is treated like a missing one.
         guard let bytes = try? Descriptor.open(reading: path).readToEnd(maximumBytes: 4096),
             let record = ProcessRecord(String(decoding: bytes, as: UTF8.self)),
             record.signalGroup(TerminationSignal.polite, startedWith: ExecBinder.cookie)
@@ -29,8 +30,8 @@ struct OrphanProcessFile {
     /// Records that `process` runs.
     func record(_ process: Int32) {
         guard let record = ProcessRecord(of: process) else { return }
-        // Not synced: no process survives a power failure. A full disk must not prevent the start of a
-        // handler.
+        // The file is not synced, because no process survives a power failure. Errors are ignored, because a
+        // full disk must not prevent the start of a handler.
         _ = try? Directory.make(directory)
         try? Directory.remove(path)
         try? File(path, for: .creating).append(Array((record.text + "\n").utf8))

@@ -1,11 +1,11 @@
 import BalloonPOSIX
 
-/// When a service that refuses every event is tried again: one event at a time, after 1 to 60 seconds.
+/// Decides when a service that refuses every event gets the next event as a probe: after 1 to 60 seconds.
 ///
-/// A value without a clock.
+/// It reads no clock: each caller passes the time.
 struct ProbeSchedule: Sendable {
     private var backoff = Backoff(from: .seconds(1), to: .seconds(60))
-    /// Nil while the service accepts events.
+    /// The time of the next probe; nil while the service accepts events.
     private var nextProbe: ContinuousClock.Instant?
 
     /// Whether the service refuses every event.
@@ -14,9 +14,11 @@ struct ProbeSchedule: Sendable {
     /// Counts a refusal.
     mutating func fail(at now: ContinuousClock.Instant) { nextProbe = now + backoff.fail(random: 0.5) }
 
-    /// Decides about the next event: it may be sent now, or after this delay.
+    /// Returns nil when the next event may be sent now, otherwise the delay after which the caller asks
+    /// again.
     ///
-    /// The event that may be sent is the probe. When it gets no answer, the next one follows a delay later.
+    /// An event that may be sent is the probe. When the probe gets no answer, the next probe may be sent
+    /// after a further delay.
     mutating func delay(at now: ContinuousClock.Instant) -> Duration? {
         guard let nextProbe else { return nil }
         guard nextProbe <= now else { return nextProbe - now }

@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// The schedule of restarts of a process that ended: a value without a clock.
+/// Decides when a process that ended is restarted; reads no clock, because each caller passes the time.
 package struct RestartPolicy: Sendable {
     /// The next step after an exit.
     package enum Decision: Hashable, Sendable {
@@ -12,20 +12,22 @@ package struct RestartPolicy: Sendable {
 
     /// The pauses after consecutive exits.
     var backoff = Backoff(from: .milliseconds(500), to: .seconds(30), jitter: 0.8...1.2)
-    /// The running time after which the next exit is followed by the first pause again.
+    /// A process that ran at least this long has recovered: after its exit, the pauses begin with the
+    /// shortest again.
     var healthyAfter = Duration.seconds(60)
-    /// More exits than this within ``window`` open the breaker.
+    /// More exits than this within ``window`` suspend restarts for ``rest``.
     var maximumEnds = 5
     /// The period in which exits are counted.
     var window = Duration.seconds(60)
-    /// How long the breaker stays open.
+    /// How long restarts are suspended after too many exits.
     var rest = Duration.seconds(300)
 
     private var ends: [ContinuousClock.Instant] = []
 
     package init() {}
 
-    /// Decides after an exit at `now` of a process that ran for `ran`; `random` is between 0 and 1.
+    /// Records an exit at `now` of a process that ran for `ran`, and returns the next step; `random` is
+    /// between 0 and 1.
     package mutating func decide(
         at now: ContinuousClock.Instant, ran: Duration, random: Double
     ) -> Decision {

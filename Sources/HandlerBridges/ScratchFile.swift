@@ -16,9 +16,9 @@ package struct ScratchFile {
         return ScratchFile(path: path)
     }
 
-    /// Removes it.
+    /// Removes the file.
     package func remove() {
-        // The folder is private, and the next attempt overwrites a leftover file.
+        // An error is ignored: the folder is private, and the next attempt overwrites the file.
         try? Directory.remove(path)
     }
 }

@@ -7,7 +7,9 @@ struct ServiceAddress: Hashable, Sendable {
     /// The socket's path; nil for TCP.
     let socket: String?
 
-    /// Nil when the text has none of these forms; a socket's path is relative to `directory`.
+    /// Parses an address; nil when the text has none of these forms.
+    ///
+    /// A socket's relative path starts at `directory`.
     init?(_ text: String, from directory: String = "") {
         guard text.hasPrefix("unix:") else {
             guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }

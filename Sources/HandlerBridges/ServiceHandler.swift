@@ -13,7 +13,7 @@ final class ServiceHandler: EventHandler {
         /// When the first failed call since the last answer began.
         var downSince: ContinuousClock.Instant?
         var failures = 0
-        /// After a status that concerns every event.
+        /// The probes to send after a status that concerns every event, such as 401.
         var probes = ProbeSchedule()
 
         var isDown: Bool { failures >= ServiceHandler.maximumFailures || probes.isRefused }
@@ -21,9 +21,9 @@ final class ServiceHandler: EventHandler {
 
     /// The number of consecutive failures after which the service counts as down.
     private static let maximumFailures = 3
-    /// How often a waiting event looks whether the service accepts events again.
+    /// The interval at which a waiting event checks whether the service accepts events again.
     private static let longestSleep = Duration.milliseconds(250)
-    /// The length of the quoted answer of a service that is down.
+    /// The maximum number of bytes of an answer's body that a log line quotes.
     private static let maximumQuoteBytes = 200
 
     private let address: ServiceAddress
@@ -48,11 +48,14 @@ final class ServiceHandler: EventHandler {
 
     var maximumInFlight: Int? { nil }
 
-    /// Waits only after a status that concerns every event: then one event at a time is sent, as a probe.
+    /// Returns true when an event may be sent, and false when the task is cancelled or the server stops.
+    ///
+    /// Waits only after a status that concerns every event, such as 401. The service then gets one event at a
+    /// time, as a probe.
     func waitUntilReady() async -> Bool {
         while !Task.isCancelled, !isStopping.load(ordering: .relaxed) {
             guard let delay = state.withLock({ $0.probes.delay(at: .now) }) else { return true }
-            // Cancelled when the server stops.
+            // An error is ignored: the task was cancelled, which the loop checks.
             try? await Task.sleep(for: min(delay, Self.longestSleep))
         }
         return false
@@ -72,7 +75,7 @@ final class ServiceHandler: EventHandler {
     func restart() { state.withLock { $0 = State() } }
 
     func handle(_ context: Context) async throws -> Outcome {
-        // As for a process: when the history is unreadable, fail before the service is called.
+        // When the history is unreadable, fail before the service is called.
         _ = try context.conversation.read()
         let begun = ContinuousClock.now
         let request = request(context)
@@ -81,7 +84,8 @@ final class ServiceHandler: EventHandler {
             response = try await transport.send(request)
         } catch {
             recordAnswer(isFailure: true, since: begun)
-            // The transport's clock is a little coarser than ours, and often the first of the two.
+            // The transport's clock is coarser than ours, so the transport may time out a few milliseconds
+            // before the deadline.
             let isOver = ContinuousClock.now - begun >= request.timeout - .milliseconds(10)
             let failure = isOver ? BridgeError.overran : Self.failure(error as? TransportError)
             tail.append("[warning] delivery \(context.deliveryID.rawValue): \(failure.reason)")
@@ -91,7 +95,8 @@ final class ServiceHandler: EventHandler {
             recordRefusal(response, since: begun)
             throw ServiceRefusal(status: response.status)
         }
-        // A redirect is most often a login page: nobody behind it took the event.
+        // A redirect usually leads to a login page, so it counts as a failure: the service has not handled
+        // the event.
         recordAnswer(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
         if !(200..<300).contains(response.status) {
             quote(
@@ -105,7 +110,9 @@ final class ServiceHandler: EventHandler {
         }
     }
 
-    /// Adds a line with the beginning of the body, which may quote a customer: it is in memory only.
+    /// Adds a line with the beginning of the answer's body.
+    ///
+    /// The body may quote a customer, so the line is kept in memory only.
     private func quote(_ response: TransportResponse, _ line: String) {
         let body = String(decoding: response.body.prefix(Self.maximumQuoteBytes), as: UTF8.self)
         tail.append("[warning] \(line): \(body.isEmpty ? "no body" : body)")
@@ -144,7 +151,8 @@ final class ServiceHandler: EventHandler {
         }
     }
 
-    /// Signs the exact bytes of the body, as Standard Webhooks specifies.
+    /// Makes the request for an event; its signature covers the exact bytes of the body, as Standard Webhooks
+    /// specifies.
     func request(_ context: Context, now: Int = SystemClock.secondsSince1970()) -> TransportRequest {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
         let id = context.globalDeliveryID ?? context.deliveryID.rawValue
@@ -160,7 +168,7 @@ final class ServiceHandler: EventHandler {
         return request
     }
 
-    /// Maps an answer to an outcome; only failures that may pass are retried.
+    /// Maps an answer to an outcome; only failures that may be temporary are retried.
     func outcome(
         _ response: TransportResponse, changing state: ConversationState = ConversationState()
     ) throws -> Outcome {

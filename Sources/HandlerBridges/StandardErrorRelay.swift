@@ -19,7 +19,7 @@ struct StandardErrorRelay {
         self.tail = tail
     }
 
-    /// Handles bytes of standard error; returns whether they arrive as a flood.
+    /// Handles bytes of standard error; returns true when too many lines arrive per second.
     @discardableResult
     mutating func take(_ bytes: [UInt8]) -> Bool {
         var isFlood = false

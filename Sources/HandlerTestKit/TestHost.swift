@@ -10,7 +10,8 @@ public final class TestHost: Sendable {
         public let message: Reply
         /// The receiver.
         public let customer: CustomerID
-        /// The key.
+        /// The key with which the handler sent the message; a message with the same key and customer is a
+        /// repetition.
         public let key: String
     }
 
@@ -19,7 +20,7 @@ public final class TestHost: Sendable {
     /// Creates a host without messages.
     public init() {}
 
-    /// The messages in order; a repeated key of a customer is listed once.
+    /// The messages in the order of sending, without repetitions.
     public var sent: [Sent] { kept.withLock { $0 } }
 
     /// The host to pass to `provision`.

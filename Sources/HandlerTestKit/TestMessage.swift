@@ -34,7 +34,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// A text.
+    /// A text message.
     public static func text(_ text: String) -> TestMessage {
         TestMessage(type: "text") { $0.field("body", text) }
     }

@@ -33,7 +33,7 @@ struct BearerCheck {
         guard let claims = try? verifier.verify(token.utf8), let root = (try? JSONDocument(claims))?.root,
             root["iss"]?.string == mspID, let issuedAt = root["iat"]?.int
         else { return false }
-        // A range, because the difference to any claim may overflow.
+        // Compare with a range: `now - issuedAt` may overflow, because the claim can be any number.
         return (now - Self.maximumAgeSeconds...now + Self.maximumAgeSeconds).contains(issuedAt)
     }
 }

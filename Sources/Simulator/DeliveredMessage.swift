@@ -16,7 +16,7 @@ package struct DeliveredMessage: Sendable {
     package let business: BusinessID
     /// The whole request body.
     package let message: JSONDocument
-    /// Whether a header marked it as written by a program.
+    /// Whether the header `auto-reply` marked the message as written by a program.
     package var isAutomatic = false
     /// The number of repetitions with the same id; the customer sees the message once.
     package var repeats = 0
@@ -36,13 +36,14 @@ package struct DeliveredMessage: Sendable {
 }
 
 extension DeliveredMessage {
-    /// Parses an element of the answer to `GET /_simulator/messages`; nil when it is something else.
+    /// Parses an element of the answer to `GET /_simulator/messages`; nil when a member is missing or
+    /// malformed.
     init?(_ value: JSONValue) {
         guard let number = value["number"]?.int,
             let at = value["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
             let id = value["id"]?.string, let customer = value["customer"]?.string,
             let business = value["business"]?.string, let message = value["message"],
-            // An element of a valid JSON answer is valid by itself.
+            // Parsing does not fail: an element of a valid JSON answer is itself valid JSON.
             let document = try? JSONDocument(Array(message.text))
         else { return nil }
         self.init(

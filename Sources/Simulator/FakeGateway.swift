@@ -28,7 +28,7 @@ package final class FakeGateway: Sendable {
     /// Creates a gateway for one MSP that remembers the last `maximumMessages`; with port 0 the system
     /// chooses the port.
     ///
-    /// It answers 404 to a `source-id` other than `businesses`; nil accepts every one.
+    /// It answers 404 to a `source-id` that is not in `businesses`; nil accepts every business.
     package init(
         mspID: String, secret: Secret, businesses: Set<BusinessID>? = nil,
         address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
@@ -122,10 +122,10 @@ package final class FakeGateway: Sendable {
     }
 }
 
-/// Work that continues after a request's handler returned: a delayed answer.
+/// Work that continues after a request's handler returned, such as a delayed answer.
 typealias GatewayJob = @concurrent @Sendable () async -> Void
 
-/// Runs jobs concurrently until it is cancelled, then waits for all of them.
+/// Runs jobs concurrently until its task is cancelled; then cancels the running jobs and waits for them.
 private func run(_ jobs: AsyncStream<GatewayJob>) async {
     await withDiscardingTaskGroup { group in
         for await job in jobs { group.addTask(operation: job) }

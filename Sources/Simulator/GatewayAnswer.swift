@@ -8,9 +8,9 @@ enum GatewayAnswer: Sendable {
 
     private static let pieceBytes = 64 << 10
 
-    /// Sends the answer, applying the misbehaviour; returns a response that is due at once.
+    /// Applies the misbehaviour to the answer, and returns the response that the caller sends at once.
     ///
-    /// A job sends an answer that takes time.
+    /// Returns nil when a job sends the answer later, or when the client gets no answer.
     func send(
         to responder: HTTPResponder, _ misbehaviour: Misbehaviour?,
         _ jobs: AsyncStream<GatewayJob>.Continuation
@@ -25,7 +25,7 @@ enum GatewayAnswer: Sendable {
             jobs.yield { await write(to: responder, rate: nil) }
         case .delay(let delay):
             jobs.yield {
-                // Cancelled when the gateway stops: then the answer is sent at once.
+                // The sleep ends early when the gateway stops; the answer is then sent at once.
                 try? await Task.sleep(for: delay)
                 await write(to: responder, rate: nil)
             }
@@ -50,7 +50,7 @@ enum GatewayAnswer: Sendable {
     }
 
     private func changed(_ change: ([UInt8]) -> [UInt8]) -> HTTPResponse {
-        // When the stored content is unreadable, send other bytes.
+        // Unreadable stored content is treated as empty.
         HTTPResponse(
             .ok, contentType: "application/octet-stream", body: change((try? kept.readAll()) ?? []))
     }
@@ -59,12 +59,12 @@ enum GatewayAnswer: Sendable {
         if rate == nil, case .whole(let response) = self { return responder.respond(response) }
         let content = kept
         let writer = responder.stream(head(content))
-        // Ten pieces per second.
+        // With a rate, send ten pieces per second.
         let pieceBytes = rate.map { max(1, $0 / 10) } ?? Self.pieceBytes
         var position = 0
         while position < content.sizeBytes {
             guard let piece = try? content.read(at: position, count: pieceBytes), !piece.isEmpty,
-                // The client disconnected, or the gateway is stopping.
+                // Writing fails when the client disconnected or the gateway is stopping.
                 (try? await writer.write(piece)) != nil
             else { return responder.abort() }
             position += piece.count
@@ -78,7 +78,7 @@ enum GatewayAnswer: Sendable {
     private func cut(after bytes: Int, _ responder: HTTPResponder) async {
         let content = kept
         let writer = responder.stream(head(content))
-        // A lost response is the client's concern.
+        // Errors are ignored: the connection is aborted in any case.
         if let piece = try? content.read(at: 0, count: min(bytes, content.sizeBytes)) {
             try? await writer.write(piece)
         }

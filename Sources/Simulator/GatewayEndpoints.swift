@@ -8,7 +8,7 @@ import BusinessMessages
 struct GatewayEndpoints: Sendable {
     let mspID: String
     let secret: Secret
-    /// The businesses of this MSP; nil accepts every one.
+    /// The businesses of this MSP; nil accepts every business.
     let businesses: Set<BusinessID>?
     let memory: GatewayMemory
     let jobs: AsyncStream<GatewayJob>.Continuation
@@ -28,7 +28,7 @@ struct GatewayEndpoints: Sendable {
             route(.post, "/v1/decodePayload", .decodePayload, Self.maximumPayloadBytes, decodePayload),
             HTTPRoute(
                 .post, "/upload/*", body: .pulled(maximumBytes: Self.maximumFileBytes), handler: upload),
-            // Knowledge of the address authorizes the download: the name is as long as a key.
+            // The address alone authorizes the download: its random name is too long to be guessed.
             HTTPRoute(.get, "/blob/*") { request, responder in
                 let misbehaviour = memory.begin(.blob)
                 if let wrong = misbehaviour?.answer { return wrong }
@@ -37,7 +37,7 @@ struct GatewayEndpoints: Sendable {
         ] + simulatorRoutes.map(\.forLocalCallers)
     }
 
-    /// The routes that Apple does not have.
+    /// The routes under `/_simulator`, which Apple's gateway does not have.
     private var simulatorRoutes: [HTTPRoute] {
         [
             HTTPRoute(.get, "/_simulator/messages") { request, responder in
@@ -70,7 +70,7 @@ struct GatewayEndpoints: Sendable {
         }
     }
 
-    /// Sets one rule for each line; an empty body removes all rules.
+    /// Adds one rule for each line; an empty body removes all rules.
     private func misbehave(_ text: String) -> HTTPResponse {
         let lines = text.split(whereSeparator: \.isWhitespace)
         let rules = lines.compactMap { MisbehaviourRule(String($0)) }
@@ -80,7 +80,7 @@ struct GatewayEndpoints: Sendable {
         return HTTPResponse(.ok)
     }
 
-    /// The answer to a `source-id` that is not a business of this MSP.
+    /// The answer to a `source-id` that is not a business of this MSP; nil when it is one.
     private func unknownSource(of request: HTTPRequest) -> HTTPResponse? {
         guard let businesses, let source = request.text("source-id"),
             !businesses.contains(BusinessID(source))
@@ -100,7 +100,7 @@ struct GatewayEndpoints: Sendable {
             body["destinationId"]?.string == destination
         else { return badRequest("header and body differ") }
         guard body["type"]?.string != nil else { return badRequest("missing type") }
-        // An invitation is addressed to a telephone number, and only an invitation is.
+        // Invitations, and no other messages, are addressed to a telephone number.
         guard destination.hasPrefix("tel:") == (request.text("message-type") == "notification") else {
             return badRequest("message-type and destination do not match")
         }
@@ -108,7 +108,7 @@ struct GatewayEndpoints: Sendable {
         memory.deliver(
             MessageID(id), to: CustomerID(destination), from: BusinessID(source), document,
             isAutomatic: request.text("auto-reply") == "true")
-        // Apple moves large content behind a reference in any case, and then names it.
+        // Apple stores large content in any case, and then returns its reference without being asked.
         guard let data = body["interactiveData"],
             request.text("include-data-ref") == "true" || data.text.count > PayloadMove.thresholdBytes
         else { return HTTPResponse(.ok) }
@@ -123,7 +123,8 @@ struct GatewayEndpoints: Sendable {
         let problems = OutboundMessage.problems(in: OutboundMessage.quotingSizes(in: document).root)
         let broken = problems.first { $0.severity == .error && !Self.toleratedRules.contains($0.rule) }
         guard let broken else { return nil }
-        // Measured; of the other refusals only the form is known, and the detail names the rule.
+        // The text about 'data' was observed at Apple. Of its other refusals only the format is known, so here
+        // the text names the broken rule.
         return badRequest(
             broken.rule == .appData
                 ? "Third party interactive data disallows use of 'data'"
@@ -134,9 +135,9 @@ struct GatewayEndpoints: Sendable {
     /// Apple enforces the second.
     private static let toleratedRules: Set<MessageRule> = [.dataVersion, .messageIdentifier]
 
-    /// Stores content and returns the reference to it.
+    /// Stores content and returns the reference to it; nil when the content cannot be encrypted.
     private func reference(to content: JSONValue, of business: BusinessID) -> SimulatedReference? {
-        // The cipher accepts every fresh key.
+        // Encryption does not fail: a fresh key has the right length.
         guard
             let payload = try? StoredPayload(SimulatedPayload(business: business, interactiveData: content))
         else { return nil }
@@ -145,7 +146,7 @@ struct GatewayEndpoints: Sendable {
     }
 
     private func preUpload(_ request: HTTPRequest) -> HTTPResponse {
-        // The second name is the older one.
+        // `size` is the older name of the header.
         guard let size = (request.text("MMCS-Size") ?? request.text("size")).flatMap({ Int($0) }),
             let business = request.text("source-id"), let origin = memory.origin
         else { return badRequest("missing header") }
@@ -170,7 +171,7 @@ struct GatewayEndpoints: Sendable {
             do {
                 while let piece = try await reader.next() { try content.append(piece) }
             } catch {
-                // The client disconnected, or the disk is full; Apple would explain neither.
+                // The client disconnected, or the disk is full: drop the connection without an answer.
                 return responder.abort()
             }
             let (stored, checksum) = content.finish()
@@ -224,7 +225,7 @@ struct GatewayEndpoints: Sendable {
     }
 
     private func preDownload(_ request: HTTPRequest) -> HTTPResponse {
-        // The second name is the older one.
+        // Each of these headers also has an older name.
         guard let url = request.text("MMCS-Url") ?? request.text("url"),
             let signature = request.text("MMCS-Signature") ?? request.text("signature"),
             let owner = request.text("MMCS-Owner") ?? request.text("owner"),
@@ -287,7 +288,7 @@ struct GatewayEndpoints: Sendable {
 }
 
 extension Misbehaviour {
-    /// The response that a rule sends without reading the request.
+    /// The response that replaces the processing of the request; nil for a misbehaviour that processes it.
     fileprivate var answer: HTTPResponse? {
         switch self {
         case .answer(let status, let seconds):
@@ -300,13 +301,13 @@ extension Misbehaviour {
     }
 }
 
-/// A refusal in Apple's wording.
+/// A response with status 400 in Apple's format.
 private func badRequest(_ reason: String) -> HTTPResponse {
     HTTPResponse(.badRequest, text: "400 Bad Request : \(reason)\n")
 }
 
 extension HTTPRequest {
-    /// The field's text; nil when it is empty.
+    /// The text of the field `name`; nil when it is missing or empty.
     func text(_ name: String) -> String? {
         guard let value = field(HTTPFieldName(name)), !value.isEmpty else { return nil }
         return String(decoding: value, as: UTF8.self)

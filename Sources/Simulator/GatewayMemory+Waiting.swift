@@ -1,7 +1,8 @@
 import BusinessMessages
 
 extension GatewayMemory {
-    /// Waits until `count` messages follow number `number`, or the wait ends; returns the existing ones.
+    /// Waits until at least `count` messages have numbers above `number`, or until `duration` has passed;
+    /// returns the messages found.
     func messages(
         count: Int, after number: Int, customer: CustomerID?, within duration: Duration
     ) async -> [DeliveredMessage] {
@@ -13,7 +14,7 @@ extension GatewayMemory {
             }
             await withTaskGroup { group in
                 group.addTask { await self.nextMessage(after: seen.lastNumber) }
-                // Cancelled when a message arrived first.
+                // When a message arrives first, this sleep is cancelled.
                 group.addTask { try? await Task.sleep(until: end, clock: .continuous) }
                 await group.next()
                 group.cancelAll()

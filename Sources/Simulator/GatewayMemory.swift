@@ -3,8 +3,9 @@ import BalloonPOSIX
 import BusinessMessages
 import Synchronization
 
-/// The fake gateway's recorded messages and rules, shared by its shards and the tests; bounded, the oldest
-/// are dropped.
+/// The fake gateway's recorded messages, payloads and rules, shared by its request handlers and the tests.
+///
+/// The memory is bounded: beyond a limit the oldest messages and payloads are dropped.
 final class GatewayMemory: Sendable {
     private let maximumMessages: Int
     private static let maximumMessageBytes = 256 << 20
@@ -16,7 +17,7 @@ final class GatewayMemory: Sendable {
         var messages = Deque<DeliveredMessage>()
         var messageBytes = 0
         var lastNumber = 0
-        /// The number of the message with each id.
+        /// The number of each recorded message, by message id.
         var numbers: [MessageID: Int] = [:]
         var payloads: [String: StoredPayload] = [:]
         var payloadOrder = Deque<String>()
@@ -54,7 +55,7 @@ final class GatewayMemory: Sendable {
         state.withLock { $0.requestCounts[endpoint] ?? 0 }
     }
 
-    /// Records a message; one with a known id counts as its repetition.
+    /// Records a message; a message whose id is already recorded only increases that message's `repeats`.
     func deliver(
         _ id: MessageID, to customer: CustomerID, from business: BusinessID, _ message: JSONDocument,
         isAutomatic: Bool = false
@@ -83,12 +84,14 @@ final class GatewayMemory: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The messages after number `number`, and the last number overall.
+    /// The messages with numbers above `number`, the number of the newest message, and whether the gateway is
+    /// running.
     func messages(
         after number: Int, customer: CustomerID?
     ) -> (found: [DeliveredMessage], lastNumber: Int, isOpen: Bool) {
         state.withLock { state in
-            // Numbers have no gaps, so that those after one are found at once. The query may name any number.
+            // Numbers have no gaps, so the index of the first wanted message can be computed. The caller may
+            // pass any `number`.
             let wanted = max(0, state.messages.count - max(0, state.lastNumber - max(0, number)))
             let found = state.messages[wanted...].filter { customer == nil || customer == $0.customer }
             return (found, state.lastNumber, state.isOpen)
@@ -110,7 +113,8 @@ final class GatewayMemory: Sendable {
                     return false
                 }
                 if isDue { continuation.resume() }
-                // Cancelled before it was registered: the handler below found no waiter.
+                // When the task was cancelled before the waiter was stored, `onCancel` found no waiter to
+                // resume.
                 if Task.isCancelled { release(waiter) }
             }
         } onCancel: {
@@ -122,7 +126,7 @@ final class GatewayMemory: Sendable {
         state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
     }
 
-    /// Ends all waits, now and later, until ``open(at:)``.
+    /// Ends all waits; later waits return at once until ``open(at:)`` is called.
     func close() {
         let waiters = state.withLock { state in
             state.isOpen = false
@@ -156,7 +160,7 @@ final class GatewayMemory: Sendable {
         }
     }
 
-    /// Expects an upload; beyond the limit the oldest expected ones are dropped.
+    /// Records a place where one file may be uploaded; at the limit, all earlier places are dropped first.
     func expect(_ place: UploadPlace) {
         state.withLock { state in
             if state.places.count >= Self.maximumPlaces { state.places = [:] }

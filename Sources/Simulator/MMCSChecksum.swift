@@ -3,8 +3,8 @@ import BalloonWire
 
 /// The 21-byte checksum by which Apple's file store identifies an encrypted file.
 ///
-/// `0x81` and the SHA-1 of a salt and the file. Established for iMessage clients, assumed for business
-/// messages. Outside the simulator it is opaque, and trust must not depend on it.
+/// It is the byte `0x81`, followed by the SHA-1 of a salt and the file. iMessage clients use it; that business
+/// messages use it too is an assumption. The server must not rely on it for security.
 struct MMCSChecksum: Sendable, Equatable {
     let bytes: [UInt8]
 
@@ -20,7 +20,8 @@ struct MMCSChecksum: Sendable, Equatable {
     var base64: String { Base64.encode(bytes) }
 }
 
-/// SHA-1 (FIPS 180-4 §6.1); implemented here and not in BalloonWire, because real code must not rely on it.
+/// SHA-1 (FIPS 180-4 §6.1); implemented here and not in BalloonWire, because the server must not rely on SHA-1
+/// for security.
 private func sha1(_ message: [UInt8]) -> [UInt8] {
     var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
     var words = [UInt32](repeating: 0, count: 80)
@@ -56,7 +57,7 @@ private func digest(_ words: [UInt32], into state: inout [UInt32]) {
     for (index, value) in [a, b, c, d, e].enumerated() { state[index] &+= value }
 }
 
-/// FIPS 180-4 §5.1.1: a one bit, zeros, and the length in bits complete the last block.
+/// Completes the last block with a one bit, zeros, and the length in bits (FIPS 180-4 §5.1.1).
 private func pad(_ message: [UInt8]) -> [UInt8] {
     var padded = message + [0x80]
     padded.append(contentsOf: repeatElement(0, count: (120 - padded.count % 64) % 64))

@@ -3,7 +3,7 @@ import BusinessMessages
 /// The query of `GET /_simulator/messages`: `customer`, `after` (a number) and `wait` (seconds), all
 /// optional.
 struct MessagesQuestion: Sendable {
-    /// The longest wait.
+    /// The longest wait in seconds; a longer `wait` is shortened to it.
     static let maximumSeconds = 60.0
 
     var customer: CustomerID?
@@ -39,7 +39,8 @@ struct MessagesQuestion: Sendable {
     }
 }
 
-/// RFC 3986 §2.1; a plus sign stands for itself, because customers' identities have them.
+/// Decodes percent-encoded text (RFC 3986 §2.1); a plus sign stands for itself, because customers' identities
+/// contain plus signs.
 private func percentDecoded(_ text: ArraySlice<UInt8>) -> String {
     var decoded: [UInt8] = []
     var rest = text
@@ -56,7 +57,7 @@ private func percentDecoded(_ text: ArraySlice<UInt8>) -> String {
     return String(decoding: decoded, as: UTF8.self)
 }
 
-/// RFC 3986 §2.3: everything but the unreserved characters.
+/// Percent-encodes every byte except the unreserved characters (RFC 3986 §2.3).
 private func percentEncoded(_ text: String) -> String {
     var encoded = ""
     for byte in text.utf8 {

@@ -1,10 +1,11 @@
 package import BalloonHTTP
 
-/// A fault of the fake gateway at one request.
+/// A fault that the fake gateway shows on one request.
 package enum Misbehaviour: Sendable, Hashable {
-    /// Answers with this status before any check, with `Retry-After` where it is given.
+    /// Answers with this status before any check, and with `Retry-After` when seconds are given.
     case answer(HTTPStatus, retryAfterSeconds: Int? = nil)
-    /// Answers 200 with these bytes for any request: another length, another address, another format.
+    /// Answers 200 with these bytes, whatever the request is; a test can thus send a wrong length, address or
+    /// format.
     case body([UInt8])
     /// Processes the request, and answers late.
     case delay(Duration)
@@ -14,9 +15,9 @@ package enum Misbehaviour: Sendable, Hashable {
     case drop
     /// Announces the full length, sends this many bytes, and closes the connection.
     case truncate(bytes: Int)
-    /// Answers with content that is longer by this many bytes, or shorter.
+    /// Answers with content that is longer by this many bytes; a negative number makes it shorter.
     case resize(by: Int)
-    /// Answers with other content of the right length, as from a wrong key.
+    /// Answers with inverted bytes of the right length, like content that was encrypted with a different key.
     case garble
     /// Sends the content slowly.
     case trickle(bytesPerSecond: Int)
@@ -24,7 +25,7 @@ package enum Misbehaviour: Sendable, Hashable {
     case endless
 }
 
-/// The calls of the fake gateway, which have counters and rules.
+/// The endpoints of the fake gateway; each has a request counter and misbehaviour rules.
 package enum GatewayEndpoint: String, Sendable, CaseIterable {
     /// `POST /v1/message`.
     case message
@@ -32,7 +33,7 @@ package enum GatewayEndpoint: String, Sendable, CaseIterable {
     case authenticate
     /// `GET /v1/preUpload`.
     case preUpload
-    /// `POST /upload/…`, the address that `preUpload` answers.
+    /// `POST /upload/…`, the address that `preUpload` returns.
     case upload
     /// `POST /v1/encodePayload`.
     case encodePayload
@@ -40,7 +41,7 @@ package enum GatewayEndpoint: String, Sendable, CaseIterable {
     case constructPayload
     /// `GET /v1/preDownload`.
     case preDownload
-    /// `GET /blob/…`, the address that `preDownload` answers.
+    /// `GET /blob/…`, the address that `preDownload` returns.
     case blob
     /// `POST /v1/decodePayload`.
     case decodePayload

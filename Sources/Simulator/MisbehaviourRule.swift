@@ -13,11 +13,12 @@ package struct MisbehaviourRule: Sendable, Hashable {
     package let misbehaviour: Misbehaviour
     /// The remaining number of applications; nil for no limit.
     private var left: Int?
-    /// Applies to every n-th request.
+    /// The rule applies to every n-th request; this is n.
     private let every: Int
     private var seen = 0
 
-    /// Creates a rule that applies `times` times, or without limit, at every `every`-th request.
+    /// Creates a rule that applies to every `every`-th request, `times` times in total, or without limit when
+    /// `times` is nil.
     package init(_ endpoint: GatewayEndpoint, _ misbehaviour: Misbehaviour, times: Int? = nil, every: Int = 1)
     {
         self.endpoint = endpoint
@@ -85,5 +86,6 @@ extension Misbehaviour {
     }
 }
 
-/// The numbers of a rule: more bytes would exhaust the memory, and more milliseconds are 27 hours.
+/// The numbers that a rule may contain: at most 100 MB as a number of bytes, and 27 hours as a number of
+/// milliseconds.
 private let allowedNumbers = 0...100_000_000

@@ -2,10 +2,12 @@ import BalloonJSON
 
 /// Moves interactive data of a message behind a reference, like Apple does.
 enum PayloadMove {
-    /// Apple moves larger content (Apple MSP API, "Receiving an Interactive Message": 10 KB).
+    /// Apple moves content that is larger than this behind a reference (Apple MSP API, "Receiving an
+    /// Interactive Message": 10 KB).
     static let thresholdBytes = 10 * 1024
 
-    /// The stored part, and the part that remains in the message beside the reference.
+    /// Returns the part to store, and the part that remains in the message beside the reference; `inline` is
+    /// nil when nothing remains.
     static func split(_ interactiveData: JSONValue) -> (stored: [UInt8], inline: [UInt8]?) {
         guard let data = interactiveData["data"], data["dynamic"]?.kind == .object else {
             return (Array(interactiveData.text), nil)
@@ -39,7 +41,8 @@ enum PayloadMove {
         }
     }
 
-    /// The remaining members of an object; `data` replaces that member where it is given.
+    /// An object with the members of `value` whose names `isKept` accepts; when `data` is given, its result
+    /// replaces the member `data`.
     private static func object(
         _ value: JSONValue, keeping isKept: (String) -> Bool, data: (() -> [UInt8])? = nil
     ) -> [UInt8] {

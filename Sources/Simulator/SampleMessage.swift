@@ -1,14 +1,14 @@
 import BalloonJSON
 import BusinessMessages
 
-/// The members of a customer's message of each kind besides sender and receiver, in Apple's JSON.
+/// Sample content for a customer's message of each kind, in Apple's JSON; the caller adds sender and receiver.
 ///
 /// Each message has fresh session and request ids: a receiver treats repeated ones as a duplicate.
 struct SampleMessage: Sendable {
     let session = MessageID.random().rawValue
     let request = MessageID.random().rawValue
     var text = "Good morning, is the blue bicycle still in stock?"
-    /// Whether the device signs in by version 2; older ones send a token.
+    /// Whether the device signs in with version 2; older devices use version 1, which sends a token.
     var hasSecondAuthentication = true
 
     /// The members of the body that belong to `kind`, with commas between them.
@@ -44,7 +44,7 @@ struct SampleMessage: Sendable {
         return String(decoding: writer.finish(), as: UTF8.self)
     }
 
-    /// The frame of Apple's own kinds: all content is inside `data`.
+    /// Wraps `members` in `data`, where Apple's own kinds have all their content.
     private func data(_ members: String, version: String = "1.0") -> String {
         """
         {"bid": "\(Interaction.businessExtension)", "sessionIdentifier": "\(session)",
@@ -103,7 +103,7 @@ extension SampleMessage {
         """
     }
 
-    /// The bubbles are beside the data, as in Apple's sample.
+    /// An answer to a sign-in of version 1; its bubbles are beside `data`, as in Apple's sample.
     private var firstAuthentication: String {
         """
         {"bid": "\(Interaction.businessExtension)", "sessionIdentifier": "\(session)",
@@ -141,7 +141,7 @@ extension SampleMessage {
         """
     }
 
-    /// One grey pixel.
+    /// An image of one grey pixel.
     private var image: String {
         #"{"identifier": "1", "description": "A basket", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="}"#
     }

@@ -11,7 +11,7 @@ package struct SimulatedCustomer: Sendable {
     package let id: CustomerID
     /// The receiving business.
     package let business: BusinessID
-    /// The capabilities of the device: all of them.
+    /// The capabilities of the device; by default, all that Apple defines.
     package var capabilities: Capabilities = [
         .quickReply, .listPicker, .timePicker, .authentication, .authentication2, .form,
     ]
@@ -62,7 +62,7 @@ package struct SimulatedCustomer: Sendable {
             writer.field("locale", "en_US")
         }
         let message = json.dropLast() + ", \(sample.members(of: kind))}".utf8
-        // The samples are valid JSON.
+        // This does not fail, because the samples are valid JSON.
         return (try? attributed(Array(message))) ?? Array(message)
     }
 
@@ -87,7 +87,7 @@ package struct SimulatedCustomer: Sendable {
 
     /// Signs and posts `message` like Apple, and returns the server's answer.
     ///
-    /// Interactive data over 10 KB, or all of it when `isLarge`, is moved behind a reference first. Throws a
+    /// Interactive data over 10 KB, or of any size when `isLarge`, is moved behind a reference first. Throws a
     /// ``SimulatorError``, or a ``TransportError`` when the server did not answer.
     package func post(_ message: [UInt8], isLarge: Bool = false) async throws -> TransportResponse {
         try await transport.send(try request(carrying: try await referring(message, always: isLarge)))
@@ -188,8 +188,8 @@ package struct SimulatedCustomer: Sendable {
         return document.root
     }
 
-    /// The messages of the business to this customer since number `number`; waits at most 60 seconds for the
-    /// first.
+    /// The messages of the business to this customer with numbers above `number`; waits at most 60 seconds
+    /// for the first.
     package func replies(after number: Int = 0, within wait: Duration = .zero) async throws
         -> [DeliveredMessage]
     {
@@ -211,7 +211,7 @@ package struct SimulatedCustomer: Sendable {
     /// Calls a route of the simulator that Apple does not have.
     private func ask(_ path: String, body: [UInt8]? = nil, timeout: Duration) async throws -> JSONValue {
         guard let gateway else { throw SimulatorError.gatewayMissing }
-        // An answer that is not JSON did not come from the simulator.
+        // An answer that is not JSON did not come from the simulator, and is an error.
         return try await document(
             TransportRequest(
                 method: body == nil ? "GET" : "POST", url: "\(gateway)/_simulator/\(path)", body: body ?? [],

@@ -34,7 +34,7 @@ struct SimulatedPayload: Sendable {
 
     /// Parses `{"business":"…","interactiveData":{…}}`; nil when it is something else.
     init?(json: [UInt8]) {
-        // The sender gets no details about the problem.
+        // A parse error is dropped, because the sender gets no details about the problem.
         guard let root = (try? JSONDocument(json))?.root, let business = root["business"]?.string,
             let interactiveData = root["interactiveData"], interactiveData.kind == .object
         else { return nil }

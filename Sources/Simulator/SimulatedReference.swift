@@ -17,7 +17,7 @@ package struct SimulatedReference: Sendable, Equatable {
     package var signatureBase64: String
     /// The length of the encrypted file.
     package var sizeBytes: Int
-    /// The title of the bubble that was answered.
+    /// The title of the bubble, or the URL of a link.
     package var title: String?
 
     /// The reference as a JSON object.
@@ -34,7 +34,8 @@ package struct SimulatedReference: Sendable, Equatable {
         }
     }
 
-    /// Apple's answer to a message with `include-data-ref`: without the key, and with a signature of the whole.
+    /// Apple's answer to a message with `include-data-ref`: the reference without its key, and with the
+    /// signature `dataRefSig`.
     var answerToMessage: [UInt8] {
         JSONWriter.object(reservingCapacity: 640) { writer in
             writer.key("dataRef")
@@ -51,7 +52,7 @@ package struct SimulatedReference: Sendable, Equatable {
         }
     }
 
-    /// Apple's answer of `constructPayload`.
+    /// Apple's answer to `constructPayload`.
     var answerToConstructPayload: [UInt8] {
         JSONWriter.object(reservingCapacity: 640) { writer in
             writer.field("version", "1.0")

@@ -1,8 +1,7 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// Bytes stored by the gateway: small ones in memory, others in an unnamed file that lives as long as the
-/// value.
+/// Bytes that the gateway stores in memory, or in an unnamed file that exists as long as this value.
 struct StoredContent: Sendable {
     private enum Place: Sendable {
         case memory([UInt8])

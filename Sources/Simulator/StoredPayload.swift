@@ -10,7 +10,8 @@ struct StoredPayload: Sendable {
     let business: BusinessID
     let content: StoredContent
 
-    /// Stores content that a client encrypted; the key is not known here.
+    /// Stores content that a client encrypted; its reference has no key, because the gateway does not know the
+    /// key.
     init(uploaded content: StoredContent, _ checksum: MMCSChecksum, as place: UploadPlace) {
         self.content = content
         business = place.business

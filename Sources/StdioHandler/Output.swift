@@ -8,7 +8,8 @@ final class Output: Sendable {
     init(_ descriptor: consuming Descriptor) { self.descriptor = Mutex(descriptor) }
 
     func write(_ line: [UInt8]) {
-        // A write fails when the server is gone; the end of standard input reports that too.
+        // A write fails when the server has ended. The error is ignored, because standard input ends then
+        // too.
         descriptor.withLock { descriptor in try? descriptor.writeAll(line) }
     }
 }

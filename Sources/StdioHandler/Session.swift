@@ -30,7 +30,7 @@ final class Session: Sendable {
         for await bytes in input {
             for case .line(let line) in splitter.take(bytes) { take(line) }
         }
-        // The server reads no more answers.
+        // The server's output has ended, so open calls get no answer any more.
         calls.close()
         for task in state.withLock({ Array($0.tasks.values) }) { await task.value }
         await (handler as? any LifecycleHandler)?.shutdown()
@@ -41,7 +41,8 @@ final class Session: Sendable {
     private func take(_ line: [UInt8]) {
         switch RPCMessage(line: line) {
         case .request(let id, Method.initialize, let params):
-            // Not awaited: during provisioning a handler may already call the server.
+            // The task is not awaited, because provisioning may call the server, and only this loop reads the
+            // server's answers.
             let task = Task { await initialize(id, params) }
             state.withLock { $0.tasks[Method.initialize] = task }
         case .request(let id, Method.event, let params): begin(id, params)
@@ -58,8 +59,9 @@ final class Session: Sendable {
         }
     }
 
-    /// Creates and provisions the handler, then sends its subscriptions; meanwhile its events wait, and no
-    /// attempt is counted.
+    /// Creates and provisions the handler, then sends its subscriptions.
+    ///
+    /// Until then the server sends no events and counts no attempts.
     private func initialize(_ id: JSONValue, _ params: JSONValue) async {
         do {
             let initialization = try Initialization(params)
@@ -75,7 +77,9 @@ final class Session: Sendable {
         }
     }
 
-    /// Provisions the handler; on false the program ends, and the server restarts it after a pause.
+    /// Provisions the handler and returns true.
+    ///
+    /// When provisioning fails, the program ends, and the server restarts it after a pause.
     private func provision(_ handler: any Handler, _ host: HandlerHost) async -> Bool {
         guard let handler = handler as? any LifecycleHandler else { return true }
         do {
@@ -128,7 +132,7 @@ final class Session: Sendable {
             let outcome = try await dispatch(context, to: handler) ?? .handled
             output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
         } catch {
-            // The error's text may quote a customer; its type cannot.
+            // Send only the error's type, because its text may quote a customer.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
@@ -139,7 +143,7 @@ final class Session: Sendable {
 }
 
 extension AnswerRefusal {
-    /// The server's problems, or its sentence where it names none.
+    /// Uses the problems that the server listed; when it listed none, makes one problem of its message.
     fileprivate init(_ failure: RPCFailure) {
         let unnamed = Problem(
             rule: "parameters", pointer: "", found: "\"\(failure.message)\"", allowed: "valid parameters",

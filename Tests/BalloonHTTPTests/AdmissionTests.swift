@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a request is admitted once for any split of its bytes, and the handler sees the decision`()
+    @Test func `admit is called once for any split of a request, and the handler sees its decision`()
         async throws
     {
         let route = GuardedRoute()
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a body over its limit is refused before the route decides`() async throws {
+    @Test func `a body over its limit is refused before admit is called`() async throws {
         let route = GuardedRoute()
         try await withServer([route.route]) { server in
             let answer = try await server.answer(post(length: 1 << 30, token: "wrong"))
@@ -110,17 +110,19 @@ import Testing
         }
     }
 
-    @Test func `stalled bodies without admission do not displace an admitted one`() async throws {
+    @Test func `stalled bodies of requests that were not admitted do not displace an admitted body`()
+        async throws
+    {
         let route = GuardedRoute()
         try await withServer([route.route]) { server in
             let address = server.address
             try await onThread {
                 var stalled: [RawConnection] = []
-                // 32 MiB in total, minus a kilobyte.
+                // Together the stalled requests send 32 MiB minus a kilobyte.
                 for length in Array(repeating: 8_380_000, count: 4) + Array(repeating: 1000, count: 30) {
                     let connection = try RawConnection(address)
                     try connection.send(post(length: length, token: "wrong"))
-                    // The server may have refused it, and then reads no more.
+                    // Sending may fail: a server that has refused the request reads no more.
                     _ = try? connection.send(String(repeating: "a", count: length - 1))
                     stalled.append(connection)
                 }

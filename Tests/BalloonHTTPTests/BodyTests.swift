@@ -5,7 +5,7 @@ import Testing
 /// The delivery of bodies to handlers.
 @Suite struct BodyTests {
     @Test(arguments: ["/echo", "/pull"])
-    func `a body is complete, by length and by chunks`(_ path: String) async throws {
+    func `a handler gets the complete body, sent with a length or in chunks`(_ path: String) async throws {
         try await withServer(sampleRoutes) { server in
             let post = "POST \(path) HTTP/1.1\r\nHost: a\r\n"
             let byLength = try await server.answer(post + "Content-Length: 10\r\n\r\nhellohello")
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: ["/echo", "/pull"], ["Content-Length: 5", "Transfer-Encoding: chunked"])
-    func `a waiting client gets 100 Continue`(_ path: String, _ framing: String) async throws {
+    func `a client that expects 100 Continue gets it`(_ path: String, _ framing: String) async throws {
         try await withServer(sampleRoutes) { server in
             try await server.withConnection { connection in
                 try connection.send(
@@ -31,7 +31,9 @@ import Testing
         }
     }
 
-    @Test func `a waiting client with a body over the limit is refused at once`() async throws {
+    @Test func `a client that expects 100 Continue is refused at once when its body is too large`()
+        async throws
+    {
         try await withServer(sampleRoutes) { server in
             let answer = try await server.exchange(
                 "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n")
@@ -62,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a partially read body ends the connection`() async throws {
+    @Test func `a body that the handler reads only in part ends the connection`() async throws {
         let ignore = HTTPRoute(.post, "/ignore", body: .pulled(maximumBytes: 1 << 30)) { _, _ in
             HTTPResponse(.ok, text: "ignored")
         }
@@ -74,7 +76,8 @@ import Testing
         }
     }
 
-    @Test func `a streamed answer arrives in chunks, and whole in HTTP 1.0`() async throws {
+    @Test func `a streamed answer is sent in chunks, but without chunks to an HTTP 1.0 client`() async throws
+    {
         let stream = HTTPRoute(.get, "/stream") { _, responder in
             Task.detached {
                 let writer = responder.stream(HTTPStreamHead(.ok, contentType: "text/plain"))
@@ -123,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a writer waits for its client and fails when it disconnects`() async throws {
+    @Test func `writing waits for a slow client, and fails when the client disconnects`() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Int.self)
         let endless = HTTPRoute(.get, "/endless") { _, responder in
             Task.detached {
@@ -143,7 +146,7 @@ import Testing
                 return taken
             }
             for await written in ends {
-                // The maximum that both kernel buffers and the server hold.
+                // The rest is in both kernel buffers and the server, which together hold less than 20 MB.
                 #expect(written < taken + 20_000_000)
                 break
             }

@@ -7,7 +7,7 @@ import Testing
 
 /// The memory limit of all connections together.
 @Suite struct BufferedBytesTests {
-    @Test func `unfinished requests may hold the maximum and not one byte more`() async throws {
+    @Test func `unfinished requests may hold the maximum of bytes, but not one more`() async throws {
         try await withServer(Self.routes, limit: { $0.maximumBufferedBytes = 100_000 }) { server in
             let address = server.address
             try await onThread {
@@ -38,7 +38,8 @@ import Testing
             try await server.withConnection { connection in
                 try connection.send("POST /size HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
                 for _ in 0..<11 {
-                    // The server may refuse it before the last byte is sent.
+                    // Sending may fail, because the server may refuse the request before the last byte is
+                    // sent.
                     _ = try? connection.send("2710\r\n" + String(repeating: "a", count: 10_000) + "\r\n")
                 }
                 #expect(try connection.answer()?.status == 503)
@@ -90,7 +91,7 @@ import Testing
         }
     ]
 
-    /// Waits until the connections hold so many bytes, one read's more or less at the start.
+    /// Waits until the connections hold between `bytes` and 200 more; for 0, until they hold none.
     private static func wait(for bytes: Int, _ server: HTTPServerUnderTest) {
         if bytes == 0 {
             while server.bufferedBytes > 0 { sched_yield() }

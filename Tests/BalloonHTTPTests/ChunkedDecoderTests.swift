@@ -13,7 +13,9 @@ import Testing
         ("4\r\n\r\n\r\n\r\n0\r\n\r\n", "\r\n\r\n"),
         ("0000000000000001\r\nx\r\n0\r\n\r\n", "x"),
     ])
-    func `a valid body is decoded the same for every split`(_ coded: String, _ body: String) {
+    func `a valid chunked body is decoded with the same result for every split of its bytes`(
+        _ coded: String, _ body: String
+    ) {
         #expect(Set(outcomes(of: coded)) == [.body(body, rest: 0)])
         #expect(
             outcome(of: Array((coded + "GET /").utf8), endingAt: [coded.utf8.count + 5])
@@ -31,7 +33,9 @@ import Testing
         "0\r\ntransfer-encoding: chunked\r\n",
         "0\r\nHost: a\r\n", "0\r\nAuthorization: a\r\n", "0\r\nX: a\r\nTrailer: a\r\n",
     ])
-    func `an invalid body is refused the same for every split`(_ coded: String) {
+    func `an invalid chunked body is refused with the same reason for every split of its bytes`(
+        _ coded: String
+    ) {
         #expect(Set(outcomes(of: coded)) == [.refused(.malformedChunk)])
     }
 
@@ -49,7 +53,7 @@ import Testing
                 == [.body("hellohello", rest: 0)])
     }
 
-    @Test func `extensions and trailers are accepted up to their limit`() {
+    @Test func `chunk extensions and trailers are accepted up to their limit`() {
         let trailer = { (count: Int) in
             Array("0\r\nX: \(String(repeating: "a", count: count - 3))\r\n\r\n".utf8)
         }

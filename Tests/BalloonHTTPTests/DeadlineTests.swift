@@ -31,16 +31,16 @@ import Testing
         }
     }
 
-    @Test func `a slow header gets no extension`() async throws {
+    @Test func `arriving bytes do not extend the time limit of a header`() async throws {
         let limit = { (limits: inout HTTPLimits) in
             limits.headTimeout = .milliseconds(300)
-            // The size limits allow all bytes that arrive in that time.
+            // Raise the size limits, so that the time limit ends the request first.
             (limits.maximumFieldLineBytes, limits.maximumHeaderBytes) = (1 << 28, 1 << 28)
         }
         try await withServer(sampleRoutes, limit: limit) { server in
             let answer = try await server.withConnection { connection in
                 try connection.send("GET / HTTP/1.1\r\nX: ")
-                // Byte by byte, as the server reads them.
+                // Send single bytes until the server has answered.
                 while !connection.hasAnswer, (try? connection.send("a")) != nil {}
                 return (try? connection.rest()) ?? ""
             }
@@ -127,7 +127,7 @@ import Testing
             try await server.withConnection { connection in
                 try connection.receiveSlowly()
                 try connection.send(get("/huge"))
-                // It was accepted, and may be closed already.
+                // An answer proves that the connection was accepted; the server may have closed it already.
                 while !connection.hasAnswer { sched_yield() }
                 while server.server.connectionCount > 0 { sched_yield() }
                 let taken = (try? connection.rest())?.utf8.count ?? 0
@@ -136,8 +136,9 @@ import Testing
         }
     }
 
-    @Test func `many short requests leave no entries in the wheel`() async throws {
-        // Idle and header waits alternate: each moves the deadline nearer, and then away again.
+    @Test func `many short requests leave no entries in the timer wheel`() async throws {
+        // The waits for a request and for its header alternate, so each request moves the deadline nearer and
+        // then further away.
         try await withServer(sampleRoutes, limit: { $0.headTimeout = .seconds(30) }) { server in
             try await server.withConnection { connection in
                 for _ in 0..<50 {

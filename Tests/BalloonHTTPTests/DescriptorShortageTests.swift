@@ -6,8 +6,8 @@ import Testing
 @testable import BalloonHTTP
 
 @Suite struct DescriptorShortageTests {
-    @Test func `accepting pauses without descriptors, and resumes when some are free`() async {
-        // In a separate process, because the limit applies to the process.
+    @Test func `accepting pauses when no descriptors are left, and resumes when some are free`() async {
+        // Run in a separate process, because the limit of descriptors applies to the whole process.
         await #expect(processExitsWith: .success) {
             let server = try await HTTPServerUnderTest(sampleRoutes)
             try await server.withConnection { first in
@@ -19,7 +19,7 @@ import Testing
                 while !server.log.lines.contains(where: { $0.contains("listener paused") }) {
                     sched_yield()
                 }
-                // Open connections are served meanwhile.
+                // While accepting is paused, open connections are served.
                 for _ in 0..<100 {
                     try first.send(get("/"))
                     try #require(try first.answer()?.status == 200)

@@ -13,7 +13,7 @@ import Testing
         (1_735_689_599, "Tue, 31 Dec 2024 23:59:59 GMT"),
         (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
     ])
-    func `a date has the form of RFC 9110`(_ seconds: Int, _ date: String) {
+    func `the Date field has the format of RFC 9110`(_ seconds: Int, _ date: String) {
         #expect(
             String(decoding: HTTPDate.field(secondsSince1970: seconds), as: UTF8.self) == "Date: \(date)\r\n")
     }

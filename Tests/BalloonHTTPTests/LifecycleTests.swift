@@ -18,7 +18,7 @@ import Testing
         #expect(stat(path, &status) == -1)
     }
 
-    @Test func `an address in use is an error that says so`() async throws {
+    @Test func `starting on an address in use throws EADDRINUSE`() async throws {
         let first = try await HTTPServerUnderTest(sampleRoutes)
         let error = await #expect(throws: SystemError.self) {
             _ = try await HTTPServerUnderTest(sampleRoutes, at: first.address)
@@ -45,7 +45,7 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
-    @Test func `each listener words its refusals, and names their media type`() async throws {
+    @Test func `each listener chooses the text and the media type of its refusals`() async throws {
         let problem: RefusalDescription = { refusal in
             HTTPContent(
                 type: "application/problem+json", bytes: Array("{\"status\":\(refusal.status.code)}".utf8))
@@ -145,7 +145,8 @@ import Testing
                 }
             }
             for await _ in begun.prefix(10) {}
-            // No test lasts as long as this grace.
+            // The grace is longer than any test, so the stop returns in time only if it ends the answers
+            // itself.
             await server.server.stop(within: .seconds(3600))
             #expect(server.server.connectionCount == 0)
             for _ in 0..<10 { hasStopped.signal() }
@@ -153,7 +154,9 @@ import Testing
         }
     }
 
-    @Test func `an open-ended answer ends completely, also when it begins during the stop`() async throws {
+    @Test func `stopping sends the end of an open-ended answer, even of one that begins during the stop`()
+        async throws
+    {
         let (responders, found) = AsyncStream.makeStream(of: HTTPResponder.self)
         let events = HTTPRoute(.get, "/events") { _, responder in
             found.yield(responder)
@@ -168,7 +171,7 @@ import Testing
         let second = try #require(await waiting.next())
         try await first.stream(head).write(Array("data".utf8))
         async let stopped: Void = server.server.stop(within: .seconds(3600))
-        // The first answer ends with the begin of the stop.
+        // The first answer ends when the stop begins.
         #expect(await eventually { server.server.connectionCount == 1 })
         _ = second.stream(head)
         await stopped
@@ -201,7 +204,7 @@ import Testing
         #expect(try await answer.hasSuffix("\r\n\r\nonetwo"))
     }
 
-    @Test func `a request that is not done within the grace is cut off`() async throws {
+    @Test func `a request that is not answered within the grace is cut off`() async throws {
         let server = try await HTTPServerUnderTest(sampleRoutes)
         async let answer = server.exchange(get("/never"))
         #expect(await eventually { server.server.connectionCount >= 1 })
@@ -212,7 +215,7 @@ import Testing
         await server.server.stop(within: .seconds(1))
     }
 
-    @Test func `writing or reading after the end throws`() async throws {
+    @Test func `writing an answer or reading a body throws after the server has stopped`() async throws {
         let (responders, found) = AsyncStream.makeStream(of: (HTTPResponder, HTTPBodyReader?).self)
         let route = HTTPRoute(.post, "/", body: .pulled(maximumBytes: 10)) { request, responder in
             found.yield((responder, request.bodyReader))

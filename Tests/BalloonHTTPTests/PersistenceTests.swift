@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `HTTP 1.0 closes unless the request has keep-alive`() async throws {
+    @Test func `the server closes an HTTP 1.0 connection unless the request has keep-alive`() async throws {
         try await withServer(sampleRoutes) { server in
             let closed = try await server.exchange("GET / HTTP/1.0\r\n\r\n")
             #expect(closed.hasPrefix("HTTP/1.1 200 ") && closed.contains("\r\nConnection: close\r\n"))
@@ -103,8 +103,9 @@ import Testing
         }
     }
 
-    @Test func `answers over the output limit all arrive`() async throws {
-        // Half of the limit is pending when the input is parsed again, although the client reads everything.
+    @Test func `pipelined answers that exceed the output limit all arrive`() async throws {
+        // Each answer exceeds the limit, so the server must stop parsing, and resume when the client has
+        // read.
         try await withServer(sampleRoutes, limit: { $0.maximumPendingOutputBytes = 1000 }) { server in
             try await server.withConnection { connection in
                 try connection.send(String(repeating: get("/large"), count: 50))

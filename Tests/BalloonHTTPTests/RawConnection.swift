@@ -24,7 +24,7 @@ final class RawConnection {
         var sent = 0
         while sent < bytes.count {
             let count = try descriptor.send(bytes, from: sent)
-            // A minute has passed.
+            // The time limit of a minute has passed.
             if count == 0 { throw SystemError("send", code: ETIMEDOUT) }
             sent += count
         }
@@ -108,7 +108,7 @@ final class RawConnection {
 
 private let crlfcrlf = Array("\r\n\r\n".utf8)
 
-/// The end of the first `mark` in `bytes`.
+/// The position after the first `mark` in `bytes`; nil when there is none.
 private func ends(of bytes: [UInt8], _ mark: [UInt8]) -> Int? {
     var matched = 0
     for index in bytes.indices {

@@ -2,7 +2,8 @@ import Testing
 
 @testable import BalloonHTTP
 
-/// Each limit at n and at n + 1, for every split.
+/// Tests each limit with a request of exactly the limit and with one that exceeds it by one, for every split
+/// of the bytes.
 @Suite struct RequestLimitsTests {
     @Test func `the request line is accepted up to its limit`() {
         var limits = HTTPLimits()

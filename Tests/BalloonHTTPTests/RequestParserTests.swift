@@ -5,7 +5,9 @@ import Testing
 
 @Suite struct RequestParserTests {
     @Test(arguments: goodRequests)
-    func `a valid request is parsed the same for every split`(_ request: GoodRequest) throws {
+    func `a valid header is parsed with the same result for every split of its bytes`(_ request: GoodRequest)
+        throws
+    {
         let outcomes = Set(outcomes(of: request.text))
         #expect(outcomes.count == 1)
         guard case .head(let head) = outcomes.first else {
@@ -22,18 +24,22 @@ import Testing
     }
 
     @Test(arguments: badRequests)
-    func `an invalid request is refused the same for every split`(_ request: BadRequest) {
+    func `an invalid header is refused with the same reason for every split of its bytes`(
+        _ request: BadRequest
+    ) {
         #expect(Set(outcomes(of: request.text)) == [.refused(request.refusal)])
     }
 
-    @Test func `every prefix of a valid request is incomplete`() {
+    @Test func `every prefix of a valid header is reported as incomplete`() {
         let request = "POST /a?b=c HTTP/1.1\r\nHost: a.example:80\r\nContent-Length: 3\r\n\r\n"
         for length in 0..<request.utf8.count {
             #expect(outcome(of: Array(request.utf8.prefix(length)), endingAt: [length]) == .incomplete)
         }
     }
 
-    @Test func `offsets count from the request's first byte at any place in the buffer`() throws {
+    @Test func `a parsed header's offsets count from the request's first byte, wherever it is in the buffer`()
+        throws
+    {
         let before = "GET / HTTP/1.1\r\nHost: b\r\n\r\n"
         let request = "GET /path HTTP/1.1\r\nHost: a\r\n\r\n"
         var parser = RequestParser()

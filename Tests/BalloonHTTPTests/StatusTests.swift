@@ -61,7 +61,9 @@ import Testing
         ("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n\r\n", 204, "GET, HEAD, POST, OPTIONS"),
         ("DELETE / HTTP/1.1\r\nHost: a\r\n\r\n", 405, "GET, HEAD, OPTIONS"),
     ])
-    func `an answer lists the supported methods`(_ request: String, _ status: Int, _ allowed: String)
+    func `the answer to OPTIONS, or with 405, lists the supported methods`(
+        _ request: String, _ status: Int, _ allowed: String
+    )
         async throws
     {
         try await withServer(sampleRoutes) { server in
@@ -81,11 +83,11 @@ import Testing
     }
 
     @Test func `a client that continues to send gets its refusal, and no reset`() async throws {
-        // Longer than a client needs on a busy machine.
+        // This limit is longer than a client needs, even on a busy machine.
         try await withServer(sampleRoutes, limit: { $0.lingerTimeout = .seconds(60) }) { server in
             let answer = try await server.withConnection { connection in
                 try connection.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n")
-                // Far more than the kernel buffers: the server must read and discard it.
+                // This is far more than the kernel buffers, so the server must read and discard it.
                 try connection.send(String(repeating: "x", count: 20_000_000))
                 return try connection.rest()
             }
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal after HEAD has its body`() async throws {
+    @Test func `a refusal of the request after HEAD has a body`() async throws {
         try await withServer(sampleRoutes) { server in
             let answers = try await server.exchange(
                 "HEAD / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n")

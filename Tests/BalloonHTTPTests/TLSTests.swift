@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [TLS1_VERSION, TLS1_1_VERSION])
-    func `old versions are refused`(_ maximum: Int32) async throws {
+    func `old versions of TLS are refused`(_ maximum: Int32) async throws {
         try await withTLSServer { address in
             #expect(throws: TLSClient.Failure.handshake) {
                 _ = try TLSClient(address, trusting: certificate, maximum: maximum)
@@ -40,7 +40,7 @@ import Testing
         "AES128-SHA", "AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES128-SHA256",
         "DHE-RSA-AES128-GCM-SHA256", "aNULL", "ECDHE-RSA-NULL-SHA",
     ])
-    func `a suite without forward secrecy or without authenticated encryption is refused`(_ suite: String)
+    func `a cipher suite without forward secrecy or authenticated encryption is refused`(_ suite: String)
         async throws
     {
         try await withTLSServer { address in
@@ -53,13 +53,15 @@ import Testing
     @Test(arguments: [
         "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305",
     ])
-    func `a suite with both is accepted`(_ suite: String) async throws {
+    func `a cipher suite with forward secrecy and authenticated encryption is accepted`(_ suite: String)
+        async throws
+    {
         try await withTLSServer { address in
             _ = try TLSClient(address, trusting: certificate, maximum: TLS1_2_VERSION, ciphers: suite)
         }
     }
 
-    @Test func `the complete chain is sent, so that a client needs only the root`() async throws {
+    @Test func `the complete certificate chain is sent, so that a client needs only the root`() async throws {
         let credentials = try TLSCredentials(
             certificateFile: Fixture.directory + "/tls/chain.pem",
             keyFile: Fixture.directory + "/tls/chain-key.pem")
@@ -86,7 +88,7 @@ import Testing
                 #expect(next.isResumed)
                 try next.send(get("/", "Connection: close\r\n"))
                 #expect(try next.rest().hasSuffix("root"))
-                // RFC 8446 §C.4: a client uses a ticket once.
+                // A client should use a ticket only once (RFC 8446 §C.4), so take the next one.
                 ticket = next.ticket()
             }
             try credentials.reload()

@@ -37,7 +37,7 @@ import Testing
         ("/items/7/parts/1", 405, "Method Not Allowed\n"),
         ("/%69tems/7", 404, "Not Found\n"),
     ])
-    func `a parameter matches one segment, and is decoded`(_ path: String, _ status: Int, _ body: String)
+    func `a path parameter matches one segment, and is decoded`(_ path: String, _ status: Int, _ body: String)
         async throws
     {
         try await withServer(Self.routes) { server in
@@ -78,7 +78,8 @@ import Testing
         ("%6E%61me=%C3%A9", ["name=é"]),
         ("a=1;b=2", ["a=1;b=2"]),
     ])
-    func `a query is decoded in its order`(_ text: String, _ parameters: [String]) throws {
+    func `the parameters of a query are decoded in their order`(_ text: String, _ parameters: [String]) throws
+    {
         let query = try HTTPQuery(Array(text.utf8)[...])
         #expect(query.parameters.map { "\($0.name)=\($0.value)" } == parameters)
     }
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: ["a=%FF", "%C3=1", "a=%", "a=%1", "a=%zz"])
-    func `a query that does not decode is refused as malformed`(_ text: String) {
+    func `a query that cannot be decoded is refused as malformed`(_ text: String) {
         #expect(throws: HTTPRefusal.malformedTarget) { try HTTPQuery(Array(text.utf8)[...]) }
     }
 
@@ -102,7 +103,7 @@ import Testing
         ("a=" + String(repeating: "v", count: 2048), true),
         ("a=" + String(repeating: "v", count: 2049), false),
     ])
-    func `a query is bounded in its count and lengths`(_ text: String, _ isAccepted: Bool) {
+    func `a query with too many or too long parameters is refused`(_ text: String, _ isAccepted: Bool) {
         let query = Array(text.utf8)[...]
         if isAccepted {
             #expect(throws: Never.self) { try HTTPQuery(query) }

@@ -2,12 +2,12 @@ import BalloonJSON
 import Testing
 
 @Suite struct Base64Tests {
-    // RFC 4648 §10.
+    // The test vectors of RFC 4648 §10, and one text with bytes above ASCII.
     @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
         ("foobar", "Zm9vYmFy"), ("ÿþ÷¾", "w7/DvsO3wr4="),
     ])
-    func `the vectors of the RFC encode and decode`(plain: String, text: String) {
+    func `the test vectors of RFC 4648 are encoded and decoded`(plain: String, text: String) {
         #expect(Base64.encode(plain.utf8) == text)
         #expect(Base64.decode(text) == Array(plain.utf8))
         let unpadded = String(text.filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [Base64.Alphabet.standard, .url])
-    func `every byte at every place survives`(alphabet: Base64.Alphabet) {
+    func `every byte at every position is unchanged after encoding and decoding`(alphabet: Base64.Alphabet) {
         for length in 1...4 {
             for byte in UInt8.min...UInt8.max {
                 let bytes = [UInt8](repeating: byte, count: length)

@@ -19,7 +19,8 @@ struct JSONErrorTests {
         (#"["ab\x"]"#, .invalidEscape(offset: 4)), (#"["\u12G4"]"#, .invalidEscape(offset: 2)),
         ("[\"a\nb\"]", .controlCharacter(offset: 3)), ("\"0123456789\u{1}\"", .controlCharacter(offset: 11)),
     ])
-    func `an error has its reason and byte offset`(text: String, error: JSONError) {
+    func `an invalid JSON text is refused with the reason and the byte offset`(text: String, error: JSONError)
+    {
         #expect(throws: error) { try parse(text) }
     }
 
@@ -34,7 +35,7 @@ struct JSONErrorTests {
         }
     }
 
-    @Test func `the description contains reason and place, and no part of the text`() {
+    @Test func `the description contains the reason and the position, and no part of the text`() {
         let errors: [JSONError] = [
             .unexpectedEnd(offset: 7), .unexpectedByte(offset: 7), .trailingBytes(offset: 7),
             .byteOrderMark(offset: 7), .invalidNumber(offset: 7), .invalidEscape(offset: 7),

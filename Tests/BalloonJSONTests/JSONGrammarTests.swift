@@ -14,7 +14,7 @@ struct JSONGrammarTests {
         "\"\u{7F}\u{80}\u{7FF}\u{800}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}\"", "\"\u{2028}\u{FEFF}\"",
         "[1,\"eight or more plain characters\",true]",
     ])
-    func `text that the grammar allows is accepted`(text: String) throws {
+    func `text that the JSON grammar allows is accepted`(text: String) throws {
         #expect(try Array(parse(text).root.text).count <= text.utf8.count)
     }
 
@@ -35,7 +35,7 @@ struct JSONGrammarTests {
         #""\u 123""#, #""\u+123""#, "\"\\\u{e9}\"", "\"\t\"", "\"\n\"", "\"a\u{0}b\"", "\"12345678\u{1F}\"",
         "\u{FEFF}1", "[\u{FEFF}1]", "[\"a\u{0}\"]", "*", "&", "\\", "[\\n]", "<null>",
     ])
-    func `text that the grammar forbids is refused`(text: String) {
+    func `text that the JSON grammar forbids is refused`(text: String) {
         #expect(throws: JSONError.self) { try parse(text) }
     }
 }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import BalloonJSON
 
-/// Each limit at n and at n + 1.
+/// Tests each limit with a text of exactly the limit, and with one that exceeds it by one.
 struct JSONLimitsTests {
-    @Test func `nesting is accepted up to the limit`() throws {
+    @Test func `nested containers are accepted up to the limit of their depth`() throws {
         let limits = JSONLimits(maximumDepth: 5)
         for (opening, closing) in [("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]")] {
             let levels = opening.hasPrefix("[{") ? 2 : 1
@@ -25,7 +25,7 @@ struct JSONLimitsTests {
         }
     }
 
-    @Test func `siblings do not add up to depth`() throws {
+    @Test func `siblings do not increase the nesting depth`() throws {
         let text = "[" + String(repeating: "[],{},[1],", count: 1000) + "0]"
         #expect(try parse(text, limits: JSONLimits(maximumDepth: 2)).root.count == 3001)
     }
@@ -41,7 +41,7 @@ struct JSONLimitsTests {
         #expect(offset <= 128 * opening.utf8.count)
     }
 
-    @Test func `a hundred thousand levels are indexed and walked when the limit allows`() throws {
+    @Test func `a hundred thousand levels are indexed and walked when the limit allows them`() throws {
         let depth = 100_000
         let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         let document = try parse(text, limits: JSONLimits(maximumDepth: depth))
@@ -57,7 +57,7 @@ struct JSONLimitsTests {
         }
     }
 
-    @Test func `length is accepted up to the limit`() throws {
+    @Test func `a text is accepted up to the limit of its length`() throws {
         _ = try parse("[1, 2]", limits: JSONLimits(maximumBytes: 6))
         #expect(throws: JSONError.tooLong(maximum: 5, offset: 5)) {
             try parse("[1, 2]", limits: JSONLimits(maximumBytes: 5))
@@ -80,13 +80,13 @@ struct JSONLimitsTests {
         #expect(words.capacity <= max(used * 9 / 8, text.count / 8) + 64)
     }
 
-    @Test func `a text that grows dense at its end is indexed`() throws {
+    @Test func `a text with most of its values near the end is indexed`() throws {
         let sparse = "\"" + String(repeating: "a", count: 50_000) + "\""
         let text = "[\(sparse)" + String(repeating: ",{}", count: 50_000) + "]"
         #expect(try parse(text).root.count == 50_001)
     }
 
-    @Test func `the first container beyond a number of parts is found, the root included`() throws {
+    @Test func `the first container with too many elements or members is found, even the root`() throws {
         let root = try parse(#"{"a":[[1,2],{"b":1,"c":2,"d":3}],"e":[1,2,3]}"#).root
         #expect(root.firstContainer(exceedingElements: 3, members: 3) == nil)
         #expect(root.firstContainer(exceedingElements: 2, members: 3)?.pointer == "/e")

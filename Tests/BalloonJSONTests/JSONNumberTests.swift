@@ -38,7 +38,7 @@ struct JSONNumberTests {
     }
 
     @Test(arguments: ["1e309", "-1e309", "1e99999999999999999999"])
-    func `numbers beyond the largest double are nil`(text: String) throws {
+    func `a number beyond the largest double has no double value`(text: String) throws {
         #expect(try parse(text).root.double == nil)
     }
 }

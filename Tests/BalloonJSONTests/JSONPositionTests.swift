@@ -3,7 +3,7 @@ import Testing
 
 /// The positions of values, for configuration errors.
 struct JSONPositionTests {
-    @Test func `a value knows line and column of its first byte`() throws {
+    @Test func `a value's position is the line and column of its first byte`() throws {
         let root = try parse(" {\n\t\"é\": [1,\r\n \"😀\", true ]\n}").root
         #expect(root.position == (1, 2))
         let array = try #require(root["é"])
@@ -15,7 +15,7 @@ struct JSONPositionTests {
                 })
     }
 
-    @Test func `the pointer leads from the root to the value`() throws {
+    @Test func `a value's JSON Pointer leads from the root to the value`() throws {
         // The example of RFC 6901 §5, and cases that the RFC omits.
         let root = try parse(
             #"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"k\"l":6," ":7,"m~n":8,"x":[[],[{"y":[3]}]],"~1":9}"#

@@ -13,14 +13,16 @@ struct JSONReplacingTests {
         (#"{"a":1}"#, [:], #"{"a":1}"#),
         ("[1, 2]", ["a": "1"], "[1, 2]"),
     ])
-    func `only the named members change`(text: String, members: [String: String], result: String) throws {
+    func `only the named members of an object are replaced`(
+        text: String, members: [String: String], result: String
+    ) throws {
         let value = try parse(text).root
         #expect(
             String(decoding: value.replacing(members: members.mapValues { Array($0.utf8) }), as: UTF8.self)
                 == result)
     }
 
-    @Test func `an object inside a document is returned alone`() throws {
+    @Test func `replacing a member of a nested object returns only that object`() throws {
         let value = try #require(try parse(#"[0, {"a": {"b": 1}}, 2]"#).root[1]?["a"])
         #expect(value.replacing(members: ["b": Array("5".utf8)]) == Array(#"{"b": 5}"#.utf8))
     }

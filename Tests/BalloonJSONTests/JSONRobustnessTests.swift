@@ -2,10 +2,11 @@ import BalloonJSON
 import TestSupport
 import Testing
 
-/// Damaged and random texts: the answer is a document that can be walked, or an error inside the text.
+/// Parses damaged and random texts: the result is a document that can be walked, or an error with an offset
+/// inside the text.
 struct JSONRobustnessTests {
     @Test(arguments: Samples.all)
-    func `no truncation is accepted`(text: String) throws {
+    func `a truncated text is refused unless it is a number`(text: String) throws {
         let bytes = Array(text.utf8)
         let extent = try JSONDocument(bytes).root.text.indices
         // The beginning of a number can be a number; any other truncated text is invalid.
@@ -39,8 +40,7 @@ struct JSONRobustnessTests {
     }
 
     @Test(arguments: Fixture.names(in: "messages"))
-    func `no truncation of a message is accepted, and the complete message is consistent`(name: String) throws
-    {
+    func `a truncated message is refused, and the complete message is consistent`(name: String) throws {
         let bytes = Fixture.bytes("messages/" + name)
         let document = try JSONDocument(bytes)
         #expect(document.bytes == bytes)
@@ -50,7 +50,7 @@ struct JSONRobustnessTests {
         }
     }
 
-    @Test func `random damage is refused or gives a document that holds together`() throws {
+    @Test func `a randomly damaged text is refused, or gives a consistent document`() throws {
         var random = SeededGenerator(seed: 7)
         var (accepted, refused) = (0, 0)
         let alphabet =

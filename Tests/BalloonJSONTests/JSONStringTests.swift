@@ -9,7 +9,7 @@ struct JSONStringTests {
         (#""\uDBFF\uDFFF""#, "\u{10FFFF}"), (#""\uD800\uDC00""#, "\u{10000}"), (#""\\u0041""#, #"\u0041"#),
         (#""plain äöü 😀""#, "plain äöü 😀"), (#""x\n\ny""#, "x\n\ny"),
     ])
-    func `escapes are resolved`(text: String, value: String) throws {
+    func `the escapes of a string are resolved`(text: String, value: String) throws {
         let string = try #require(try parse(text).root.string)
         #expect(Array(string.utf8) == Array(value.utf8))
     }
@@ -24,7 +24,7 @@ struct JSONStringTests {
         #expect(try parse(text).root.string == value)
     }
 
-    @Test func `raw bytes are available only without escapes`() throws {
+    @Test func `the raw bytes of a string are available only when it has no escapes`() throws {
         #expect(try parse(#""abc é""#).root.stringBytes.map(Array.init) == Array("abc é".utf8))
         #expect(try parse(#""""#).root.stringBytes?.isEmpty == true)
         #expect(try parse(#""a\/b""#).root.stringBytes == nil)
@@ -44,7 +44,7 @@ struct JSONStringTests {
         #expect(try !parse("true").root.equals("true"))
     }
 
-    @Test func `plain text of every length ends at its quotation mark`() throws {
+    @Test func `a string without escapes of every length ends at its quotation mark`() throws {
         for length in 0...40 {
             let plain = String(repeating: "x", count: length)
             for tail in ["", "\\n", "é", "\\u0041z", "😀 y"] {

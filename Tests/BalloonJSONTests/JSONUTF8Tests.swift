@@ -16,7 +16,7 @@ struct JSONUTF8Tests {
             ("cut after one of two", [0xC3]), ("cut after two of three", [0xE2, 0x82]),
             ("cut after three of four", [0xF0, 0x9F, 0x98]),
         ] as [(String, [UInt8])])
-    func `ill-formed sequences are refused wherever they stand`(label: String, sequence: [UInt8]) {
+    func `ill-formed UTF-8 is refused at every position of a string`(label: String, sequence: [UInt8]) {
         for lead in 0...17 {
             let before = [UInt8](repeating: 0x61, count: lead)
             for after in [[], Array("\"".utf8), Array("bcdefghijk\"".utf8)] {
@@ -29,7 +29,7 @@ struct JSONUTF8Tests {
         }
     }
 
-    @Test func `the standard library agrees on every sequence of boundary bytes`() {
+    @Test func `a sequence of boundary bytes is accepted exactly when the standard library accepts it`() {
         let boundaries: [UInt8] = [
             0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5,
         ]
@@ -45,7 +45,7 @@ struct JSONUTF8Tests {
         #expect(accepted > 100)
     }
 
-    @Test func `every scalar value is read back`() throws {
+    @Test func `every Unicode scalar value in a string is read unchanged`() throws {
         for first in stride(from: UInt32(0x80), to: 0x110000, by: 0x400) {
             let scalars = (first..<first + 0x400).compactMap(Unicode.Scalar.init)
             let text = String(String.UnicodeScalarView(scalars))

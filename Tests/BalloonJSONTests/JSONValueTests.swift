@@ -8,7 +8,7 @@ struct JSONValueTests {
         ("1", .number),
         ("1.5", .number), ("true", .boolean), ("false", .boolean), ("null", .null),
     ])
-    func `every kind is distinguished`(text: String, kind: JSONValue.Kind) throws {
+    func `every kind of JSON value is distinguished`(text: String, kind: JSONValue.Kind) throws {
         #expect(try parse(text).root.kind == kind)
     }
 
@@ -47,14 +47,15 @@ struct JSONValueTests {
         #expect(root["a"]?["c"]?.count == 0)
     }
 
-    @Test func `the last of several equal names wins`() throws {
+    @Test func `of several members with the same name, the last one is found`() throws {
         let root = try parse(#"{"a":1,"b":{"a":9},"\u0061":2,"c":3}"#).root
         #expect(root["a"]?.int == 2)
         #expect(root.members.map(\.key) == ["a", "b", "a", "c"])
     }
 
-    @Test func `names are equal only when their bytes are`() throws {
-        // The same character, composed and decomposed: equal as strings, two names in JSON.
+    @Test func `member names are equal only when their bytes are equal`() throws {
+        // The two names are the same character, composed and decomposed: equal as Swift strings, but
+        // different names in JSON.
         let root = try parse("{\"e\u{301}\":1,\"\u{e9}\":2}").root
         #expect(root["e\u{301}"]?.int == 1)
         #expect(root["\u{e9}"]?.int == 2)

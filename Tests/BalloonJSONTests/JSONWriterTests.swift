@@ -35,7 +35,7 @@ struct JSONWriterTests {
         #expect(text == #"{"a":1,"b":[1,[],{},null,[ 2 ],"x"],"c":{"d":true},"e":"f"}"#)
     }
 
-    @Test func `only what must be escaped is escaped`() throws {
+    @Test func `the writer escapes only characters that must be escaped`() throws {
         let ascii = String(String.UnicodeScalarView((0..<0x80).compactMap(Unicode.Scalar.init)))
         let text = ascii + "/é😀\u{2028}"
         let written = write { $0.string(text) }
@@ -46,7 +46,7 @@ struct JSONWriterTests {
         #expect(written.utf8.filter { $0 == UInt8(ascii: "\\") }.count == 32 + 3)
     }
 
-    @Test func `an escape is found at every place of a longer text`() throws {
+    @Test func `a character that must be escaped is found at every position of a longer text`() throws {
         for length in 1...24 {
             for at in 0..<length {
                 for special in ["\"", "\\", "\n", "\u{1F}", "é"] {
@@ -65,7 +65,7 @@ struct JSONWriterTests {
             (.leastNonzeroMagnitude, "5e-324"),
             (.infinity, "null"), (-.infinity, "null"), (.nan, "null"),
         ] as [(Double, String)])
-    func `doubles survive writing and parsing`(value: Double, text: String) throws {
+    func `a double that is written and parsed again is unchanged`(value: Double, text: String) throws {
         let written = write { $0.double(value) }
         #expect(written == text)
         #expect(try parse(written).root.double == (value.isFinite ? value : nil))
@@ -101,7 +101,7 @@ struct JSONWriterTests {
         #expect(write { $0.value(document.root) } == #"{   "a" : [ 1.0,  2e5 ] ,"b\n":"\r\u0041é" }"#)
     }
 
-    @Test func `an error in a body is rethrown`() {
+    @Test func `an error that the closure for an object or array throws is rethrown`() {
         var writer = JSONWriter()
         #expect(throws: Refusal.self) {
             try writer.object { _ in throw Refusal() }

@@ -1,4 +1,4 @@
-/// Texts that together use every construct, shaped like the messages that the server reads.
+/// Texts that together use every construct of JSON and resemble the messages that the server receives.
 enum Samples {
     static let compact =
         #"{"id":"e2c9a8d1-77b0-4f0e-9a57-3f0f6c1d2b3a","v":1,"type":"interactive","sourceId":"urn:mbid:AQAAY/+x=","#

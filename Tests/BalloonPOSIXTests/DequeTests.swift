@@ -2,12 +2,12 @@ import BalloonPOSIX
 import Testing
 
 @Suite struct DequeTests {
-    @Test func `elements leave in the order in which they came, however the queue is used`() {
+    @Test func `elements are removed in the order in which they were added`() {
         var queue = Deque<Int>()
         var model: [Int] = []
         var generator = SystemRandomNumberGenerator()
         for number in 0..<20_000 {
-            // It grows, then it shrinks to nothing.
+            // The queue grows for 10,000 steps, and then shrinks until it is empty.
             if UInt8.random(in: 0..<10, using: &generator) < (number < 10_000 ? 6 : 3) {
                 queue.append(number)
                 model.append(number)
@@ -23,7 +23,7 @@ import Testing
         #expect(queue.remove { $0 == -2 } == nil)
     }
 
-    @Test func `an element that is put back to the front leaves first`() {
+    @Test func `an element that is put at the front is removed first`() {
         var queue = Deque<Int>()
         for number in 0..<3 { queue.append(number) }
         queue.prepend(-1)

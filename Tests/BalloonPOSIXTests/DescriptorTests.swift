@@ -21,7 +21,7 @@ import Testing
         #expect(fcntl(raw, F_GETFD) == -1)
     }
 
-    @Test func `an error contains its call and its reason`() {
+    @Test func `a system error contains its call and its reason`() {
         #expect(SystemError("open", code: ENOENT).description == "open: No such file or directory (2)")
     }
 }

@@ -26,7 +26,7 @@ struct DirectoryTests {
         #expect(synced.isEmpty)
     }
 
-    @Test func `a file in the way is an error`() throws {
+    @Test func `a file in place of a directory is an error`() throws {
         try AtomicFile.write([], to: directory.file("a"))
         #expect(throws: SystemError("mkdir", code: ENOTDIR)) { try Directory.make(directory.file("a")) }
         #expect(throws: SystemError("mkdir", code: ENOTDIR)) { try Directory.make(directory.file("a/b")) }
@@ -34,7 +34,7 @@ struct DirectoryTests {
     }
 
     @Test(arguments: ["", "/proc/balloon", "/proc/balloon/data"])
-    func `an impossible path is an error`(path: String) {
+    func `creating a directory at an impossible path throws`(path: String) {
         #expect(throws: SystemError("mkdir", code: ENOENT)) { try Directory.make(path) }
     }
 

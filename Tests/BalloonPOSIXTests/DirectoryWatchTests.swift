@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct DirectoryWatchTests {
-    @Test func `changes in quick succession are reported once`() async throws {
+    @Test func `changes in a watched directory in quick succession are reported once`() async throws {
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("below"))
         let (changes, change) = AsyncStream.makeStream(of: Void.self)
@@ -49,7 +49,7 @@ struct DirectoryWatchTests {
         withExtendedLifetime(watch) {}
     }
 
-    @Test func `a missing directory is an error`() {
+    @Test func `watching a missing directory throws`() {
         #expect(throws: SystemError.self) {
             try DirectoryWatch(["/nonexistent"], queue: DispatchQueue(label: "test")) {}
         }

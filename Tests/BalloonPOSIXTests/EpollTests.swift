@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @Suite struct EpollTests {
-    @Test func `the events have the kernel's numbers`() {
+    @Test func `the epoll events have the kernel's numbers`() {
         #expect(Epoll.Events.readable.rawValue == EPOLLIN.rawValue)
         #expect(Epoll.Events.writable.rawValue == EPOLLOUT.rawValue)
         #expect(Epoll.Events.gone.rawValue == EPOLLHUP.rawValue | EPOLLERR.rawValue)
@@ -74,7 +74,7 @@ private final class Steps: Sendable {
         #expect(await counter.value == 1000)
     }
 
-    @Test func `a task is one job until it suspends, for any number of function calls`() async {
+    @Test func `a task stays one job until it suspends, however many functions it calls`() async {
         let executor = BlockingTaskExecutor()
         let steps = Steps()
         await withTaskGroup(of: Void.self) { group in
@@ -101,7 +101,7 @@ private final class Steps: Sendable {
         }
     }
 
-    @Test func `one thread runs jobs in their order`() async {
+    @Test func `an executor with one thread runs jobs in their order`() async {
         let executor = BlockingTaskExecutor()
         let steps = Steps()
         await withTaskGroup(of: Void.self) { group in

@@ -32,7 +32,7 @@ struct FileTests {
         #expect(try file.readAll() == [1, 9, 8])
     }
 
-    @Test func `a file that must be new is not opened twice, and one that must exist is not made`() throws {
+    @Test func `creating fails when the file exists, and reading fails when it is missing`() throws {
         #expect(throws: SystemError("open", code: ENOENT)) { try File(path, for: .reading) }
         _ = try File(path, for: .creating)
         #expect(throws: SystemError("open", code: EEXIST)) { try File(path, for: .creating) }
@@ -43,7 +43,8 @@ struct FileTests {
     {
         try #require(mkfifo(path, 0o600) == 0)
         let refusal = SystemError("open (not a regular file)", code: EINVAL)
-        // A writer exists first: an open call that waits for one would never return.
+        // Check with a writer first: without one, an open call that waits for a writer would hang the test
+        // instead of failing it.
         let writer = open(path, O_RDWR)
         try #require(throws: refusal) { try File(path, for: .readingRegular) }
         close(writer)
@@ -70,7 +71,7 @@ struct FileTests {
         try file.append([1])
     }
 
-    @Test func `a file is replaced as a whole`() throws {
+    @Test func `an atomic write replaces a file as a whole`() throws {
         try AtomicFile.write([1, 2, 3], to: path)
         let old = try File(path, for: .reading)
         try AtomicFile.write([4], to: path)

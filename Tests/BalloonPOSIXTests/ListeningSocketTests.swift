@@ -10,7 +10,7 @@ import Testing
         #expect(try socket.accept() == nil)
     }
 
-    @Test func `a connection is accepted`() throws {
+    @Test func `a listening socket accepts a connection`() throws {
         let socket = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
         let client = try Descriptor.connect(to: socket.address)
         var accepted = try socket.accept()
@@ -34,13 +34,13 @@ import Testing
         #expect(peers[0].group == peers[0])
     }
 
-    @Test func `an address in use is an error with the address`() throws {
+    @Test func `binding an address in use throws an error that names the address`() throws {
         let socket = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
         let error = #expect(throws: SystemError.self) { _ = try ListeningSocket(socket.address) }
         #expect(error?.code == EADDRINUSE)
     }
 
-    @Test func `a unix socket without a server is replaced`() throws {
+    @Test func `a unix socket file without a server is replaced`() throws {
         let directory = TemporaryDirectory()
         let stale = directory.file("stale")
         try leaveSocket(at: stale)
@@ -48,7 +48,7 @@ import Testing
         #expect(socket.address == .unix(path: stale))
     }
 
-    @Test func `a unix socket with a server stays`() throws {
+    @Test func `a unix socket file with a server is kept, and binding fails`() throws {
         let directory = TemporaryDirectory()
         let address = SocketAddress.unix(path: directory.file("socket"))
         let socket = try ListeningSocket(address)
@@ -58,7 +58,7 @@ import Testing
         #expect(socket.address == address)
     }
 
-    @Test func `a file other than a socket stays`() throws {
+    @Test func `a file that is not a socket is kept, and binding fails`() throws {
         let directory = TemporaryDirectory()
         let path = directory.file("file")
         let file = Descriptor(owning: open(path, O_CREAT | O_WRONLY, 0o600))

@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 @Suite struct ProcessEnvironmentTests {
-    @Test func `the variables are those that getenv finds`() {
+    @Test func `the environment has the variables that getenv finds`() {
         let variables = ProcessEnvironment.variables()
         #expect(variables["PATH"] == getenv("PATH").map { String(cString: $0) })
         #expect(variables["PATH"]?.isEmpty == false)
     }
 
-    @Test func `a file is read to its end up to the limit`() throws {
+    @Test func `a file is read to its end, and refused when it exceeds the limit`() throws {
         let directory = TemporaryDirectory()
         let path = directory.file("text")
         let file = try #require(fopen(path, "w"))

@@ -10,7 +10,7 @@ import Testing
         let release = DispatchSemaphore(value: 0)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask(executorPreference: handlers) { wait(for: release) } }
-            // This job ends only when it runs beside the blocking ones.
+            // This job releases the blocking jobs, so it must run while they block.
             group.addTask(executorPreference: deliveries) {
                 for _ in 0..<100 { await Task.yield() }
                 for _ in 0..<20 { release.signal() }
@@ -25,7 +25,7 @@ import Testing
         let running = Running()
         let release = DispatchSemaphore(value: 0)
         await withTaskGroup(of: Void.self) { group in
-            // Seven blocking jobs would make an unbounded group grow far beyond the limit.
+            // Without a limit, these seven blocking jobs would make the group add many threads.
             for _ in 0..<7 { group.addTask(executorPreference: other) { wait(for: release) } }
             for _ in 0..<200 {
                 group.addTask(executorPreference: bounded) {

@@ -9,7 +9,7 @@ import Testing
         ("localhost:1", .tcp(host: "127.0.0.1", port: 1), "127.0.0.1:1"),
         ("unix:/a/b", .unix(path: "/a/b"), "unix:/a/b"),
     ])
-    func `an address is read and written`(_ text: String, _ address: SocketAddress, _ written: String) {
+    func `an address is parsed and written`(_ text: String, _ address: SocketAddress, _ written: String) {
         #expect(SocketAddress(text) == address)
         #expect(address.description == written)
         #expect(SocketAddress(written) == address)

@@ -10,7 +10,7 @@ struct TimestampTests {
             (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
             (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
         ] as [(Int64, String)])
-    func `an instant survives writing and parsing`(milliseconds: Int64, text: String) {
+    func `an instant that is written and parsed again is unchanged`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
         #expect(Timestamp(rfc3339: text)?.milliseconds == milliseconds)
         var bytes = Array("at ".utf8)
@@ -18,7 +18,7 @@ struct TimestampTests {
         #expect(bytes == Array(("at " + text).utf8))
     }
 
-    @Test func `every day of four centuries is the day after the one before`() throws {
+    @Test func `the days of four centuries follow each other without a gap`() throws {
         var expected = (year: 1900, month: 1, day: 1)
         let start = try #require(Timestamp(rfc3339: "1900-01-01T00:00:00Z"))
         for day in 0..<146_097 {
@@ -57,7 +57,9 @@ struct TimestampTests {
         "+026-11-21T10:00:00Z",
         "2026-11-21T10:00:00.1234567890123456789012",
     ])
-    func `anything else is refused`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
+    func `text that is not a time of RFC 3339 is refused`(text: String) {
+        #expect(Timestamp(rfc3339: text) == nil)
+    }
 
     @Test func `instants outside four-digit years are clamped`() {
         #expect(Timestamp(milliseconds: .min).rfc3339 == "0000-01-01T00:00:00.000Z")

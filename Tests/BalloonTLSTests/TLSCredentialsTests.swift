@@ -12,7 +12,7 @@ import Testing
         ("certificate.pem", "certificate.pem", "unsupported"),
         ("certificate.pem", "locked-key.pem", "bad decrypt"),
     ])
-    func `files that do not match are refused with a reason`(
+    func `unusable certificate or key files are refused with a reason`(
         _ certificate: String, _ key: String, _ expected: String
     ) throws {
         do throws(TLSError) {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a reload of invalid files keeps the previous pair`() throws {
+    @Test func `a reload of invalid files keeps the previous certificate and key`() throws {
         let directory = TemporaryDirectory()
         let certificate = directory.file("certificate.pem")
         try write(Fixture.bytes("tls/certificate.pem"), to: certificate)
@@ -46,12 +46,13 @@ import Testing
         let credentials = try TLSCredentials(certificateFile: certificate, keyFile: fixture("key.pem"))
         try #require(unlink(certificate) == 0 && mkfifo(certificate, 0o600) == 0)
         let isReloaded = DispatchSemaphore(value: 0)
-        // Queues of their own: the global one has as many threads as processors, which the tests' tasks share.
+        // Use separate queues: the global queue has one thread per processor, and the tasks of other tests
+        // may occupy all of them.
         DispatchQueue(label: "reload").async {
             #expect(throws: TLSError.self) { try credentials.reload() }
             isReloaded.signal()
         }
-        // Returns when the reload opened the pipe; the reload then waits for the first byte.
+        // This call returns when the reload has opened the pipe; the reload then waits for the first byte.
         let writer = open(certificate, O_WRONLY)
         let hasSession = DispatchSemaphore(value: 0)
         DispatchQueue(label: "session").async {

@@ -23,7 +23,7 @@ extension TransportRequest {
 
     init() throws { transport = try CurlTransport() }
 
-    @Test func `status, fields and content arrive unchanged`() async throws {
+    @Test func `status, fields and content of a response arrive unchanged`() async throws {
         let server = LoopbackServer { _ in
             .answer(
                 "HTTP/1.1 404 Nope\r\nX-One:  a b \t\r\nx-two:\r\nX-One: c:d\r\nContent-Length: 5\r\n\r\nh\0llo"
@@ -82,7 +82,7 @@ extension TransportRequest {
         #expect(response.body.isEmpty)
     }
 
-    @Test func `large content is sent without waiting and echoed completely`() async throws {
+    @Test func `large content is sent without waiting for 100 Continue`() async throws {
         let body = (0..<3_000_000).map { UInt8(ascii: "a") + UInt8(truncatingIfNeeded: $0 % 23) }
         let seen = Seen()
         let server = LoopbackServer {
@@ -130,7 +130,7 @@ extension TransportRequest {
         #expect(seen.requests.count == 1)
     }
 
-    @Test func `one connection serves one request after the other`() async throws {
+    @Test func `consecutive requests use the same connection`() async throws {
         let server = LoopbackServer { .answer(ok("\($0.connection)")) }
         for _ in 1...5 {
             #expect(try await transport.send(.plain(server.url(), method: "POST")).body == Array("0".utf8))
@@ -174,7 +174,7 @@ extension TransportRequest {
         }
     }
 
-    @Test func `connections close with the transport`() async throws {
+    @Test func `connections close when the transport is destroyed`() async throws {
         let server = LoopbackServer { _ in .answer(ok()) }
         do {
             let transport = try CurlTransport()

@@ -9,7 +9,9 @@ import Testing
 
     init() throws { transport = try CurlTransport() }
 
-    /// Bytes 0, 1, 2, … 250, 0, …, in pieces of at most `pieceBytes`.
+    /// The bytes 0, 1, 2, … 250, 0, …, in pieces of at most `pieceBytes`.
+    ///
+    /// The source announces `sizeBytes`, and with `really` it produces that many instead.
     private static func source(_ sizeBytes: Int, really: Int? = nil, pieceBytes: Int = 10_000)
         -> ContentSource
     {
@@ -51,7 +53,7 @@ import Testing
         await #expect(throws: TransportError.contentFailed) { try await transport.send(request) }
     }
 
-    @Test func `a sink receives the content of an answer, and the answer has none`() async throws {
+    @Test func `a sink receives the content of a response, and the response itself has none`() async throws {
         let text = String(repeating: "0123456789", count: 200_000)
         let server = LoopbackServer { _ in .answer(ok(text)) }
         let taken = Mutex<(pieces: Int, bytes: [UInt8])>((0, []))
@@ -63,7 +65,7 @@ import Testing
         #expect(taken.withLock { $0.pieces } > 1)
     }
 
-    @Test func `the size limit applies to a sink`() async throws {
+    @Test func `the size limit applies to content that a sink receives`() async throws {
         let server = LoopbackServer { _ in
             .answerAndClose("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 11))
         }
@@ -77,7 +79,7 @@ import Testing
         #expect(taken.load(ordering: .relaxed) <= 10)
     }
 
-    @Test func `the content of a refusal is collected and not passed to the sink`() async throws {
+    @Test func `the content of an error response is collected and not passed to the sink`() async throws {
         let server = LoopbackServer { _ in
             .answer("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone")
         }

@@ -84,7 +84,7 @@ private func serve(
         seen.request += buffer[..<Int(count)]
         guard let bytes = answer(seen.request) else { continue }
         SSL_write(session, bytes, Int32(bytes.count))
-        // Until the client closes.
+        // Read until the client closes.
         while SSL_read(session, &buffer, Int32(buffer.count)) > 0 {}
         break
     }
@@ -105,7 +105,9 @@ private let selectHTTP1: Selection = { _, chosen, length, offered, count, _ in
     select("http/1.1", chosen, length, offered, count)
 }
 
-/// RFC 7301 §3.1: names, each preceded by its length.
+/// Chooses the protocol `name` if the client offered it.
+///
+/// The offer is a list of names, each preceded by its length (RFC 7301 §3.1).
 private func select(
     _ name: String, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ length: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ count: UInt32

@@ -2,7 +2,7 @@ import BalloonTransport
 import TestSupport
 import Testing
 
-/// TLS as a client: the peer's identity, our certificate, and the protocol.
+/// The transport as a TLS client: the peer's identity, our certificate, and the protocol.
 @Suite struct TLSTransportTests {
     private static let folder = Fixture.directory + "/tls/"
     private static let http1: @Sendable ([UInt8]) -> [UInt8]? = { request in
@@ -25,7 +25,7 @@ import Testing
 
     @Test func `a peer that requests a certificate gets ours`() async throws {
         let peer = TLSPeer(clients: Self.folder + "other-certificate.pem", answer: Self.http1)
-        // The connection persists as long as the transport.
+        // The peer records a connection when it closes, which happens when the transport is destroyed.
         do {
             let transport = try CurlTransport()
             let response = try await transport.send(request(peer, certificate: "other-"))
@@ -40,14 +40,16 @@ import Testing
     }
 
     @Test(arguments: [nil, ""] as [String?])
-    func `such a peer refuses a missing or wrong certificate`(certificate: String?) async throws {
+    func `a peer that requests a certificate refuses a missing or wrong one`(certificate: String?)
+        async throws
+    {
         let peer = TLSPeer(clients: Self.folder + "other-certificate.pem", answer: Self.http1)
         await #expect(throws: TransportError.self) {
             try await transport.send(request(peer, certificate: certificate))
         }
     }
 
-    @Test func `an unreadable certificate fails before anything is sent`() async throws {
+    @Test func `an unreadable certificate file fails the request before anything is sent`() async throws {
         let peer = TLSPeer(answer: Self.http1)
         guard case .tlsFailed? = await failure(request(peer, certificate: "none-")) else {
             Issue.record("not refused")
@@ -62,7 +64,7 @@ import Testing
         #expect(await failure(unknown) == .certificateRefused)
         unknown.authoritiesFile = nil
         #expect(await failure(unknown) == .certificateRefused)
-        // A peer with another name is refused as well.
+        // A peer whose certificate has another name is refused as well.
         var renamed = request(peer)
         renamed.url = "https://127.0.0.2:\(peer.port)/"
         let error = await failure(renamed)
@@ -75,7 +77,8 @@ import Testing
             guard request.starts(with: preface), hasHeaders(request.dropFirst(preface.count)) else {
                 return nil
             }
-            // RFC 9113 §6.5, §6.2: our settings; the answer's head, `:status 200` by its index, and its end.
+            // The HTTP/2 frames of the answer (RFC 9113 §6): SETTINGS, HEADERS with the index of `:status
+            // 200`, and the last DATA.
             let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
             let head: [UInt8] = [0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88]
             let content: [UInt8] = [0, 0, 2, 0, 1, 0, 0, 0, 1] + Array("h2".utf8)

@@ -35,12 +35,13 @@ import Testing
         var request = TransportRequest.plain(server.url())
         request.timeout = .zero
         #expect(await failure(request) == .timedOut)
-        // On a busy machine the first request may time out before it is sent.
+        // Repeat with a longer limit, because on a busy machine the first request may time out before it is
+        // sent.
         repeat {
             request.timeout = max(.milliseconds(30), request.timeout * 2)
             #expect(await failure(request) == .timedOut)
         } while seen.requests.isEmpty && request.timeout < .seconds(60)
-        // The connections are closed too.
+        // The transport has closed the connection of a request that timed out.
         var closed = server.closed.makeAsyncIterator()
         #expect(await closed.next() != nil)
     }
@@ -99,7 +100,7 @@ import Testing
         #expect(seen.requests.isEmpty)
     }
 
-    @Test func `a file is never read`() async {
+    @Test func `a URL with the scheme file is refused`() async {
         #expect(await failure(.plain("file:///etc/passwd")) == .schemeRefused)
     }
 
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test func `a missing handshake times out`() async {
-        // The server waits for the empty line at the end of a head.
+        // The server waits for the empty line at the end of a head, which a TLS client never sends.
         let server = LoopbackServer { _ in .answer(ok()) }
         var request = TransportRequest(url: server.url(scheme: "https"))
         request.connectTimeout = .milliseconds(30)
@@ -171,7 +172,8 @@ import Testing
             return try await transport.send(.plain(server.url()))
         }
         await #expect(throws: TransportError.cancelled) { try await task.value }
-        // The queue is ordered: a sent first request would have arrived before this one.
+        // The transport's queue is serial: if the first request had been sent, it would have arrived before
+        // this one.
         _ = try await transport.send(.plain(server.url("/second")))
         #expect(seen.requests.map { $0.head[0] } == ["GET /second HTTP/1.1"])
     }

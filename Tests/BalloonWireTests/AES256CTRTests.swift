@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// Tests/TestSupport/Fixtures/vectors/attachment_aes256ctr.json.
+/// The content of `Tests/TestSupport/Fixtures/vectors/attachment_aes256ctr.json`.
 private struct AttachmentVectors: Decodable {
     struct Vector: Decodable {
         let plaintextHex: String
@@ -25,7 +25,7 @@ private struct AttachmentVectors: Decodable {
         vectors = try decoder.decode(AttachmentVectors.self, from: file).vectors
     }
 
-    @Test func `the fixtures decrypt with a key field of either case`() throws {
+    @Test func `the fixtures are decrypted with a key in lower or upper case`() throws {
         for vector in vectors {
             for field in [vector.keyField, vector.keyFieldUpper] {
                 var bytes = try Hex.decode(vector.ciphertextHex)
@@ -36,7 +36,7 @@ private struct AttachmentVectors: Decodable {
         }
     }
 
-    @Test func `the fixtures encrypt in parts of any size`() throws {
+    @Test func `the fixtures are encrypted in parts of any size`() throws {
         let vector = try #require(vectors.last)
         let plain = try Hex.decode(vector.plaintextHex)
         for partBytes in 1...plain.count {
@@ -52,13 +52,13 @@ private struct AttachmentVectors: Decodable {
     }
 
     @Test(arguments: [1, 16, 31, 33, 64])
-    func `a key of another length is refused`(byteCount: Int) {
+    func `a key with a length other than 32 bytes is refused`(byteCount: Int) {
         #expect(throws: WireError.keyLength(expectedBytes: 32, actualBytes: byteCount)) {
             _ = try AES256CTR(key: .random(byteCount: byteCount))
         }
     }
 
-    @Test func `a new key survives its field`() throws {
+    @Test func `a new key that is written as a field and parsed again is unchanged`() throws {
         let key = AttachmentKey()
         #expect(key.field.hasPrefix("00"))
         #expect(key.field.utf8.count == 66)
@@ -67,7 +67,7 @@ private struct AttachmentVectors: Decodable {
         #expect("\(key)".contains("********"))
     }
 
-    @Test func `a key field of another form is refused`() {
+    @Test func `a malformed key field is refused`() {
         let digits = String(repeating: "ab", count: 32)
         #expect(throws: WireError.attachmentKeyPrefix) { try AttachmentKey(field: digits) }
         #expect(throws: WireError.attachmentKeyPrefix) { try AttachmentKey(field: "01" + digits) }

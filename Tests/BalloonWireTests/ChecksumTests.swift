@@ -3,12 +3,12 @@ import Testing
 @testable import BalloonWire
 
 @Suite struct ChecksumTests {
-    @Test func `CRC-32 has its check value`() {
+    @Test func `CRC-32 of the digits 1 to 9 is the published check value`() {
         #expect(CRC32.checksum(of: "123456789".utf8) == 0xcbf4_3926)
         #expect(CRC32.checksum(of: "".utf8) == 0)
     }
 
-    @Test func `CRC-32 of parts is that of the whole`() {
+    @Test func `CRC-32 computed in parts equals CRC-32 of the whole`() {
         let bytes = Array("123456789".utf8)
         for split in 0...bytes.count {
             let first = CRC32.checksum(of: bytes[..<split])
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    // FIPS 180-4, the examples of NIST.
+    // The examples that NIST publishes for FIPS 180-4.
     @Test(arguments: [
         ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -29,7 +29,7 @@ import Testing
         #expect(Hex.encode(SHA256.hash(text.utf8)) == hash)
     }
 
-    @Test func `SHA-256 of parts is that of the whole`() {
+    @Test func `SHA-256 computed in parts equals SHA-256 of the whole`() {
         let bytes = Array((0..<200).map { UInt8($0) })
         for split in 0...bytes.count {
             let (first, second) = (Array(bytes[..<split]), Array(bytes[split...]))
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    // RFC 4231 §4.3 and §4.7: a short key, and one that is longer than a block.
+    // The test cases of RFC 4231 §4.3 and §4.7: a short key, and a key that is longer than a block.
     @Test(
         arguments: [
             (

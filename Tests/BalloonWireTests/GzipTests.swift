@@ -29,14 +29,14 @@ import Testing
         #expect(try inflate(compressor.compress(plain)) == plain)
     }
 
-    // printf '{"id":"hello, gzip"}' | gzip -n
+    // The output of `printf '{"id":"hello, gzip"}' | gzip -n`.
     @Test func `the output of gzip decompresses`() throws {
         let file = try Hex.decode(
             "1f8b0800000000000003ab56ca4c51b252ca48cdc9c9d75148afca2c50aa0500d61bad0214000000")
         #expect(try inflate(file) == Array(#"{"id":"hello, gzip"}"#.utf8))
     }
 
-    @Test func `only gzip data has its magic bytes`() {
+    @Test func `only gzip data is recognised by its magic bytes`() {
         func hasMagic(_ bytes: [UInt8]) -> Bool { Gzip.hasMagic(bytes) }
         #expect(hasMagic(compressor.compress([])))
         #expect(hasMagic([0x1f, 0x8b]))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `previous output is replaced and its storage reused`() throws {
+    @Test func `decompressing replaces the previous output and reuses its storage`() throws {
         let file = compressor.compress(text(bytes: 1600))
         var output: [UInt8] = []
         try decompressor.decompress(file, into: &output, maximumBytes: 4096, maximumRatio: 100)
@@ -55,14 +55,14 @@ import Testing
         #expect(output.withUnsafeBufferPointer { $0.baseAddress } == first)
     }
 
-    @Test func `a file cut at any byte is truncated`() {
+    @Test func `a gzip file that is cut at any byte is refused as truncated`() {
         let file = compressor.compress(text(bytes: 300))
         for count in 0..<file.count {
             #expect(throws: WireError.gzipTruncated, "cut at \(count)") { try inflate(Array(file[..<count])) }
         }
     }
 
-    @Test func `a failure empties the output and does not affect the next call`() throws {
+    @Test func `a failed decompression empties the output and does not affect the next call`() throws {
         let plain = text(bytes: 300)
         let file = compressor.compress(plain)
         var output: [UInt8] = []
@@ -74,7 +74,7 @@ import Testing
         #expect(try inflate(file) == plain)
     }
 
-    @Test func `a wrong checksum or length is malformed`() {
+    @Test func `a gzip file with a wrong checksum or length is refused as malformed`() {
         let file = compressor.compress(text(bytes: 300))
         for fromEnd in 1...8 {
             var changed = file
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `any changed byte is refused or changes nothing`() {
+    @Test func `a gzip file with a changed bit is refused, or decompresses to the same text`() {
         let plain = text(bytes: 300)
         let file = compressor.compress(plain)
         for index in file.indices {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `zlib's own format, bare deflate data and text are malformed`() throws {
+    @Test func `zlib's own format, bare deflate data and text are refused as malformed`() throws {
         let file = compressor.compress(text(bytes: 300))
         #expect(throws: WireError.gzipMalformed) { try inflate(Array(file[10..<file.count - 8])) }
         #expect(throws: WireError.gzipMalformed) {
@@ -106,8 +106,9 @@ import Testing
         #expect(throws: WireError.gzipMalformed) { try inflate([0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 3]) }
     }
 
-    // RFC 1952 §2.3.1: FTEXT, FEXTRA, FNAME, FCOMMENT; the reserved flags must be zero.
-    @Test func `the optional fields of the header are skipped and reserved flags refused`() throws {
+    // The flags FTEXT, FEXTRA, FNAME and FCOMMENT are optional; the reserved flags must be zero (RFC 1952
+    // §2.3.1).
+    @Test func `optional fields of a gzip header are skipped, and reserved flags are refused`() throws {
         let plain = text(bytes: 300)
         let file = compressor.compress(plain)
         let fields: [(flag: UInt8, bytes: [UInt8])] = [
@@ -126,13 +127,13 @@ import Testing
         }
     }
 
-    @Test func `all members of a gzip file are one result`() throws {
+    @Test func `the members of a gzip file are joined to one result`() throws {
         let members = ["{\"a\":", "", "1", "}"].flatMap { compressor.compress($0.utf8) }
         #expect(try inflate(members) == Array("{\"a\":1}".utf8))
     }
 
     @Test(arguments: [[0], [0, 0], Array("{}".utf8), [0x1f], [0x1f, 0x00]])
-    func `anything else after a gzip member is refused`(rest: [UInt8]) {
+    func `bytes after a gzip member that do not begin another member are refused`(rest: [UInt8]) {
         #expect(throws: WireError.gzipTrailingData) {
             try inflate(compressor.compress("{}".utf8) + rest)
         }
@@ -144,7 +145,7 @@ import Testing
         #expect(throws: WireError.gzipMalformed) { try inflate(member + [0x1f, 0x8b, 7, 0]) }
     }
 
-    @Test func `a result of exactly the limit is accepted, one more byte is refused`() throws {
+    @Test func `a decompressed text of exactly the limit is accepted, one more byte is refused`() throws {
         for count in [1, 600, 70_000] {
             let plain = text(bytes: count)
             let file = compressor.compress(plain)
@@ -175,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `the ratio is ignored up to 64 KiB`() throws {
+    @Test func `the compression ratio is limited only above 64 KiB`() throws {
         let spaces = [UInt8](repeating: 0x20, count: 64 << 10)
         #expect(try inflate(compressor.compress(spaces), maximumRatio: 2) == spaces)
         #expect(throws: WireError.gzipTooLarge(maximumBytes: 64 << 10)) {
@@ -183,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `a claimed length allocates no memory and is verified`() {
+    @Test func `the length that a gzip file claims allocates no memory, and is verified`() {
         var file = compressor.compress("{}".utf8)
         for index in 1...4 { file[file.count - index] = 0xff }
         var output: [UInt8] = []
@@ -193,7 +194,7 @@ import Testing
         #expect(output.capacity < 4096)
     }
 
-    @Test func `limits without bounds are allowed`() throws {
+    @Test func `decompressing works with the largest possible limits`() throws {
         let plain = text(bytes: 300)
         #expect(try inflate(compressor.compress(plain), maximumBytes: .max, maximumRatio: .max) == plain)
     }

@@ -2,7 +2,7 @@ import BalloonWire
 import Testing
 
 @Suite struct HexTests {
-    @Test func `every byte is written in lower case and read in either`() throws {
+    @Test func `every byte is encoded in lower case and decoded from either case`() throws {
         let bytes = Array(UInt8.min...UInt8.max)
         let text = Hex.encode(bytes)
         #expect(text.hasPrefix("000102") && text.hasSuffix("fdfeff"))
@@ -10,13 +10,13 @@ import Testing
         #expect(try Hex.decode(text.uppercased()) == bytes)
     }
 
-    @Test func `empty input is empty output`() throws {
+    @Test func `empty input is encoded and decoded to empty output`() throws {
         #expect(Hex.encode([]) == "")
         #expect(try Hex.decode("") == [])
     }
 
     @Test(arguments: ["0", "012", "0g", "g0", "/0", ":0", "@0", "`0", " 00", "0x00", "é"])
-    func `anything but pairs of digits is refused`(text: String) {
+    func `text other than pairs of hexadecimal digits is refused`(text: String) {
         #expect(throws: WireError.hexMalformed) { try Hex.decode(text) }
     }
 }

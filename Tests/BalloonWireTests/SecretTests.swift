@@ -7,7 +7,7 @@ import Testing
         let secret: Secret
     }
 
-    @Test func `printing never shows the bytes`() throws {
+    @Test func `printing a secret never shows its bytes`() throws {
         let secret = try Secret(base64: "c2VjcmV0")
         let owner = Owner(secret: secret)
         var dumped = ""
@@ -24,12 +24,12 @@ import Testing
         }
     }
 
-    @Test func `white space around Base64 is ignored, as files have it`() throws {
+    @Test func `white space around a Base64 secret is ignored`() throws {
         #expect(try Secret(base64: " \tc2VjcmV0\r\n").bytes == Array("secret".utf8))
     }
 
     @Test(arguments: ["", " \n", "c2Vj cmV0", "c2VjcmV", "not base64!"])
-    func `text without a secret is refused`(text: String) {
+    func `text that is not the Base64 of a secret is refused`(text: String) {
         #expect(throws: WireError.self) { try Secret(base64: text) }
     }
 
@@ -38,13 +38,13 @@ import Testing
         #expect(throws: WireError.secretEmpty) { try Secret(base64: "\n") }
     }
 
-    @Test func `secrets are equal when all their bytes are`() throws {
+    @Test func `two secrets are equal when all their bytes are equal`() throws {
         #expect(try Secret([1, 2, 3]) == Secret([1, 2, 3]))
         #expect(try Secret([1, 2, 3]) != Secret([1, 2, 4]))
         #expect(try Secret([1, 2, 3]) != Secret([1, 2]))
     }
 
-    @Test func `constant-time equality is equality`() {
+    @Test func `the constant-time comparison finds equal and different bytes`() {
         func equals(_ left: [UInt8], _ right: [UInt8]) -> Bool { constantTimeEquals(left, right) }
         #expect(equals([], []))
         #expect(equals([1, 2], [1, 2]))

@@ -4,7 +4,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// Tests/TestSupport/Fixtures/vectors/jwt_hs256.json.
+/// The content of `Tests/TestSupport/Fixtures/vectors/jwt_hs256.json`.
 private struct TokenVectors: Decodable {
     struct Vector: Decodable { let token: String }
 
@@ -34,7 +34,7 @@ private struct TokenVectors: Decodable {
         String(decoding: try verifier.verify(token.utf8), as: UTF8.self)
     }
 
-    @Test func `the tokens of the fixture verify, again and again`() throws {
+    @Test func `the tokens of the fixture are accepted each time they are verified`() throws {
         let mspID = "11111111-2222-3333-4444-555555555555"
         for _ in 1...2 {
             #expect(try claims(vectors.inbound.token) == #"{"aud":"\#(mspID)","iat":1700000000}"#)
@@ -42,7 +42,7 @@ private struct TokenVectors: Decodable {
         }
     }
 
-    @Test func `claims replace the previous content of their array`() throws {
+    @Test func `verified claims replace the previous content of the caller's array`() throws {
         var claims = [UInt8](repeating: 0x20, count: 1000)
         try verifier.verify(vectors.inbound.token.utf8, into: &claims)
         #expect(String(decoding: claims, as: UTF8.self) == (try self.claims(vectors.inbound.token)))
@@ -53,8 +53,8 @@ private struct TokenVectors: Decodable {
         #expect(TokenSigner(secret: secret).sign(claims.utf8) == vectors.outbound.token)
     }
 
-    // RFC 7515 §A.1, whose claims have line breaks and whose header has two members.
-    @Test func `the example of the RFC verifies`() throws {
+    // The example of RFC 7515 §A.1; its claims have line breaks, and its header has two members.
+    @Test func `the example of RFC 7515 is accepted`() throws {
         let key = "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"
         let token =
             "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9"
@@ -65,21 +65,21 @@ private struct TokenVectors: Decodable {
         #expect(String(decoding: claims, as: UTF8.self).hasPrefix("{\"iss\":\"joe\",\r\n"))
     }
 
-    @Test func `a signature by another key is refused`() throws {
+    @Test func `a token that is signed with another key is refused`() throws {
         #expect(throws: WireError.tokenSignatureMismatch) { try claims(vectors.wrongKeyNotBase64Decoded) }
         let other = TokenSigner(secret: .random(byteCount: 32)).sign("{}".utf8)
         #expect(throws: WireError.tokenSignatureMismatch) { try claims(other) }
-        // The verifier still works.
+        // The verifier still accepts a valid token.
         #expect(throws: Never.self) { try claims(vectors.inbound.token) }
     }
 
-    @Test func `algorithm none is refused, with and without a signature`() throws {
+    @Test func `a token with the algorithm none is refused, with and without a signature`() throws {
         #expect(throws: WireError.tokenMalformed) { try claims(vectors.algNone) }
         let signature = try #require(vectors.inbound.token.split(separator: ".").last)
         #expect(throws: WireError.tokenSignatureMismatch) { try claims(vectors.algNone + signature) }
     }
 
-    @Test func `any changed character is refused`() {
+    @Test func `a token with any changed character is refused`() {
         let token = Array(vectors.inbound.token.utf8)
         for index in token.indices {
             var changed = token
@@ -88,7 +88,7 @@ private struct TokenVectors: Decodable {
         }
     }
 
-    @Test func `any shorter token is refused`() {
+    @Test func `a token that is cut at any character is refused`() {
         let token = Array(vectors.inbound.token.utf8)
         for count in 0..<token.count {
             #expect(throws: WireError.self, "cut at \(count)") { try verifier.verify(token[..<count]) }
@@ -101,11 +101,11 @@ private struct TokenVectors: Decodable {
     }
 
     @Test(arguments: ["=", " ", "\n", ".", ".x", "A"])
-    func `nothing may follow the signature`(suffix: String) {
+    func `a token with characters after its signature is refused`(suffix: String) {
         #expect(throws: WireError.self) { try claims(vectors.inbound.token + suffix) }
     }
 
-    @Test func `a signature in the standard alphabet is refused`() throws {
+    @Test func `a signature in the standard Base64 alphabet is refused`() throws {
         // The signature of this fixture contains both characters that differ between the two alphabets.
         let token = vectors.inbound.token
         #expect(token.contains("_"))
@@ -113,7 +113,7 @@ private struct TokenVectors: Decodable {
         #expect(throws: WireError.tokenSignatureMismatch) { try claims(standard) }
     }
 
-    @Test func `a signature with other spare bits is refused`() throws {
+    @Test func `a signature whose unused bits are changed is refused`() throws {
         // 43 characters carry two bits more than 32 bytes: "Q" and "R" decode to the same signature.
         #expect(vectors.inbound.token.hasSuffix("Q"))
         #expect(throws: WireError.tokenSignatureMismatch) {
@@ -122,7 +122,7 @@ private struct TokenVectors: Decodable {
     }
 
     @Test(arguments: ["e30=", "e3", "e31", "a+b/", "é"])
-    func `claims that are not Base64url are malformed though signed`(claims text: String) throws {
+    func `signed claims that are not Base64url are refused as malformed`(claims text: String) throws {
         let token = Self.sign("eyJhbGciOiJIUzI1NiJ9." + text, secret: secret)
         #expect(throws: WireError.tokenMalformed) { try claims(token) }
     }
@@ -141,8 +141,8 @@ private struct TokenVectors: Decodable {
         #"{"alg":"HS256","crit":null}"#, #"{"alg":"none","alg":"HS256"}"#, #"{"alg":"HS256","alg":"HS256"}"#,
         #"["alg","HS256"]"#, #""HS256""#, "7", "{", #"{"alg":"HS256"}{}"#, "\u{FEFF}{\"alg\":\"HS256\"}",
     ])
-    func `any other header is refused, though signed with our secret`(header: String) throws {
-        // Also after a header that was accepted.
+    func `any other header is refused, even when it is signed with our secret`(header: String) throws {
+        // The header is also refused after a valid header was accepted.
         #expect(throws: Never.self) { try claims(vectors.inbound.token) }
         #expect(throws: WireError.tokenHeader) { try claims(signed(header)) }
         #expect(throws: Never.self) { try claims(vectors.inbound.token) }
@@ -151,7 +151,7 @@ private struct TokenVectors: Decodable {
     @Test(arguments: [
         "eyJhbGciOiJIUzI1NiJ9=", "eyJhbGciOiJIUzI1NiJ", "eyJhbGciOiJIUzI1NiJ+", " eyJhbGciOiJIUzI1NiJ9",
     ])
-    func `a header that is not Base64url is malformed though signed`(header: String) throws {
+    func `a signed header that is not Base64url is refused as malformed`(header: String) throws {
         #expect(throws: WireError.tokenMalformed) { try claims(Self.sign(header + ".e30", secret: secret)) }
     }
 

@@ -28,14 +28,14 @@ import Testing
     }
 
     @Test(arguments: [
-        // Names that only look similar.
+        // Names that only look like a listed name.
         ("https://evilapple.com/", DownloadRefusal.host), ("https://apple.com.evil.example/", .host),
         ("https://evil.example/apple.com", .host), ("https://evil.example?apple.com", .host),
         ("https://xn--pple-43d.com/", .host), ("https://apple/", .host), ("https://com/", .host),
         ("https://.apple.com/", .host), ("https://-.apple.com/", .host), ("https://a..apple.com/", .host),
         ("https://apple.com../", .host), ("https://a%2eapple.com/", .host), ("https://a_b.apple.com/", .host),
         ("https://\(String(repeating: "a", count: 64)).apple.com/", .host),
-        // Addresses, in every spelling.
+        // IP addresses in every spelling.
         ("https://127.0.0.1/", .host), ("https://127.0.0.1:9000/", .host), ("https://[::1]:9001/", .host),
         ("https://2130706433/", .host), ("https://0x7f.1/", .host), ("https://0177.0.0.1/", .host),
         ("https://169.254.169.254/latest", .host), ("https://[fd00::1]/", .host),
@@ -46,17 +46,17 @@ import Testing
         ("http://0177.0.0.1:9000/", .host), ("http://0x7f000001:9000/", .host), ("http://[::1]:9000/", .host),
         ("http://[0:0:0:0:0:0:0:1]:9001/", .host), ("http://[::ffff:127.0.0.1]:9000/", .host),
         ("http://apple.com/", .host), ("http://apple.com:80/", .host), ("http://icloud.com:9000/", .host),
-        // User information.
+        // URLs with a user name or a password.
         ("https://apple.com@evil.example/", .userInformation),
         ("https://evil.example@apple.com/", .userInformation),
         ("https://a:b@apple.com/", .userInformation), ("http://x@127.0.0.1:9000/", .userInformation),
-        // Ports.
+        // Other ports, and malformed ones.
         ("https://apple.com:22/", .port), ("https://apple.com:80/", .port),
         ("https://apple.com:0/", .malformed),
         ("https://apple.com:/", .malformed), ("https://apple.com:443x/", .malformed),
         ("https://apple.com:+443/", .malformed), ("https://apple.com:65979/", .malformed),
         ("https://apple.com:443:443/", .malformed), ("https://[::1/", .host), ("https://[::1]x/", .malformed),
-        // Schemes.
+        // Other schemes, and texts without a complete scheme.
         ("file:///etc/passwd", .malformed), ("file://apple.com/etc/passwd", .scheme),
         ("ftp://apple.com/", .scheme),
         ("gopher://apple.com/", .scheme), ("https:apple.com", .malformed), ("https:/apple.com/", .malformed),
@@ -72,7 +72,7 @@ import Testing
         ("https://apple.com/\u{7f}", .malformed),
         ("https://apple.com/\(String(repeating: "x", count: 9000))", .malformed),
     ])
-    func `any other address is refused`(url: String, refusal: DownloadRefusal) {
+    func `an address that is malformed or not listed is refused`(url: String, refusal: DownloadRefusal) {
         #expect(check(url) == .failure(refusal))
     }
 
@@ -80,7 +80,7 @@ import Testing
         "apple.com", "cdn.example.org", "127.0.0.1:1", "[::1]:65535", "127.9.9.9:80", "10.0.0.1:80",
         "[fd00::1]:80",
     ])
-    func `an entry is a host suffix or a literal address with a port`(entry: String) {
+    func `an entry of the download list is a host suffix or a literal address with a port`(entry: String) {
         #expect(DownloadPolicy.isEntry(entry))
     }
 
@@ -91,7 +91,7 @@ import Testing
         ":80",
         "127.1:80", "a b.com",
     ])
-    func `an invalid entry allows no address`(entry: String) {
+    func `an invalid entry of the download list allows no address`(entry: String) {
         #expect(!DownloadPolicy.isEntry(entry))
         let policy = DownloadPolicy(hosts: [entry])
         for url in ["https://\(entry)/", "http://\(entry)/", "https://a.com/"] {
@@ -113,7 +113,7 @@ import Testing
         ] { #expect(throws: DownloadRefusal.self) { try policy.check(url) } }
     }
 
-    @Test func `the default list has Apple's hosts`() throws {
+    @Test func `the default download list has Apple's hosts`() throws {
         let policy = DownloadPolicy(hosts: GatewayConfiguration.defaultDownloadHosts)
         for host in ["p61-content.icloud.com", "cvws.icloud-content.com", "mmcs.apple.com"] {
             #expect(try policy.check("https://\(host)/x").url == "https://\(host)/x")

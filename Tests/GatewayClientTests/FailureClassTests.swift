@@ -10,7 +10,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// Every call to the gateway against every class of failure.
+/// Runs every call to the gateway with every class of failure.
 @Suite struct FailureClassTests {
     /// Makes the client call `endpoint` once.
     private func call(
@@ -42,7 +42,8 @@ import Testing
         } catch { return error as? GatewayError }
     }
 
-    /// A fetch must be retried soon, because its content expires; a message waits in the outbox.
+    /// The calls that fetch are retried at once, because the content expires; a failed message is retried
+    /// later from the outbox.
     private static let fetching: [GatewayEndpoint] = [.preDownload, .blob, .decodePayload]
     private static let sending = GatewayEndpoint.allCases.filter { !fetching.contains($0) }
 
@@ -75,7 +76,9 @@ import Testing
     }
 
     @Test(arguments: GatewayEndpoint.allCases, [HTTPStatus.unauthorized, .forbidden, .notFound])
-    func `each call ends with a refusal`(endpoint: GatewayEndpoint, status: HTTPStatus) async throws {
+    func `every call throws a refusal when Apple answers 401, 403 or 404`(
+        endpoint: GatewayEndpoint, status: HTTPStatus
+    ) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: endpoint, .answer(status), times: 2)
         let refusal = await failure(endpoint, test)?.refusal
@@ -88,7 +91,7 @@ import Testing
     func `each call ends at its timeout when no answer arrives`(endpoint: GatewayEndpoint) async throws {
         let test = try await GatewayUnderTest(adjust: {
             $0.requestTimeout = .milliseconds(150)
-            // libcurl counts the idle time in whole seconds.
+            // Shorten this limit too: the stall timeout of a transfer has whole seconds in libcurl.
             $0.transferTimeout = .milliseconds(150)
             $0.retries.maximumAttempts = 2
         })
@@ -106,7 +109,8 @@ import Testing
         async throws
     {
         let test = try await GatewayUnderTest()
-        // libcurl itself retries once when a reused connection breaks.
+        // Drop more connections than the client makes attempts: libcurl itself retries once when a reused
+        // connection breaks.
         test.gateway.misbehave(at: endpoint, .drop, times: 9)
         let attempts = Self.fetching.contains(endpoint) ? 4 : 1
         guard case .unreachable(_, .interrupted, attempts) = await failure(endpoint, test) else {
@@ -188,8 +192,8 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a large file goes up and down in little memory`() async {
-        // In a process of its own, because the memory is the process's.
+    @Test func `a large file is uploaded and downloaded in less than 24 MiB of memory`() async {
+        // Run in a separate process, because the kernel counts the memory of the whole process.
         await #expect(processExitsWith: .success) {
             let test = try await GatewayUnderTest()
             let directory = TemporaryDirectory()
@@ -203,7 +207,7 @@ import Testing
                 file.stored(), for: GatewayUnderTest.business, into: files)
             #expect(arrived.sizeBytes == sizeBytes)
             #expect(arrived.hasExpectedChecksum)
-            // Client and gateway together: of the file neither holds more than pieces.
+            // This counts client and gateway together: neither holds more than pieces of the file.
             #expect(try Memory.peakBytes() - before < 24 << 20)
             await test.gateway.stop()
         }
@@ -228,7 +232,7 @@ extension UploadedFile {
 private enum Memory {
     /// Resets the peak to the current size, and returns it in bytes.
     static func resetPeak() throws -> Int {
-        // Some systems allow only root to read the file.
+        // Open the file for writing only: some systems allow only root to read it.
         let file = Descriptor(owning: open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC))
         try file.writeAll(Array("5".utf8))
         return try peakBytes()

@@ -154,7 +154,7 @@ import Testing
         let test = try await GatewayUnderTest()
         let file = try await test.client.upload(
             ContentSource(bytes: Self.bytes(10)), for: GatewayUnderTest.business)
-        // A file exists in place of the folder.
+        // Create a file in place of the folder.
         try AtomicFile.write([], to: directory.file("attachments"))
         let error = await #expect(throws: GatewayError.self) {
             try await test.client.download(
@@ -180,7 +180,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a value other than interactive data is not encoded`() async throws {
+    @Test func `encodePayload refuses other values, and an empty answer is an error`() async throws {
         let test = try await GatewayUnderTest()
         let error = await #expect(throws: GatewayError.self) {
             try await test.client.encodePayload(Array("[]".utf8), for: GatewayUnderTest.business)

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.internalServerError, .serviceUnavailable, .badGateway, .requestTimeout])
-    func `a message is sent once for every status that Apple answers`(status: HTTPStatus) async throws {
+    func `a message is sent only once, whatever status Apple answers`(status: HTTPStatus) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .message, .answer(status), times: 9)
         await #expect(throws: GatewayError.unavailable(.message, status: status.code, attempts: 1)) {
@@ -33,7 +33,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `the delay of Retry-After is reported`() async throws {
+    @Test func `the error reports the delay that Retry-After asks for`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .message, .answer(.serviceUnavailable, retryAfterSeconds: 17))
         let error = await #expect(throws: GatewayError.self) { try await test.send(test.text()) }
@@ -77,7 +77,8 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a message with a lost answer is repeated with its id, and Apple counts one message`()
+    @Test
+    func `a message whose answer was lost is sent again with its id, and the gateway records one message`()
         async throws
     {
         let test = try await GatewayUnderTest()
@@ -88,7 +89,7 @@ import Testing
         })
         test.gateway.misbehave(at: .message, .silence, times: 1000)
         let message = test.text()
-        // On a busy machine the time limit may pass before the message arrives.
+        // Repeat, because on a busy machine the time limit may pass before the message arrives.
         repeat {
             await #expect(throws: GatewayError.unreachable(.message, .timedOut, attempts: 1)) {
                 try await hasty.send(message)

@@ -10,7 +10,7 @@ import Testing
         (String(repeating: "x", count: 201), String(repeating: "x", count: 200)),
         (String(repeating: "é", count: 101), String(repeating: "é", count: 100)),
     ])
-    func `a reason is one short, printable line`(body: String, reason: String) {
+    func `Apple's reason is reduced to one short, printable line`(body: String, reason: String) {
         #expect(GatewayReason(Array(body.utf8)).description == reason)
     }
 
@@ -18,7 +18,7 @@ import Testing
         #expect(GatewayReason([0xff, 0x41]).description == "\u{fffd}A")
     }
 
-    @Test func `a hidden value is replaced before the line is cut`() {
+    @Test func `a value to hide is replaced before the reason is shortened`() {
         let reason = GatewayReason(
             Array((String(repeating: "x", count: 198) + "secret").utf8), hiding: ["secret", ""])
         #expect(reason.description == String(repeating: "x", count: 198))
@@ -37,5 +37,7 @@ import Testing
             ),
             (.lengthMismatch(expectedBytes: 2, actualBytes: 1), "1 bytes arrived instead of 2"),
         ] as [(GatewayError, String)])
-    func `an error has a description`(error: GatewayError, text: String) { #expect("\(error)" == text) }
+    func `each gateway error has a description in words`(error: GatewayError, text: String) {
+        #expect("\(error)" == text)
+    }
 }

@@ -96,7 +96,8 @@ import Testing
         #expect(requests.allSatisfy { $0.timeout <= .seconds(5) })
     }
 
-    @Test func `a payload is posted decrypted, and inflated as well when Apple refuses that`() async throws {
+    @Test func `a payload is posted decrypted, and posted again inflated when Apple refuses it`() async throws
+    {
         let plain = Array("binary".utf8)
         let key = AttachmentKey()
         var file = GzipCompressor().compress(plain)
@@ -161,7 +162,7 @@ import Testing
         switch outcome {
         case .success: #expect(attempts == 2)
         case .failure(let error):
-            // A longer delay is reported to the caller, which retries later.
+            // A longer delay is reported to the caller instead, which retries later.
             #expect(
                 error == .unavailable(.preDownload, status: 429, attempts: 1, retryAfter: .seconds(31)))
         }
@@ -185,7 +186,7 @@ import Testing
         #expect(clock.waits.isEmpty)
     }
 
-    @Test func `a foreign error and a cancelled task are reported differently`() async throws {
+    @Test func `an error of an unknown type is retried, and a cancellation is not`() async throws {
         struct Foreign: Error {}
         #expect(try await fetch(.failure(Foreign())).attempts == 2)
         await #expect(throws: GatewayError.cancelled) {

@@ -18,14 +18,14 @@ import Testing
         #expect(try issuedAt(token.token(now: 1300)) == 1300)
     }
 
-    @Test func `a clock that was set back makes a new token`() throws {
+    @Test func `a new token is minted when the clock was set back`() throws {
         let token = GatewayToken(mspID: "msp", secret: secret)
         _ = token.token(now: 1000)
         #expect(try issuedAt(token.token(now: 999)) == 999)
         #expect(try issuedAt(token.token(now: 0)) == 0)
     }
 
-    @Test func `renewing mints a new token at once`() throws {
+    @Test func `renewing the token mints a new one at once`() throws {
         let token = GatewayToken(mspID: "msp", secret: secret)
         _ = token.token(now: 1000)
         token.renew()

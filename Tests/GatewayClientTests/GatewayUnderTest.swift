@@ -20,7 +20,7 @@ struct GatewayUnderTest {
     let gateway: FakeGateway
     let client: GatewayClient
 
-    /// Starts the gateway; `adjust` may break the client's configuration, `onWait` runs between attempts.
+    /// Starts the gateway; `adjust` may change the client's configuration, `onWait` runs between attempts.
     init(
         adjust: (inout GatewayConfiguration) -> Void = { _ in },
         onWait: @escaping @Sendable (FakeGateway) async throws -> Void = { _ in }

@@ -18,7 +18,7 @@ import Testing
         uploads.value(for: key(name), now: now).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `content is known by its bytes and its business, for 25 days`() {
+    @Test func `an upload is known by its content and its business, for 25 days`() {
         let uploads = KnownUploads()
         uploads.remember(Array("1".utf8), for: key("a"), now: 1000)
         #expect(text(uploads, "a") == "1")
@@ -26,20 +26,20 @@ import Testing
         #expect(uploads.value(for: KnownUploads.Key("a".utf8, of: BusinessID("c")), now: 1000) == nil)
         #expect(text(uploads, "a", now: 1000 + 25 * 86_400 - 1) == "1")
         #expect(text(uploads, "a", now: 1000 + 25 * 86_400) == nil)
-        // After the clock was set back, the age is unknown.
+        // After the clock was set back, the age of the entry is unknown, so the entry is not used.
         #expect(text(uploads, "a", now: 999) == nil)
         uploads.forget(key("a"))
         #expect(text(uploads, "a") == nil)
     }
 
-    @Test func `the oldest entry is removed when the limit is reached`() {
+    @Test func `the oldest upload is forgotten when there are too many`() {
         let uploads = KnownUploads(maximumCount: 2)
         for name in ["a", "b", "a", "c"] { uploads.remember(Array("1".utf8), for: key(name), now: 1000) }
         #expect(["a", "b", "c"].map { text(uploads, $0) != nil }.count { $0 } == 2)
         #expect(text(uploads, "c") == "1")
     }
 
-    @Test func `entries survive a restart, and the file is compacted`() throws {
+    @Test func `known uploads survive a restart, and their file is compacted`() throws {
         for round in 1...20 {
             let uploads = KnownUploads(path: path, maximumCount: 3)
             if round > 1 { #expect(text(uploads, "a", now: round) == "\(round - 1)") }
@@ -54,7 +54,7 @@ import Testing
         #expect(try File(path, for: .reading).readAll().count < 2000)
     }
 
-    @Test func `a file with another format is ignored`() throws {
+    @Test func `a file of uploads with another format is ignored`() throws {
         try AtomicFile.write(Array("{}\nnonsense\n{\"key\":1}\n".utf8), to: path)
         let uploads = KnownUploads(path: path)
         uploads.remember(Array("1".utf8), for: key("a"), now: 1000)

@@ -9,7 +9,7 @@ import Testing
 @testable import GatewayClient
 
 @Suite struct OfflinePayloadTests {
-    /// A property list of texts, laid out like an archiver's; the last offset is one byte wide.
+    /// A binary property list of `texts`; those at the positions in `wide` are UTF-16, the others ASCII.
     private static func list(_ texts: [String], wide: Set<Int> = []) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var offsets: [Int] = []
@@ -48,7 +48,7 @@ import Testing
         #expect(read(Self.list(["$null", "NSKeyedArchiver", Self.query], wide: wide)) == Self.json)
     }
 
-    @Test func `bytes with another format are not decoded`() {
+    @Test func `a payload with another format is not decoded locally`() {
         #expect(read([]) == nil)
         #expect(read(Array("{}".utf8)) == nil)
         #expect(read(Self.list(["$null", Self.query])) == nil)
@@ -56,7 +56,7 @@ import Testing
         #expect(read(Self.list(["NSKeyedArchiver", "?a=%zz"])) == nil)
     }
 
-    @Test func `a truncated or changed list is decoded or refused, without a crash`() {
+    @Test func `a truncated or changed property list is decoded or refused, without a crash`() {
         let whole = Self.list(["$null", "NSKeyedArchiver", Self.query])
         for length in 0..<whole.count { #expect(BinaryPropertyList(Array(whole[..<length])) == nil) }
         for index in whole.indices {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// A change to a reference; its index in the table identifies it in the output.
+/// A change that a test makes to a reference, for example to damage a field.
 private struct Spoiling: Sendable {
     let change: @Sendable (inout SimulatedReference) -> Void
 
@@ -46,7 +46,9 @@ private struct Spoiling: Sendable {
         ("signature", Spoiling { ($0.signature, $0.signatureBase64) = ("", "") }),
         ("signature", Spoiling { ($0.signature, $0.signatureBase64) = ("no hex", "") }),
     ])
-    private func `an unusable field is named in the error`(field: String, spoil: Spoiling) async throws {
+    private func `an unusable field of a reference is named in the error`(field: String, spoil: Spoiling)
+        async throws
+    {
         let test = try await GatewayUnderTest()
         let reference = try test.reference(spoil: spoil.change)
         await #expect(throws: GatewayError.referenceMalformed(field: field)) {
@@ -100,7 +102,7 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `a compressed answer is inflated`() async throws {
+    @Test func `a compressed answer of decodePayload is inflated`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .decodePayload, .body(GzipCompressor().compress(#"{"a":1}"#.utf8)))
         #expect(try await test.resolve(test.reference()) == #"{"a":1}"#)
@@ -108,7 +110,7 @@ private struct Spoiling: Sendable {
     }
 
     @Test(arguments: [Array("{".utf8), Array("[1]".utf8), [0x1f, 0x8b], []])
-    func `an answer that is not an object is refused`(answer: [UInt8]) async throws {
+    func `an answer of decodePayload that is not a JSON object is refused`(answer: [UInt8]) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .decodePayload, .body(answer), times: 2)
         await #expect(throws: GatewayError.answerMalformed(.decodePayload)) {
@@ -118,7 +120,7 @@ private struct Spoiling: Sendable {
     }
 
     @Test(arguments: ["", "{}", #"{"download-url":1}"#])
-    func `preDownload without an address is malformed`(answer: String) async throws {
+    func `an answer of preDownload without an address is refused`(answer: String) async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .preDownload, .body(Array(answer.utf8)))
         await #expect(throws: GatewayError.answerMalformed(.preDownload)) {
@@ -138,7 +140,7 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `a length that differs from the reference is an error`() async throws {
+    @Test func `a payload whose length differs from the reference is an error`() async throws {
         let test = try await GatewayUnderTest()
         let reference = try test.reference()
         test.gateway.misbehave(at: .blob, .body([1, 2, 3]))
@@ -160,7 +162,7 @@ private struct Spoiling: Sendable {
         await test.gateway.stop()
     }
 
-    @Test func `a resolution ends at its deadline`() async throws {
+    @Test func `resolving a payload ends at its deadline`() async throws {
         let test = try await GatewayUnderTest()
         test.gateway.misbehave(at: .blob, .silence)
         let error = await #expect(throws: GatewayError.self) {

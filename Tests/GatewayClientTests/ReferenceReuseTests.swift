@@ -12,7 +12,8 @@ import Testing
     private static let listPicker =
         #""listPicker":{"sections":[{"title":"S","items":[{"identifier":"a","title":"A"}]}]}"#
 
-    /// A message with an image of this many characters in Base64; `data` is the member of its kind.
+    /// An interactive message with an image of `bytes` Base64 characters; `data` is the JSON member of its
+    /// kind.
     private static func message(_ id: String, to customer: CustomerID, bytes: Int, data: String) -> [UInt8] {
         let image = String(repeating: "A", count: bytes)
         let text = """
@@ -24,7 +25,7 @@ import Testing
         return Array(text.utf8)
     }
 
-    /// The names of the content members of the gateway's latest message.
+    /// Which of `interactiveData` and `interactiveDataRef` the gateway's latest message has.
     private func form(_ test: GatewayUnderTest) -> [String] {
         let message = test.gateway.messages().last?.message.root
         return ["interactiveData", "interactiveDataRef"].filter { message?[$0] != nil }
@@ -50,13 +51,14 @@ import Testing
             #expect(form(test) == ["interactiveDataRef"])
             #expect(test.gateway.messages().last?.message.root["id"]?.string == id)
         }
-        // Different content has a different reference.
+        // Different content is sent in full, because it has no reference yet.
         try await send(test, "4", bytes: 11_004)
         #expect(form(test) == ["interactiveData"])
         await test.gateway.stop()
     }
 
-    @Test func `smaller content is referred to from its third time on, and tiny content never`() async throws
+    @Test func `smaller content is sent by reference from the third time on, and tiny content never`()
+        async throws
     {
         let test = try await GatewayUnderTest()
         for (id, expected) in [
@@ -102,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
-    func `a message by reference is sent with its content after 401 or 403`(_ status: HTTPStatus)
+    func `a message that was sent by reference is sent in full after 401 or 403`(_ status: HTTPStatus)
         async throws
     {
         let test = try await GatewayUnderTest()

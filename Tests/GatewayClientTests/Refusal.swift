@@ -1,6 +1,6 @@
 @testable import GatewayClient
 
-/// The facts of a refusal, without Apple's words.
+/// The call and the status of a refusal, without Apple's reason.
 struct Refusal: Equatable {
     let call: GatewayCall
     let status: Int
@@ -12,7 +12,7 @@ struct Refusal: Equatable {
 }
 
 extension GatewayError {
-    /// Nil when the error is not a refusal.
+    /// The call and the status of a refusal; nil for another error.
     var refusal: Refusal? {
         if case .refused(let call, let status, _) = self { Refusal(call, status) } else { nil }
     }

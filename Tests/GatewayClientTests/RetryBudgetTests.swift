@@ -8,7 +8,7 @@ import Testing
 @testable import GatewayClient
 
 @Suite struct RetryBudgetTests {
-    @Test func `the budget starts with 100 retries, and five requests earn one more`() {
+    @Test func `the retry budget starts with 100 retries, and five requests earn one more`() {
         let budget = RetryBudget()
         #expect((0..<101).map { _ in budget.spend() }.count { $0 } == 100)
         for _ in 0..<4 { budget.earn() }
@@ -18,7 +18,7 @@ import Testing
         #expect(!budget.spend())
     }
 
-    @Test func `most fetches are attempted once when every request fails`() async throws {
+    @Test func `when every request fails, most fetches are attempted only once`() async throws {
         let transport = StubTransport(Array(repeating: .answer(503), count: 400))
         let clock = RecordingClock()
         let client = try GatewayClient(
@@ -35,7 +35,7 @@ import Testing
                 try await client.resolve(reference, for: BusinessID("b"), within: .seconds(60))
             }
         }
-        // 100 saved retries, and those that 200 requests earn.
+        // 100 retries are saved at first, and 200 requests earn about 40 more.
         #expect((100...141).contains(clock.waits.count))
     }
 }

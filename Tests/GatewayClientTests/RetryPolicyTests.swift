@@ -8,13 +8,13 @@ import Testing
 
     init() { policy.maximumAttempts = 100 }
 
-    @Test func `the wait doubles up to its bound`() {
+    @Test func `the wait before a retry doubles up to its bound`() {
         let waits = (1...8).map { policy.delay(afterAttempt: $0, retryAfter: nil, random: 1) }
         #expect(waits == [250, 500, 1000, 2000, 4000, 8000, 8000, 8000].map { .milliseconds($0) })
         #expect(policy.delay(afterAttempt: 99, retryAfter: nil, random: 1) == .seconds(8))
     }
 
-    @Test func `half of the wait is random`() {
+    @Test func `half of the wait before a retry is random`() {
         #expect(policy.delay(afterAttempt: 3, retryAfter: nil, random: 0) == .milliseconds(500))
         #expect(policy.delay(afterAttempt: 3, retryAfter: nil, random: 0.5) == .milliseconds(750))
     }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `Retry-After counts when it is longer, and ends the attempts when it is too long`() {
+    @Test func `Retry-After lengthens a wait, and ends the attempts when it is too long`() {
         #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(9), random: 1) == .seconds(9))
         #expect(policy.delay(afterAttempt: 1, retryAfter: .zero, random: 1) == .milliseconds(250))
         #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(30), random: 1) == .seconds(30))

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [401, 403])
-    func `401 and 403 of an upload host only back off`(_ status: Int) {
+    func `a reply waits and is retried after 401 or 403 from an upload host`(_ status: Int) {
         guard case .wait(_, nil, isOutage: false) = refused(.upload, status) else {
             Issue.record("\(refused(.upload, status))")
             return
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [301, 302, 407])
-    func `an answer of something other than the gateway is an outage`(_ status: Int) {
+    func `a status that the gateway never sends counts as an outage`(_ status: Int) {
         guard case .wait(_, nil, isOutage: true) = refused(.message, status) else {
             Issue.record("\(refused(.message, status))")
             return
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [408, 429, 500, 503])
-    func `a transient failure backs off for as long as the gateway asks`(_ status: Int) {
+    func `after a transient failure, a reply waits for as long as the gateway asks`(_ status: Int) {
         let error = GatewayError.unavailable(.message, status: status, attempts: 1, retryAfter: .seconds(7))
         #expect(
             SendDecision(error) == .wait(reason: "\(error)", atLeast: .seconds(7), isOutage: true))
@@ -48,7 +48,7 @@ import Testing
         TransportError.hostUnresolved, .connectionFailed, .tlsFailed(code: 1), .timedOut,
         .interrupted(code: 1), .failed(code: 1), .certificateRefused, .schemeRefused, .addressRefused,
     ])
-    func `a network failure is an outage`(_ failure: TransportError) {
+    func `a network failure counts as an outage`(_ failure: TransportError) {
         let error = GatewayError.unreachable(.message, failure, attempts: 1)
         #expect(SendDecision(error) == .wait(reason: "\(error)", atLeast: nil, isOutage: true))
     }
@@ -67,7 +67,7 @@ import Testing
         .lengthMismatch(expectedBytes: 1, actualBytes: 2), .deadlineExceeded,
         .unreachable(.upload, .contentFailed, attempts: 1), .notKept(SystemError("write", code: 5)),
     ])
-    func `a file error backs off and is not an outage`(_ error: GatewayError) {
+    func `after a file error, a reply waits, and no outage is assumed`(_ error: GatewayError) {
         #expect(SendDecision(error) == .wait(reason: "\(error)", atLeast: nil, isOutage: false))
     }
 

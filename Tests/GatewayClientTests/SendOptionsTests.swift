@@ -19,7 +19,7 @@ import Testing
 
     private func names(_ request: TransportRequest) -> Set<String> { Set(request.headers.map(\.name)) }
 
-    @Test func `each option is a header`() async throws {
+    @Test func `each send option adds its own header`() async throws {
         let transport = StubTransport([.answer(200), .answer(200)])
         let client = try client(transport)
         var options = SendOptions()
@@ -67,7 +67,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a notification to a customer who writes is refused`() async throws {
+    @Test func `a notification to a customer's id instead of a telephone number is refused`() async throws {
         let test = try await GatewayUnderTest()
         let message = test.text()
         var options = SendOptions()
@@ -116,7 +116,7 @@ import Testing
         #expect(secondsSince1970(date) == expected)
     }
 
-    @Test func `a difference of one minute is tolerated`() {
+    @Test func `a clock difference of one minute is tolerated`() {
         #expect(ClockSkew().notice(date: "Thu, 01 Jan 1970 00:01:00 GMT", now: 0) == nil)
         #expect(ClockSkew().notice(date: "Thu, 01 Jan 1970 00:01:01 GMT", now: 0) == -61)
     }

@@ -25,7 +25,7 @@ struct ChildSessionTests {
         return session
     }
 
-    @Test func `a child that writes only noise is killed once`() async throws {
+    @Test func `a child that writes no protocol messages is killed once`() async throws {
         let session = try await session("yes garbage")
         #expect(await session.waitForExit() == .signal(9))
         #expect(log.lines.count { $0.contains("wrote no protocol message") } == 1)
@@ -38,8 +38,8 @@ struct ChildSessionTests {
         #"{"jsonrpc":"2.0","id":99999,"result":{}}"#,
         #"{"jsonrpc":"2.0","id":1,"method":"reply","params":{}}"#,
     ])
-    func `a flood of any content is read slowly`(_ line: String) async throws {
-        // Endless, so that it is a flood even when the machine is busy.
+    func `a flood of lines from a child is read slowly`(_ line: String) async throws {
+        // The output is endless, so that it is a flood even when the machine is busy.
         let session = try await session("read go; yes '\(line)'")
         await session.introduced()
         await session.notify(Array("go\n".utf8))
@@ -88,11 +88,11 @@ struct ChildSessionTests {
     @Test func `a child has a group of its own, none of our descriptors and no blocked signal`()
         async throws
     {
-        // A blocked signal, which a child would inherit.
+        // A descriptor without close-on-exec, which a child would inherit if the start did not close it.
         let inheritable = open("/dev/null", O_RDONLY)
         defer { close(inheritable) }
-        // `pid (cat) state parent group …`, then `SigBlk:` and `SigIgn:`; `exec` avoids the values of the
-        // shell.
+        // The words are `pid (cat) state parent group …` and later `SigBlk:` and `SigIgn:` with their values.
+        // `exec` replaces the shell, whose values may differ.
         let (process, words) = try await words(of: "exec cat /proc/self/stat /proc/self/status >words")
         #expect(words[4] == "\(process.id)")
         for name in ["SigIgn:", "SigBlk:"] {
@@ -101,7 +101,7 @@ struct ChildSessionTests {
             // Signals 32 and 33 are the C library's own (nptl(7)).
             #expect(set & ~0x1_8000_0000 == 0, "\(name) \(words[index + 1])")
         }
-        // The fourth descriptor is that of the listed folder.
+        // `ls` itself opens the fourth descriptor, for the folder that it lists.
         #expect(try await self.words(of: "exec ls /proc/self/fd >words").1 == ["0", "1", "2", "3"])
     }
 
@@ -114,8 +114,8 @@ struct ChildSessionTests {
         var (signals, before) = (sigset_t(), sigset_t())
         sigemptyset(&signals)
         sigaddset(&signals, SIGUSR1)
-        // A child inherits a thread's signal mask unless the spawn resets it; no suspension may precede the
-        // start.
+        // A child inherits the thread's signal mask unless the spawn resets it. There is no `await` before
+        // the start, which could change the thread.
         pthread_sigmask(SIG_BLOCK, &signals, &before)
         let started = Result {
             try SpawnedProcess.start(program, queue: DispatchQueue(label: "test"), loop: loop) {
@@ -143,7 +143,7 @@ struct ChildSessionTests {
         let (process, streams) = try SpawnedProcess.start(
             program, queue: DispatchQueue(label: "test"), loop: loop
         ) { exit.yield($0) }
-        // After its first output it ignores SIGTERM.
+        // Wait for the first output of the process; from then on it ignores SIGTERM.
         _ = fcntl(streams.output, F_SETFL, 0)
         var byte: UInt8 = 0
         #expect(read(streams.output, &byte, 1) == 1)
@@ -172,7 +172,7 @@ struct ChildSessionTests {
         #expect(!Directory.exists(directory.file("process")))
     }
 
-    @Test func `a process is ended only when it matches the record`() async throws {
+    @Test func `a process of an earlier server is ended only when it matches the record`() async throws {
         let loop = try DescriptorLoop()
         let (process, record, exits) = try await stubborn(loop)
         let words = record.text.split(separator: " ").map(String.init)

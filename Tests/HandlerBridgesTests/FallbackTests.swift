@@ -30,7 +30,8 @@ struct FallbackTests {
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         #expect(await body(of: customer, server, 1) == "An agent will reply soon.")
-        // A customer gets the fallback text once in a row.
+        // The next text gets no second fallback text: the fallback text is not repeated until another message
+        // was sent.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         #expect(try await customer.post(customer.message(.typingStart)).status == 200)
         await server.log.first { $0.contains("its fallback answers") }
@@ -41,7 +42,7 @@ struct FallbackTests {
         await server.stop()
     }
 
-    @Test func `a second handler answers while a service is down`() async throws {
+    @Test func `a fallback handler answers while a service is down`() async throws {
         let port = RefusingPort()
         let server = try await ServerUnderTest(bindings: [
             """
@@ -49,7 +50,8 @@ struct FallbackTests {
              "fallback": {"handler": {"exec": ["\(Self.program)", "good"]}, "afterSeconds": 0}}
             """
         ])
-        // The service counts as down after three failures, so each of the three calls it first.
+        // The service counts as down after three failures, so each of the three events is sent to the service
+        // first.
         let customers = (0..<3).map { _ in server.customer() }
         for customer in customers { #expect(try await customer.post(customer.message(.text)).status == 200) }
         for customer in customers { #expect(await body(of: customer, server, 1)?.hasPrefix("good") ?? false) }

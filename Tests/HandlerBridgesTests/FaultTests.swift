@@ -13,7 +13,7 @@ import Testing
 
 /// Every fault of a child process, and the server's reaction.
 struct FaultTests {
-    /// The attempt whose answer reaches the customer.
+    /// For each fault, the number of the attempt whose answer reaches the customer.
     private static let survivors: [(fault: String, attempt: Int)] = [
         ("noise", 1), ("unknown", 1), ("duplicate", 1), ("long", 2), ("half", 2), ("exit", 2), ("late", 2),
         ("refusing", 2),
@@ -31,7 +31,7 @@ struct FaultTests {
         await server.stages.first { $0.stage == .finish }
         let replies = await server.gateway.waitForMessages(customer: customer.id)
         let texts = replies.compactMap { $0.message.root["body"]?.string }
-        // On a busy machine a later attempt may be the one in time.
+        // On a busy machine the answer may come from a later attempt than `attempt`.
         #expect(texts.count == 1)
         let words = try #require(texts.first).split(separator: " ")
         #expect(words.first == Substring(fault))
@@ -40,7 +40,7 @@ struct FaultTests {
             #expect(try await server.logTail().contains { $0.hasPrefix("[warning] no protocol message: ") })
         }
         if fault == "refusing" {
-            // The message may quote a customer.
+            // The error message is in `handlers logs` but not in the log, because it may quote a customer.
             #expect(
                 try await server.logTail().contains { $0.hasSuffix("answered with error -32004: busy") })
             #expect(!server.log.lines.contains { $0.contains("-32004: busy") })
@@ -70,7 +70,7 @@ struct FaultTests {
         #expect(end.attempt == 1)
         #expect(reason.contains(" at \(pointer): found ") && reason.contains(", allowed "), "\(reason)")
         #expect(server.log.lines.contains { $0.contains("handler answer refused") && $0.contains(pointer) })
-        // The second message is answered by the same handler, as if it had been corrected.
+        // The handler answers the second message correctly, as if its author had corrected it.
         #expect(try await customer.post(customer.message(completing: Self.corrected)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)
         #expect(replies.map { $0.message.root["body"]?.string } == ["corrected"])
@@ -123,11 +123,11 @@ struct FaultTests {
     ]
 
     @Test(arguments: failures)
-    func `a handler without a handshake is restarted, and its events wait`(
+    func `a handler that does not complete the handshake is restarted, and its events wait`(
         _ fault: String, _ line: String
     ) async throws {
         var timings = ChildTimings.impatient
-        // The handshake limit for the silent ones.
+        // Shorten the limit of the handshake for the faults in which the handler does not answer it.
         if ["silent", "unflushed"].contains(fault) { timings.handshake = .seconds(1) }
         let server = try await faultyServer(fault, timings: timings)
         let customer = server.customer()
@@ -143,7 +143,7 @@ struct FaultTests {
         #expect(try server.conversation(of: customer).count == 1)
     }
 
-    @Test func `a handler that does not read is killed and started again`() async throws {
+    @Test func `a handler that does not read its input is killed and started again`() async throws {
         let server = try await faultyServer("deaf", timings: .impatient, deadline: .seconds(1))
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -188,7 +188,7 @@ struct FaultTests {
     }
 
     @Test
-    func `a handler that does not answer gets a cancel, a ping and a shutdown`()
+    func `a handler that does not answer an event gets a cancel, a ping and a shutdown`()
         async throws
     {
         let server = try await faultyServer("mute", deadline: .seconds(1))
@@ -210,7 +210,7 @@ struct FaultTests {
         let ping = try #require(calls.firstIndex(of: "ping "))
         #expect(1 < cancel && cancel < ping)
         #expect(calls.last == "shutdown ")
-        // It answered the ping, so it was not killed.
+        // The handler answered the ping, so it was not killed.
         #expect(
             server.log.lines.contains { $0.contains("handler process ended") && $0.contains("status(0)") })
     }
@@ -218,7 +218,7 @@ struct FaultTests {
     @Test func `a long message is passed in a file, which is removed after the answer`() async throws {
         let server = try await faultyServer("path")
         let customer = server.customer()
-        // Varied, so that its compressed form is not refused as a decompression bomb.
+        // The text varies, so that its compressed form is not refused as a decompression bomb.
         let text = (0..<20_000).map { "\($0) " }.joined()
         let message = #"{"type": "text", "body": "\#(text)"}"#
         #expect(try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
@@ -229,7 +229,7 @@ struct FaultTests {
     }
 
     @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
-    func `a long message's file that a full disk refuses costs no attempt`() async throws {
+    func `a full disk that refuses a long message's file costs no attempt`() async throws {
         let server = try await faultyServer("path")
         let customer = server.customer()
         let disk = try SmallDisk(bytes: 64 << 10, at: server.directory.file("data/handlers/b0"))

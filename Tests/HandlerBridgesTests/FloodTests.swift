@@ -7,7 +7,7 @@ import Testing
 @testable import HandlerBridges
 
 struct FloodTests {
-    @Test func `a flood is detected, and a trickle is not`() {
+    @Test func `a flood of lines is detected, and a slow stream of lines is not`() {
         let start = ContinuousClock.now
         var gauge = FloodGauge(at: start)
         #expect(!(0..<1000).contains { _ in gauge.add(at: start) })
@@ -16,7 +16,7 @@ struct FloodTests {
         #expect(!(0..<10_000).contains { trickle.add(at: start + .milliseconds($0)) })
     }
 
-    @Test func `a paused reader makes the writer wait, and loses nothing`() async throws {
+    @Test func `pausing a pipe's reader makes the writer wait, and loses no bytes`() async throws {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
@@ -38,7 +38,7 @@ struct FloodTests {
         #expect(ContinuousClock.now - begun >= .milliseconds(90))
         reader.finish()
     }
-    @Test func `a writer knows whether its reader has read everything`() throws {
+    @Test func `a pipe's writer knows whether everything was read`() throws {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }

@@ -14,7 +14,7 @@ import Testing
 struct IsolationTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
-    /// The waits of `count` customers of the healthy business for an answer, sorted.
+    /// The times that `count` customers of the healthy business wait for an answer, sorted.
     private func waits(_ server: ServerUnderTest, _ count: Int) async throws -> [Duration] {
         var waits: [Duration] = []
         for _ in 0..<count {
@@ -37,12 +37,12 @@ struct IsolationTests {
         let gate = directory.file("gate")
         let binding =
             #"{"exec": ["\#(Self.program)", "\#(fault)"], "config": {"name": "bad", "gate": "\#(gate)"}}"#
-        // A stuck handler stays stuck until its gate opens; nothing that waits for a faulty one is quick.
+        // The deadline is long, so that an event that waits for the faulty handler waits for minutes.
         let bad = #"{"handler": \#(binding), "deadlineSeconds": 300}"#
         let server = try await ServerUnderTest(
             bindings: [bad, good], directory: directory, timings: .impatient)
         let quiet = try await waits(server, 8)
-        // More events than its concurrency limit.
+        // Send more events than the handler's concurrency limit.
         let victims = (0..<30).map { _ in server.customer(0) }
         for victim in victims {
             for text in ["first", "second"] {
@@ -52,17 +52,18 @@ struct IsolationTests {
         }
         await server.stages.first { $0.stage == .record && $0.business == ServerUnderTest.business(0) }
         let beside = try await waits(server, 8)
-        // The cost of one event in either case, on a machine that may stall for seconds; a deadline is five minutes.
+        // Both medians are the time of one event, although a busy machine may add seconds. Waiting for the
+        // faulty handler would take up to its deadline of five minutes.
         #expect(
             beside[4] < quiet[4] * 20 + .seconds(5),
             "\(fault): \(quiet[4]) alone, \(beside[4]) beside it")
         #expect(try await server.readiness() == 200)
-        // A working handler that replaces it receives its events in order.
+        // A working handler that replaces the faulty one receives the waiting events in order.
         if ["stuck", "garbage"].contains(fault) {
             async let reloaded: Void = server.reload([
                 #"{"exec": ["\#(Self.program)", "slow"], "config": {"name": "now", "seconds": 0}}"#, good,
             ])
-            // It ends without an answer, and its event is delivered again.
+            // The opened gate ends the stuck handler without an answer, so its event is delivered again.
             try AtomicFile.write([], to: gate)
             await reloaded
             for victim in victims.suffix(2) {

@@ -16,15 +16,16 @@ import Testing
 struct LateReplyTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
-    @Test func `a child's later messages are sent once for each key`() async throws {
+    @Test func `a child's messages without an event are sent once for each key`() async throws {
         let server = try await ServerUnderTest(bindings: [#"{"exec": ["\#(Self.program)", "later"]}"#])
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let replies = await server.gateway.waitForMessages(count: 2, customer: customer.id)
         let texts = replies.compactMap { $0.message.root["body"]?.string }
-        // Each message leaves when it is decided: the later one before the answer, or after it.
+        // The message without an event may be sent before or after the answer to the event.
         #expect(texts.sorted() == ["at once: ", "later: ready"])
-        // The answers to its calls: the same id twice, and the error for an empty key.
+        // The reply to the second event quotes the answers to the child's calls: the same id twice, and the
+        // error for an empty key.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let told = await server.gateway.waitForMessages(count: 3, customer: customer.id)
         let later = told.first { $0.message.root["body"]?.string == "later: ready" }
@@ -34,15 +35,15 @@ struct LateReplyTests {
         #expect(words.sorted() == ["-32602", "at", "once:", id, id].sorted())
         await server.stop()
         let lines = try server.conversation(of: customer)
-        // A reply's line is written when it has ended, which may be behind the next message's.
+        // A reply's line is written when its delivery has ended, possibly after the line of the next message.
         #expect(lines.map(\.sequence) == [1, 2, 3, 4, 5])
         #expect(lines.first?.direction == .inbound)
         #expect(lines.count { $0.direction == .inbound } == 2)
-        // Two calls with one key, in each of two events, are one message.
+        // The handler makes two calls with the same key for each of two events; all four are one message.
         #expect(lines.count { $0.id == MessageID(id) } == 1)
         let sent = server.gateway.messages(for: customer.id)
         #expect(sent.count == 3)
-        // The replies of events leave in their order.
+        // The replies to events are sent in the order of the events.
         let answers = lines.filter { $0.direction == .outbound && $0.id != MessageID(id) }
         #expect(
             answers.map { $0.message["body"]?.string }
@@ -69,7 +70,7 @@ struct LateReplyTests {
         await server.stop()
     }
 
-    @Test func `the same key gives the same message id, whatever the other members contain`() {
+    @Test func `a message id depends on business, customer and key, each as a separate value`() {
         let id = { ProactiveMessages.id(BusinessID($0), CustomerID($1), $2) }
         #expect(id("b", "c", "k") == id("b", "c", "k"))
         #expect(Set([id("b", "c", "k"), id("bc", "", "k"), id("b", "ck", ""), id("", "b", "ck")]).count == 4)
@@ -78,9 +79,11 @@ struct LateReplyTests {
     }
 
     @Test(arguments: ["", "urn:mbid:a\nb", "a\u{7f}", "a\tb", String(repeating: "a", count: 513)])
-    func `a customer that is no header field is refused before anything is stored`(customer: String) async {
+    func `a customer's id that cannot be a header value is refused before anything is stored`(
+        customer: String
+    ) async {
         await #expect(throws: HandlerHostError.unusableCustomer) {
-            // Without a store: a later refusal would be another one.
+            // There is no store here, so storing the message would throw a different error.
             try await ProactiveMessages().send(
                 .text("hi"), from: BusinessID("b"), to: CustomerID(customer), key: "k")
         }

@@ -8,7 +8,8 @@ func processes(in directory: String) -> [String] {
     return ids.filter { ProcessPaths.resolved("/proc/\($0)/cwd") == directory }
 }
 
-/// Waits until no such process exists, at most for ``WaitLimit``; returns whether that is so.
+/// Waits until no process has the working directory `directory`, at most for ``WaitLimit``; returns false
+/// when one still has it.
 ///
 /// A killed process still exists for a moment.
 func endOfProcesses(in directory: String) async -> Bool {

@@ -47,7 +47,7 @@ struct ReloadTests {
         let good = binding("who", #"{"name": "good"}"#)
         let server = try await ServerUnderTest(bindings: [good, good])
         let before = try await answer(server, 0)
-        // The first file is valid, but a snapshot with one invalid file is not applied.
+        // The file of the first business is valid, but no file is applied when one is invalid.
         await server.reload([binding("who", #"{"name": "new"}"#), #"{"exec": []}"#])
         #expect(try await answer(server, 0) == before)
         await server.stop()
@@ -61,7 +61,7 @@ struct ReloadTests {
         let directory = TemporaryDirectory()
         let gates = directory.file("gates")
         try Directory.make(gates)
-        // An event is answered as soon as a file with its name exists.
+        // The handler answers an event as soon as `gates` contains a file with the event's text as its name.
         try AtomicFile.write([], to: gates + "/0")
         let old = binding("slow", #"{"name": "old", "seconds": 0, "gates": "\#(gates)"}"#)
         let server = try await ServerUnderTest(bindings: [old], directory: directory)
@@ -170,10 +170,11 @@ struct ReloadTests {
         while try await stranger.post(stranger.message(.typingEnd)).status != 404,
             ContinuousClock.now < deadline
         {}
-        // The first two events may finish; the second runs before the removal only if it was quick.
+        // Let the first two events finish. The second runs before the removal only if it was dispatched in
+        // time.
         for number in 0...1 { try AtomicFile.write([], to: gates + "/\(number)") }
         await gone
-        // None, if the event was not dispatched yet.
+        // There may even be no reply, if the removal came before the first event was dispatched.
         #expect(server.gateway.messages(for: customer.id).count < 3)
         try AtomicFile.write([], to: gates + "/2")
         await server.reload([slow, slow])

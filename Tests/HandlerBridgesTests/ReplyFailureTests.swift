@@ -14,7 +14,7 @@ import Testing
 @testable import HandlerBridges
 @testable import MessageServer
 
-/// Replies that Apple refuses, from the gateway's answer to what a handler outside the process says to that.
+/// Replies that Apple refuses: the server reports each to the handler outside the process, which may answer.
 struct ReplyFailureTests {
     private static let program = Fixture.directory + "/handlers/faulty.py"
 
@@ -86,7 +86,7 @@ struct ReplyFailureTests {
     {
         let told = Mutex<[[String]]>([])
         let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
-            // A body that is no JSON is no event.
+            // A body that is not JSON contains no event.
             let call = (try? JSONDocument(Array(request.body)))?.root
             guard let event = call?["event"], event["kind"]?.string == "replyFailed" else {
                 return HTTPResponse(.ok, json: Array(#"{"replies":["bread"]}"#.utf8))
@@ -125,7 +125,7 @@ struct ReplyFailureTests {
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 1000)
         for number in 1...2 {
             #expect(try await customer.post(customer.message(.text)).status == 200)
-            // The first reply waits for the gateway meanwhile.
+            // While the second event is handled, the first reply waits for the gateway.
             await server.stages.count(number) { $0.stage == .finish }
         }
         server.gateway.behave()

@@ -24,7 +24,7 @@ struct RestartTests {
     }
 
     @Test(arguments: [(0.0, 0.4), (1.0, 0.6)])
-    func `a pause deviates by at most a fifth`(_ random: Double, _ seconds: Double) {
+    func `a restart pause deviates by at most a fifth`(_ random: Double, _ seconds: Double) {
         var policy = RestartPolicy()
         guard case .restart(let pause) = policy.decide(at: .now, ran: .zero, random: random) else {
             Issue.record("no restart")
@@ -33,32 +33,32 @@ struct RestartTests {
         #expect(abs((pause - .seconds(seconds)).milliseconds) <= 1)
     }
 
-    @Test func `the sixth exit within a minute opens the breaker`() {
+    @Test func `the sixth exit within a minute suspends restarts`() {
         var policy = RestartPolicy()
         let start = ContinuousClock.now
         for index in 0..<5 {
             let decision = policy.decide(at: start + .seconds(index), ran: .zero, random: 0.5)
             guard case .restart = decision else {
-                Issue.record("opened after \(index + 1) ends")
+                Issue.record("suspended after \(index + 1) exits")
                 return
             }
         }
         #expect(policy.decide(at: start + .seconds(6), ran: .zero, random: 0.5) == .giveRest(.seconds(300)))
     }
 
-    @Test func `exits more than a minute ago do not count`() {
+    @Test func `exits more than a minute ago do not suspend restarts`() {
         var policy = RestartPolicy()
         var now = ContinuousClock.now
         for _ in 0..<20 {
             guard case .restart = policy.decide(at: now, ran: .seconds(1), random: 0.5) else {
-                Issue.record("opened")
+                Issue.record("suspended")
                 return
             }
             now += .seconds(13)
         }
     }
 
-    /// A handler that runs `command`, with its host.
+    /// A handler that runs `command`, a JSON list, and the host to pass to `provision`.
     private func child(
         _ command: String, _ timings: ChildTimings, _ directory: TemporaryDirectory, _ log: LogCollector
     ) throws -> (ChildHandler, HandlerHost) {
@@ -73,7 +73,9 @@ struct RestartTests {
         return (try ExecBinder(timings: timings).child(request), host)
     }
 
-    @Test func `noise is counted over all processes, and reported at the end of each`() async throws {
+    @Test func `lines that are no protocol messages are counted and logged at the end of the process`()
+        async throws
+    {
         let (log, directory) = (LogCollector(), TemporaryDirectory())
         let program = Fixture.directory + "/handlers/faulty.py"
         let (handler, host) = try child(#"["\#(program)", "noise"]"#, .quick, directory, log)
@@ -123,7 +125,9 @@ struct RestartTests {
         ("./missing", false), ("./plain", false), ("./folder", false), ("./good", true), ("sh", true),
         ("no-such-program-anywhere", false), ("/bin/sh", true),
     ])
-    func `an obstacle to a start is reported before the start`(_ name: String, _ mayStart: Bool) throws {
+    func `a program that cannot be started is reported before the start`(_ name: String, _ mayStart: Bool)
+        throws
+    {
         let directory = TemporaryDirectory()
         for file in ["plain", "good"] {
             try AtomicFile.write(Array("#!/bin/sh\n".utf8), to: directory.file(file))
@@ -140,7 +144,7 @@ struct RestartTests {
         var timings = ChildTimings()
         timings.restarts.backoff = Backoff([.zero])
         timings.restarts.maximumEnds = .max
-        // Each leaves a grandchild behind that holds the pipes.
+        // Each process leaves a grandchild behind, which holds the pipes open.
         let binding = try JSONDocument(Array(#"{"exec": ["sh", "-c", "sleep 1000 & exit 0"]}"#.utf8)).root
         let directory = TemporaryDirectory()
         let log = LogCollector()

@@ -80,7 +80,7 @@ extension ServerUnderTest {
 }
 
 extension ChildTimings {
-    /// For handlers that work: limits that a busy machine keeps, and restarts without a pause.
+    /// For handlers that work: limits that are long enough for a busy machine, and restarts without a pause.
     static var quick: ChildTimings {
         var timings = ChildTimings()
         timings.handshake = .seconds(60)

@@ -50,7 +50,7 @@ struct ServiceHandlerTests {
     ]
 
     @Test(arguments: answers)
-    func `a status maps to an outcome`(
+    func `a status of the service maps to an outcome`(
         _ status: Int, _ retryAfter: String?, _ body: String, _ outcome: Outcome
     ) throws {
         let headers = retryAfter.map { [(name: "Retry-After", value: $0)] } ?? []
@@ -62,7 +62,9 @@ struct ServiceHandlerTests {
         (500, "", BridgeError.status(500)), (302, "", .status(302)), (408, "", .status(408)),
         (200, "hello", .notJSON),
     ])
-    func `a transient failure is an error`(_ status: Int, _ body: String, _ error: BridgeError) {
+    func `a status that may be temporary, or a body that is not JSON, is thrown as an error`(
+        _ status: Int, _ body: String, _ error: BridgeError
+    ) {
         let response = TransportResponse(status: status, body: Array(body.utf8))
         #expect(throws: error) { try handler().outcome(response) }
     }
@@ -140,7 +142,7 @@ struct ServiceHandlerTests {
     ]
 
     @Test(arguments: addresses)
-    func `an address is a URL or a socket with a path`(
+    func `the address of a service is a URL, or a socket with a path`(
         _ text: String, _ url: String?, _ socket: String?
     ) {
         let address = ServiceAddress(text)
@@ -167,7 +169,7 @@ struct ServiceHandlerTests {
     }
 
     @Test(arguments: [401, 403, 404])
-    func `a service that refuses every event is down, and the event waits without an attempt`(
+    func `a service that refuses every event is down, and waiting costs the event no attempt`(
         _ status: Int
     ) async throws {
         let wrong = try #require(HTTPStatus(code: status))
@@ -233,7 +235,7 @@ struct ServiceHandlerTests {
             waits.append(schedule.delay(at: now) ?? .zero)
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
-        // The probe is due once; without an answer the next one follows a minute later.
+        // The first call sends the probe; without an answer, the next probe follows a minute later.
         #expect(schedule.delay(at: now + .seconds(60)) == nil)
         #expect(schedule.delay(at: now + .seconds(60)) == .seconds(60))
     }
@@ -254,7 +256,7 @@ struct ServiceHandlerTests {
             let expected = signature.sign(
                 id: values[0], timestamp: Int(values[1]) ?? 0, body: Array(request.body))
             let parts = values[0].split(separator: ".")
-            // The identity of the data directory, and the delivery.
+            // The id has two parts: the identity of the data directory, and the delivery.
             let isGlobal = parts.count == 2 && parts[0].utf8.count == 32 && Int(parts[1]) != nil
             seen.withLock { $0.append(values[2] == expected && isGlobal ? "signed" : "forged") }
             return HTTPResponse(.ok, json: Array(#"{"replies":["from the service"]}"#.utf8))
@@ -325,7 +327,7 @@ struct ServiceHandlerTests {
     @Test func `a handler is not called when the history is unreadable`() async throws {
         struct Damaged: Error {}
         let context = try context(Conversation { throw Damaged() })
-        // No service listens at the address; calling it would be another error.
+        // No service listens at the address, so calling it would throw a different error.
         let port = RefusingPort()
         await #expect(throws: Damaged.self) { try await handler(port.origin).handle(context) }
         await #expect(throws: BridgeError.transport(.connectionFailed)) {

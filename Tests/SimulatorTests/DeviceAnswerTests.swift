@@ -5,11 +5,12 @@ import Testing
 
 @testable import Simulator
 
-/// The answers to interactive messages in `Fixtures/answers`: each file has a message and cases of a choice with its answer, or
-/// with the error's text.
+/// Checks the answers to interactive messages in `Fixtures/answers`.
+///
+/// Each file has a message and several choices, each with the expected answer or the expected error text.
 @Suite struct DeviceAnswerTests {
     @Test(arguments: Fixture.names(in: "answers"))
-    func `a choice in the table makes the answer or the error in the table`(name: String) throws {
+    func `a choice in a fixture makes the answer or the error in that fixture`(name: String) throws {
         let today = try #require(DatePattern.iso.date(in: "2026-11-22"))
         let table = try JSONDocument(Fixture.bytes("answers/" + name)).root
         let message = try JSONDocument(Array(try #require(table["message"]).text))
@@ -28,7 +29,7 @@ import Testing
                 let answer = try JSONDocument(json)
                 #expect(
                     sorted(answer.root) == test["answer"].map(sorted), "case \(number) of \(name)")
-                // A declined invitation is no interactive message.
+                // The answer that declines an invitation is a message of the type `close`.
                 let isDeclined = answer.root["type"]?.string == "close"
                 let kind = isDeclined ? Kind.close : InboundEvent.decode(message: message).kind
                 #expect(InboundEvent.decode(message: answer).kind == kind)
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    /// The text of a value with the members of its objects in order.
+    /// The text of a value with the members of its objects sorted by name.
     private func sorted(_ value: JSONValue) -> String {
         switch value.kind {
         case .object:

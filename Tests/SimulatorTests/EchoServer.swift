@@ -2,7 +2,7 @@ import BalloonHTTP
 import BalloonPOSIX
 import TestSupport
 
-/// A server that answers 202 to `/message`, with what it was sent.
+/// A server that answers 202 to `/message`, and returns the received body.
 struct EchoServer {
     let origin: String
     private let server: HTTPServer

@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [(100, "true", true), (100, "", false), (10 * 1024, "", true)])
-    func `a large or shared message is answered with a reference like Apple's`(
+    func `a message that is large or asks for a reference is answered with one like Apple's`(
         bytes: Int, include: String, hasReference: Bool
     ) async throws {
         let test = try await GatewayConversation()
@@ -179,7 +179,7 @@ import Testing
         #expect(reference.title == "Order")
         #expect(reference.key.hasPrefix("00") && reference.key.utf8.count == 66)
         #expect(try Base64.decode(reference.signatureBase64) == Hex.decode(reference.signature))
-        // The second set of names is the older one.
+        // The second set has the older header names.
         for names in [("MMCS-Url", "MMCS-Signature", "MMCS-Owner"), ("url", "signature", "owner")] {
             let answer = try await test.ask(
                 "GET", "/v1/preDownload",
@@ -202,7 +202,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a payload is available to its business only, and only complete`() async throws {
+    @Test func `decodePayload refuses another business and an incomplete payload`() async throws {
         let test = try await GatewayConversation()
         let data = try JSONDocument(Array(#"{"bid":"x"}"#.utf8)).root
         let payload = SimulatedPayload(business: BusinessID("b"), interactiveData: data).encode()

@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct MMCSChecksumTests {
-    @Test func `the checksum matches the vectors`() throws {
+    @Test func `the MMCS checksum matches the test vectors`() throws {
         let vectors = try JSONDocument(Fixture.bytes("vectors/attachment_aes256ctr.json")).root["vectors"]
         for vector in try #require(vectors).elements {
             let file = try Hex.decode(try #require(vector["ciphertext_hex"]?.string))

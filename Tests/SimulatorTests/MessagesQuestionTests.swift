@@ -17,7 +17,9 @@ import Testing
         ("wait=nan", .zero),
         ("wait=-1", .zero), ("wait=x", .zero), ("wait", .zero),
     ])
-    func `a wait is bounded`(query: String, wait: Duration) {
+    func `the wait in a query is at most 60 seconds, and invalid text is no wait`(
+        query: String, wait: Duration
+    ) {
         #expect(question(query).wait == wait)
     }
 
@@ -29,7 +31,7 @@ import Testing
         #expect(question("after=7&after").after == 0)
     }
 
-    @Test func `a query survives writing and parsing`() {
+    @Test func `a query that is written and parsed again is unchanged`() {
         let asked = MessagesQuestion(
             customer: CustomerID("tel:+49 ü&=%"), after: 12, wait: .milliseconds(1500))
         let read = question(asked.query)
@@ -96,7 +98,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `stopping ends all waits`() async throws {
+    @Test func `stopping the gateway ends all waits for messages`() async throws {
         let test = try await GatewayConversation()
         try await test.post("one")
         async let found = test.gateway.waitForMessages(count: 2, within: .seconds(600))
@@ -104,7 +106,7 @@ import Testing
         #expect(await found.map(\.number) == [1])
     }
 
-    @Test func `cancelling ends one wait`() async throws {
+    @Test func `cancelling the task ends its wait for messages`() async throws {
         let test = try await GatewayConversation()
         let waiting = Task { await test.gateway.waitForMessages(within: .seconds(600)) }
         waiting.cancel()
@@ -112,7 +114,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `a wait that ends without a message finds none`() async throws {
+    @Test func `a wait without a new message ends with an empty result`() async throws {
         let test = try await GatewayConversation()
         #expect(await test.gateway.waitForMessages(within: .milliseconds(20)).isEmpty)
         #expect(try await test.numbers("wait=0.02") == [])

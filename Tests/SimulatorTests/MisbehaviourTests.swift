@@ -24,7 +24,7 @@ import Testing
         ),
         ("decodePayload=endless", MisbehaviourRule(.decodePayload, .endless)),
     ])
-    func `a rule is parsed from its text`(text: String, rule: MisbehaviourRule) {
+    func `a misbehaviour rule is parsed from its text`(text: String, rule: MisbehaviourRule) {
         #expect(MisbehaviourRule(text) == rule)
     }
 
@@ -35,9 +35,9 @@ import Testing
         "message=delay/9223372036854775807", "blob=longer/9223372036854775807", "blob=slow/100000001",
         "message=delay", "message=delay/-1", "message=slow/0", "message=truncate/1/2", "message=503 ",
     ])
-    func `an invalid rule is refused`(text: String) { #expect(MisbehaviourRule(text) == nil) }
+    func `an invalid misbehaviour rule is refused`(text: String) { #expect(MisbehaviourRule(text) == nil) }
 
-    @Test func `a rule applies to every n-th request, and ends`() {
+    @Test func `a misbehaviour rule applies to every n-th request until it is used up`() {
         var rule = MisbehaviourRule(.message, .drop, times: 2, every: 3)
         let due = (1...8).map { _ in rule.isDue() }
         #expect(due == [false, false, true, false, false, true, false, false])
@@ -52,7 +52,7 @@ import Testing
         func blob() async throws -> Int { try await test.ask("GET", "/blob/\(name)").body.count }
         #expect(try await blob() == reference.sizeBytes)
         for wrong in [Misbehaviour.drop, .truncate(bytes: 10), .truncate(bytes: 0)] {
-            // Twice, because libcurl retries once when a reused connection breaks.
+            // Misbehave twice, because libcurl itself retries once when a reused connection breaks.
             test.gateway.misbehave(at: .blob, wrong, times: 2)
             await #expect(throws: TransportError.self) { _ = try await blob() }
             test.gateway.behave()
@@ -72,7 +72,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `rules are set and removed while the gateway runs`() async throws {
+    @Test func `misbehaviour rules are set and removed while the gateway runs`() async throws {
         let test = try await GatewayConversation()
         func rules(_ text: String) async throws -> Int {
             try await test.ask("POST", "/_simulator/misbehaviour", body: Array(text.utf8), bearer: "").status

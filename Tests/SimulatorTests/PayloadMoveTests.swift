@@ -13,7 +13,7 @@ import Testing
             secret: test.secret, gateway: test.origin, transport: test.transport)
     }
 
-    /// The data behind the reference of `message`, as `decodePayload` answers it.
+    /// The data behind the reference of `message`, as `decodePayload` returns it.
     private func decoded(_ message: JSONDocument, by test: GatewayConversation) async throws -> JSONDocument {
         let reference = try #require(PayloadReference(message: message))
         let fields = [
@@ -71,7 +71,9 @@ import Testing
     }
 
     @Test(arguments: [(10 * 1024, false), (10 * 1024 + 1, true)])
-    func `interactive data of more than 10 KB is moved without a request`(bytes: Int, isMoved: Bool)
+    func `interactive data of more than 10 KB is moved behind a reference by default`(
+        bytes: Int, isMoved: Bool
+    )
         async throws
     {
         let test = try await GatewayConversation()

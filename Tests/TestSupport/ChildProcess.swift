@@ -2,7 +2,9 @@ import Dispatch
 public import Glibc
 import Synchronization
 
-/// A program that a test runs: its output as lines while it runs, and its end; killed when the value goes.
+/// A program that a test runs, with its output as lines and its exit status.
+///
+/// The process is killed when the value is destroyed.
 public final class ChildProcess: Sendable {
     /// An error of a program.
     public enum Failure: Error {
@@ -17,13 +19,14 @@ public final class ChildProcess: Sendable {
     private let output = Output()
     private let end: End
 
-    /// Starts `path` with an empty standard input; standard error comes back with standard output unless
+    /// Starts `path` with an empty standard input; standard error is merged into the output unless
     /// `hasErrors` is false.
     public init(
         _ path: String, _ arguments: [String], environment: [String: String]? = nil, hasErrors: Bool = true
     ) throws {
         var ends: [Int32] = [0, 0]
-        // A socket pair, because its close-on-exec is set at once: another test may start a child at any moment.
+        // Use a socket pair, because it is created with close-on-exec: another test may start a child at any
+        // moment.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw Failure.spawn(errno) }
         var actions = posix_spawn_file_actions_t()
@@ -51,7 +54,7 @@ public final class ChildProcess: Sendable {
         }
         id = process
         end = End(process)
-        // Neither holds this value, which kills the process when nobody has it any more.
+        // Neither closure retains this value, so that its `deinit` can kill the process.
         DispatchQueue(label: "child.output").async { [output, descriptor = ends[0]] in output.read(descriptor)
         }
         DispatchQueue(label: "child.end").async { [end] in end.reap() }
@@ -59,20 +62,22 @@ public final class ChildProcess: Sendable {
 
     deinit { signalGroup(SIGKILL) }
 
-    /// Whether the process is gone.
+    /// Whether the process has ended.
     public var hasEnded: Bool { end.hasEnded }
 
     /// Every whole line so far.
     public var lines: [String] { output.lines }
 
-    /// Every line, when the output has ended, at the latest after ``WaitLimit``.
+    /// Waits until the output has ended, at most for ``WaitLimit``, and returns every line.
     public func allLines() async -> [String] {
         _ = await killingLate { await output.line { _ in false } }
         return lines
     }
 
-    /// The first line, past or to come, that is `wanted`; throws when the output ends without it, at the latest after
-    /// ``WaitLimit``.
+    /// Waits for a line that `wanted` accepts, among the lines so far and later ones, and returns the first.
+    ///
+    /// Throws when the output ends without such a line; at ``WaitLimit`` the process is killed, which ends
+    /// the output.
     @discardableResult
     public func line(where wanted: @escaping @Sendable (String) -> Bool) async throws -> String {
         guard let line = await killingLate({ await output.line(where: wanted) }) else {
@@ -190,13 +195,14 @@ private final class End: Sendable {
 
     /// Sends a signal unless the process has ended.
     func send(_ number: Int32, to target: pid_t) {
-        // The id stays the process's own until it is reaped, which takes the same lock.
+        // The id stays valid until the process is reaped, which happens under the same lock.
         state.withLock { if $0.status == nil { kill(target, number) } }
     }
 
     /// Reaps the process as soon as it ends, whether or not the test waits for it.
     ///
-    /// Swift Testing looks for the children of its exit tests with `waitid(P_ALL)`: a child that nobody reaps hides them.
+    /// Swift Testing waits for the children of its exit tests with `waitid(P_ALL)`, which would keep finding
+    /// an unreaped child instead.
     func reap() {
         var information = siginfo_t()
         while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}

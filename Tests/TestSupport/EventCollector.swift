@@ -1,7 +1,7 @@
 import Synchronization
 public import Testing
 
-/// Collects events, and lets a test wait for one, past or to come.
+/// Collects events, and lets a test wait for an event that has occurred already or occurs later.
 public final class EventCollector<Event: Sendable>: Sendable {
     private struct Waiter {
         let id: Int
@@ -22,7 +22,7 @@ public final class EventCollector<Event: Sendable>: Sendable {
     public func append(_ event: Event) {
         let ready = state.withLock { state in
             state.events.append(event)
-            // Called once for each event: `wanted` may count.
+            // Call `wanted` exactly once for each event, because it may count the events.
             var ready: [Waiter] = []
             state.waiters.removeAll { waiter in
                 guard waiter.wanted(event) else { return false }
@@ -34,9 +34,9 @@ public final class EventCollector<Event: Sendable>: Sendable {
         for waiter in ready { waiter.continuation.resume(returning: event) }
     }
 
-    /// Waits for an event that is `wanted`, which is called once for each event.
+    /// Waits for an event that `wanted` accepts; calls `wanted` once for each event, so that it may count.
     ///
-    /// Without one within ``WaitLimit`` the test fails, and the result is nil.
+    /// When there is none within ``WaitLimit``, the test fails and the result is nil.
     @discardableResult
     public func first(
         at location: SourceLocation, where wanted: @escaping @Sendable (Event) -> Bool
@@ -60,7 +60,7 @@ public final class EventCollector<Event: Sendable>: Sendable {
         return event
     }
 
-    /// Waits for `count` events that are `wanted`, like ``first(at:where:)``.
+    /// Waits for `count` events that `wanted` accepts, like ``first(at:where:)``.
     public func count(
         _ count: Int, at location: SourceLocation, where wanted: @escaping @Sendable (Event) -> Bool
     ) async {

@@ -16,7 +16,9 @@ public final class LogCollector: Sendable {
     /// Every line so far, message and metadata in one string each.
     public var lines: [String] { collector.events }
 
-    /// Waits for a line, past or to come, that is `wanted`; calls `wanted` once for each line, so that it may count.
+    /// Waits for a line that `wanted` accepts, among the lines so far and later ones.
+    ///
+    /// Calls `wanted` once for each line, so that it may count.
     ///
     /// The test fails when there is none within ``WaitLimit``.
     public func first(
@@ -25,7 +27,7 @@ public final class LogCollector: Sendable {
         await collector.first(at: location, where: wanted)
     }
 
-    /// Waits until `count` lines, past or to come, are `wanted`, like ``first(_:where:)``.
+    /// Waits until `wanted` has accepted `count` lines, like ``first(_:where:)``.
     public func count(
         _ count: Int, _ location: SourceLocation = #_sourceLocation,
         where wanted: @escaping @Sendable (String) -> Bool

@@ -1,6 +1,7 @@
 import Dispatch
 
-/// Runs blocking code on a thread of its own: it must not hold the threads that tasks of tests and servers need.
+/// Runs blocking code on a separate thread, because it must not block the threads that tasks of tests and
+/// servers need.
 public func onThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

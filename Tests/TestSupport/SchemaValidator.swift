@@ -2,16 +2,16 @@ import Glibc
 
 /// A public JSON Schema validator, python3's package `jsonschema`, to compare our schemas with our code.
 public enum SchemaValidator {
-    /// Whether it is installed; `scripts/test` installs it where it can.
+    /// Whether the validator is installed; `scripts/test` installs it where it can.
     public static let isInstalled = system("python3 -c 'import jsonschema' >/dev/null 2>&1") == 0
 
     /// The reason that a skipped test gives.
     public static let absence: String = "python3 with the package jsonschema is not installed"
 
-    /// Where the validator disagrees with what is expected, one line each.
+    /// Returns one line for each message whose validation has another result than expected.
     ///
-    /// `schema` names a file of `config/schemas`. Each line has what is expected, a tab and a message; see
-    /// `Fixtures/schemas/compare.py`.
+    /// `schema` names a file of `config/schemas`. Each of `lines` has the expected result, a tab and a
+    /// message; see `Fixtures/schemas/compare.py`.
     public static func differences(_ schema: String, _ lines: [String]) async throws -> [String] {
         let directory = TemporaryDirectory()
         let root = String(Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count))

@@ -31,7 +31,7 @@ package final class TLSClient {
         var wait = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         context = SSL_CTX_new(TLS_client_method())
-        // Old versions are allowed, so that it is the server that refuses them.
+        // The client allows old versions, so that only the server can refuse them.
         SSL_CTX_set_security_level(context, 0)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_VERSION), nil)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(maximum), nil)
@@ -91,7 +91,7 @@ package final class TLSClient {
         }
     }
 
-    /// Everything up to the server's `close_notify`; throws when the connection was cut off instead.
+    /// All data up to the server's `close_notify`; throws when the connection ends without it.
     package func rest() throws -> String {
         var received: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65536)

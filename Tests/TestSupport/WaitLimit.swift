@@ -1,14 +1,15 @@
 import Dispatch
 
-/// The time limit of a wait for an event: a test whose event never comes fails and says so, instead of hanging.
+/// The time limit of a wait for an event, so that a test whose event never occurs fails with a message
+/// instead of hanging.
 ///
-/// It is far beyond any wait that succeeds, also on a busy machine.
+/// The limit is far longer than any wait that succeeds, even on a busy machine.
 public enum WaitLimit {
     /// The limit in seconds.
     public static let seconds = 300
     private static let timers = DispatchQueue(label: "test.limits")
 
-    /// Runs `wait`; calls `expire`, which must end it, when it has not returned within the limit.
+    /// Runs `wait`; when it has not returned within the limit, calls `expire`, which must end the wait.
     ///
     /// The timer is Dispatch's, so that it expires even when every thread for tasks is blocked.
     public static func apply<Result>(
@@ -20,7 +21,7 @@ public enum WaitLimit {
         return await wait()
     }
 
-    /// Lives as long as its wait.
+    /// The function to call at the limit; it exists as long as the wait.
     private final class Expiry: Sendable {
         let body: @Sendable () -> Void
 

@@ -3,8 +3,8 @@ package import BusinessMessages
 
 /// The message that a device sends when the customer answers an interactive message of a business.
 ///
-/// It repeats the request's identifier and session, and contains only what was chosen. Sender, receiver and id are
-/// not in it: `SimulatedCustomer.message(completing:)` adds them.
+/// It repeats the request's identifier and session, and contains only the chosen items. It lacks sender,
+/// receiver and id: `SimulatedCustomer.message(completing:)` adds them.
 package struct DeviceAnswer: Sendable {
     /// The message, a JSON object.
     package let json: [UInt8]
@@ -43,12 +43,14 @@ extension DeviceOffer {
         return positions
     }
 
-    /// Whether the customer accepts an invitation.
+    /// Whether the choice accepts an invitation: it is the first item, "yes".
     fileprivate func accepts(_ choice: DeviceChoice) throws(DeviceAnswerError) -> Bool {
         try positions(of: choice) == [0]
     }
 
-    /// A declined invitation is no interactive message.
+    /// The message that declines an invitation.
+    ///
+    /// It is not interactive: it has the type `close` and names the invitation's reference.
     fileprivate var refusal: [UInt8] {
         JSONWriter.object { writer in
             writer.field("v", 1)
@@ -78,7 +80,7 @@ extension DeviceOffer {
         }
     }
 
-    /// A section without multiple selection takes one item.
+    /// Throws when a section without multiple selection has more than one chosen item.
     private func checkCounts(of positions: [Int]) throws(DeviceAnswerError) {
         var start = 0
         for section in sections {
@@ -109,7 +111,9 @@ extension DeviceOffer {
         }
     }
 
-    /// An app's bubbles are beside its URL, and it has no `data`.
+    /// The answer to an app: the chosen URL.
+    ///
+    /// The bubbles of an app's message are beside its URL, and the message has no `data`.
     fileprivate func appAnswer(_ choice: DeviceChoice) throws(DeviceAnswerError) -> [UInt8] {
         guard choice.fills.isEmpty, choice.items.count == 1, let url = choice.items.first, !url.isEmpty else {
             throw .noURL
@@ -124,7 +128,7 @@ extension DeviceOffer {
         }
     }
 
-    /// The accepted invitation: its request is the invited telephone number.
+    /// The answer that accepts an invitation; its `requestIdentifier` is the invited telephone number.
     private var acceptance: [UInt8] {
         JSONWriter.object { writer in
             writeHead(to: &writer)
@@ -143,7 +147,9 @@ extension DeviceOffer {
         }
     }
 
-    /// Version 1 has its bubbles beside `data`, and a token that no business can decrypt.
+    /// The answer to a sign-in request, with the bubbles beside `data`, where version 1 has them.
+    ///
+    /// The token of version 1 is a placeholder that no business can decrypt.
     private func authentication(status: String) -> [UInt8] {
         JSONWriter.object { writer in
             writeHead(to: &writer)
@@ -178,7 +184,9 @@ extension DeviceOffer {
 
     private func bubble(_ name: String) -> JSONValue? { data?[name] ?? interactiveData[name] }
 
-    /// The frame of Apple's own kinds: everything is in `data`, also the bubbles.
+    /// Builds an answer to one of Apple's own kinds; `content` writes the members that only this kind has.
+    ///
+    /// Everything except the head is inside `data`, including the bubbles.
     private func frame(
         replyTitle: String? = nil, _ content: (inout JSONWriter) -> Void
     ) -> [UInt8] {
@@ -230,7 +238,7 @@ extension JSONWriter {
         }
     }
 
-    /// A device puts all chosen items under one heading.
+    /// Writes all chosen items as one section, as a device does.
     fileprivate mutating func listPicker(_ chosen: [DeviceOffer.Item]) {
         key("listPicker")
         object { writer in
@@ -264,7 +272,9 @@ extension JSONWriter {
         }
     }
 
-    /// Apple does not document the result; the session's secrets stay on the device.
+    /// Writes the result of a payment, in a form that is assumed, because Apple does not document it.
+    ///
+    /// Only the identifier of the merchant session is written: the rest of the session is secret.
     fileprivate mutating func payment(_ payment: JSONValue?, status: String) {
         key("payment")
         object { writer in
@@ -296,7 +306,7 @@ extension JSONWriter {
         }
     }
 
-    /// The bubble of the answer: the business's, with the choice as its title.
+    /// Writes the bubble of the answer: the bubble that the business sent, with the choice as its title.
     fileprivate mutating func replyMessage(_ bubble: JSONValue?, title: String) {
         key("replyMessage")
         object { writer in

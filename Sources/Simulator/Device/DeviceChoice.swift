@@ -35,7 +35,8 @@ package struct DeviceChoice: Sendable, Equatable {
 
     /// The positions of the named items among `offered`.
     ///
-    /// A text that names no item is split at its commas, so that a title may contain one.
+    /// A text is split at its commas only when it names no item as a whole, so that a title may contain a
+    /// comma.
     static func positions(
         of names: [String], in offered: [DeviceOffer.Item], listed lines: [String]
     ) throws(DeviceAnswerError) -> [Int] {
@@ -54,7 +55,7 @@ package struct DeviceChoice: Sendable, Equatable {
                 positions.append(position)
             }
         }
-        // A second tap on an item chooses nothing more.
+        // An item that is named twice is chosen once.
         return Set(positions).sorted()
     }
 

@@ -1,7 +1,7 @@
 import BalloonJSON
 package import BusinessMessages
 
-/// The pages of a form, and the way through them.
+/// The pages of a form, and the order in which the customer's answers lead through them.
 package struct DeviceForm: Sendable {
     /// A page as a device shows it.
     package struct Page: Sendable {
@@ -13,14 +13,14 @@ package struct DeviceForm: Sendable {
         package let title: String?
         /// The question.
         package let subtitle: String?
-        /// The items of a choice or a wheel.
+        /// The items of a `select` or `picker` page; empty for other pages.
         package let items: [DeviceOffer.Item]
         /// Whether several items can be chosen.
         package let isMultiple: Bool
         /// The page as it was sent.
         let source: JSONValue
 
-        /// A line for each item: `1 Cash`; for other pages the form of the text.
+        /// A line for each item: `1 Cash`; for a page without items, one line that says which text it accepts.
         package var offered: [String] {
             switch type {
             case "datePicker": ["a date as \(DeviceDate(source["options"]).format) or yyyy-MM-dd"]
@@ -62,7 +62,8 @@ package struct DeviceForm: Sendable {
         start = form?["startPageIdentifier"]?.string ?? pages.first?.identifier ?? ""
     }
 
-    /// The first page on the way that no fill answers; nil when the form is complete.
+    /// Follows the pages as the fills decide, and returns the first page that no fill answers; nil when the
+    /// form is complete.
     ///
     /// Throws when a fill is not possible.
     package func firstOpenPage(
@@ -72,7 +73,8 @@ package struct DeviceForm: Sendable {
         return try walk(fills, today, &answers, stopsAtOpenPage: true)
     }
 
-    /// The answers of all pages on the way; a page without a fill keeps what the device shows at first.
+    /// The answers to all pages that the fills lead through; a page without a fill keeps the value that the
+    /// device shows at first.
     func answers(
         _ fills: [DeviceChoice.Fill], today: CalendarDate
     ) throws(DeviceAnswerError) -> [Answer] {
@@ -96,7 +98,9 @@ package struct DeviceForm: Sendable {
         return page
     }
 
-    /// Follows the pages from the first to the end, or to the first without a fill, which is returned.
+    /// Follows the pages from the first to the last, adds their answers to `answers`, and returns nil.
+    ///
+    /// With `stopsAtOpenPage`, stops at the first page without a fill and returns that page.
     private func walk(
         _ fills: [DeviceChoice.Fill], _ today: CalendarDate, _ answers: inout [Answer],
         stopsAtOpenPage: Bool
@@ -130,7 +134,7 @@ extension DeviceForm.Page {
         source = page
     }
 
-    /// The answer that these texts give; without one, what the device shows at first.
+    /// The answer that these texts give; without a text, the value that the device shows at first.
     fileprivate func answer(
         _ texts: [String], today: CalendarDate
     ) throws(DeviceAnswerError) -> DeviceForm.Answer {
@@ -158,7 +162,7 @@ extension DeviceForm.Page {
 
     private func choice(_ texts: [String]) throws(DeviceAnswerError) -> [Int] {
         if texts.isEmpty {
-            // A wheel always shows an item.
+            // A picker always shows an item, so without a text that item is the answer.
             let shown = source["selectedItemIndex"]?.int ?? 0
             guard type == "picker", items.indices.contains(shown) else {
                 throw .missingAnswer(page: identifier, offered: offered)
@@ -193,7 +197,9 @@ extension DeviceForm.Page {
         return item(for: date, rules)
     }
 
-    /// Apple sends midnight of the device's time zone, which is GMT here.
+    /// The answer for a date, whose value is midnight in the device's time zone, as Apple sends it.
+    ///
+    /// The device's time zone is GMT here.
     private func item(for date: CalendarDate, _ rules: DeviceDate) -> DeviceForm.Answer.Item {
         .init(
             identifier: identifier, title: rules.pattern.text(of: date),
@@ -212,7 +218,7 @@ extension DeviceForm.Page {
             throw .refusedAnswer(page: identifier, text, expected: "at most \(maximum) characters")
         }
         if let pattern = options?["regex"]?.string, !pattern.isEmpty {
-            // A device ignores a pattern that it cannot read; balloon validate reports it.
+            // A device ignores a pattern that it cannot parse; `balloon validate` reports such a pattern.
             let regex = try? Regex(pattern)
             // An error while matching is no match.
             if let regex, (try? regex.wholeMatch(in: text)) == nil {
@@ -227,7 +233,7 @@ extension DeviceForm.Page {
 /// The options of a date page.
 private struct DeviceDate {
     let pattern: DatePattern
-    /// The pattern as text.
+    /// The pattern as text, such as `MM/dd/yyyy`.
     let format: String
     let start: CalendarDate?
     let minimum: CalendarDate?

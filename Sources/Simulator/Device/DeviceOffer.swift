@@ -5,7 +5,7 @@ package import BusinessMessages
 package struct DeviceOffer: Sendable {
     /// Something that the customer can choose.
     package struct Item: Sendable {
-        /// The business's name for it; empty when it has none.
+        /// The identifier that the business gave the item; empty when it gave none.
         package let identifier: String
         /// The text that the device shows.
         package let title: String
@@ -31,15 +31,15 @@ package struct DeviceOffer: Sendable {
     package let kind: Kind
     /// The question: the bubble's title or the summary of a quick reply.
     package let question: String?
-    /// The choices; none for a form and an app.
+    /// The choices; empty for a form and an app.
     package let sections: [Section]
     /// The pages of a form.
     package let form: DeviceForm?
     /// The message's `interactiveData`.
     let interactiveData: JSONValue
-    /// The address of the message: an invitation's telephone number.
+    /// The receiver of the message; for an invitation, a telephone number.
     let address: String?
-    /// The session of all answers; when the business sent none, a device makes one for each message.
+    /// The session identifier that all answers repeat; the message's id when the business sent no session.
     package let session: String
 
     /// Reads a message of a business; throws ``DeviceAnswerError/noQuestion`` when it asks nothing, and
@@ -82,7 +82,7 @@ package struct DeviceOffer: Sendable {
     /// The identifier that the answer repeats.
     package var requestIdentifier: String? { interactiveData["data"]?["requestIdentifier"]?.string }
 
-    /// The business's name for an invitation; nil for everything else.
+    /// The `referenceId` that the business gave an invitation; nil for every other kind.
     package var reference: String? { interactiveData["data"]?["notification"]?["referenceId"]?.string }
 
     /// Every item, in the order of its number.
@@ -107,7 +107,7 @@ package struct DeviceOffer: Sendable {
         }
     }
 
-    /// The elements by their member `order`; elements without one keep their place.
+    /// The elements sorted by their member `order`; for an element without it, its index counts as its order.
     private static func inOrder(_ list: JSONValue?) -> [JSONValue] {
         let elements = list.map { Array($0.elements) } ?? []
         let placed = elements.enumerated().map { (order: $1["order"]?.int ?? $0, place: $0, element: $1) }

@@ -16,11 +16,11 @@
 /// `>` sends the rest of the line and CR LF, `=` sends it without. `\r`, `\n`, `\t`, `\\` and `\xHH` are
 /// bytes, and `\{9000:a}` is `a` nine thousand times. `from` is the rule, or the known class of attack.
 ///
-/// `want` lists the allowed outcomes, separated by `|`; Balloon has the first. An outcome is the answers in
-/// order, and then the state of the connection: `open` when the next request is answered, `close` when no
-/// more is answered, `wait` when the request is incomplete. An answer is its status. `:` and a text after it
-/// are its complete content; `/head` means that it has a length but no content. `own` marks cases that depend
-/// on the server's routes, methods and limits.
+/// `want` lists the allowed outcomes, separated by `|`; the first is the outcome of Balloon. An outcome is
+/// the answers in order, and then the state of the connection: `open` when the next request is answered,
+/// `close` when no more is answered, `wait` when the request is incomplete. An answer is its status. `:` and
+/// a text after it are its complete content; `/head` means that it has a length but no content. `own` marks
+/// cases that depend on the server's routes, methods and limits.
 struct ConformanceCase: Sendable {
     let name: String
     let source: String
@@ -98,7 +98,7 @@ private struct Draft {
         }
     }
 
-    /// Nil when no line was parsed.
+    /// The finished case; nil when no line was parsed, and an error when a part is missing.
     func finish() throws -> ConformanceCase? {
         if name == nil, outcomes.isEmpty, bytes.isEmpty { return nil }
         guard let name, let source, !outcomes.isEmpty else {

@@ -71,7 +71,8 @@ struct ConformanceClient: Sendable {
         return nil
     }
 
-    /// Ignores write errors: a server that has closed reads no more, but its answers must still be received.
+    /// Sends bytes and ignores write errors: a server that has closed reads no more, but its answers must be
+    /// received.
     private func send(_ raw: Int32, _ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         while !rest.isEmpty {
@@ -115,7 +116,7 @@ struct ConformanceClient: Sendable {
             }
             answers.append(answer)
         }
-        // Not an HTTP/1 answer.
+        // The remaining bytes are not an HTTP/1 answer.
         if !rest.isEmpty { answers.append(ConformanceCase.Answer(status: 0, content: Array(rest))) }
         if let last = answers.last, last.content == Array(next.utf8) {
             return Observation(
@@ -147,7 +148,8 @@ struct ConformanceClient: Sendable {
         let length = fields.first { $0.hasPrefix("content-length:") }
             .flatMap { Int($0.dropFirst(15).filter { $0 != " " }) }
         if let length {
-            // An answer to HEAD: the next answer or the end follows.
+            // When another answer or the end follows directly, this is an answer to HEAD, which has no
+            // content.
             if length > 0, rest.isEmpty || rest.starts(with: "HTTP/1.".utf8) { return ([], true) }
             let content = Array(rest.prefix(length))
             rest = rest.dropFirst(length)
@@ -173,7 +175,7 @@ struct ConformanceClient: Sendable {
 extension ConformanceCase.Outcome {
     /// Whether the observed outcome equals this one.
     ///
-    /// Loosely means that contents are ignored and all success statuses are equal, for servers with other
+    /// With `loosely`, contents are ignored and all success statuses are equal, for servers with other
     /// routes.
     func matches(_ observed: ConformanceCase.Outcome, loosely: Bool = false) -> Bool {
         guard end == observed.end, answers.count == observed.answers.count else { return false }
@@ -192,14 +194,14 @@ extension ConformanceCase.Outcome {
 }
 
 extension ConformanceCase.Outcome: CustomStringConvertible {
-    /// The text form of case files.
+    /// The outcome as a case file states it.
     var description: String {
         (answers.map(\.description) + [end.rawValue]).joined(separator: " ")
     }
 }
 
 extension ConformanceCase.Answer: CustomStringConvertible {
-    /// The text form of case files.
+    /// The answer as a case file states it.
     var description: String {
         if isHead { return "\(status)/head" }
         guard let content, status / 100 == 2 || status == 0 else { return "\(status)" }

@@ -11,7 +11,7 @@ struct ConformanceReading: Equatable {
     private(set) var heads: [RequestHead] = []
     private(set) var bodies: [[UInt8]] = []
     private(set) var refusal: HTTPRefusal?
-    /// Whether a server answers, and possibly closes, before it reads the refused bytes.
+    /// Whether a server may answer an earlier request, and then close, before it reads the refused bytes.
     var mayBeAnsweredBefore: Bool { heads.contains { $0.method != .post } }
 
     /// Parses `bytes` as if they arrived in pieces that end at `pieces`.

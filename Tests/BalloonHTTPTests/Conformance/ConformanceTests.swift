@@ -13,7 +13,7 @@ import Testing
             String(decoding: Fixture.bytes("conformance/" + file), as: UTF8.self), file: file)
     }
 
-    @Test func `the corpus is large, and every case is unique`() throws {
+    @Test func `there are at least 900 conformance cases, and no two have the same name`() throws {
         let all = try Self.files.flatMap { try Self.cases($0) }
         #expect(all.count >= 900)
         #expect(Set(all.map(\.name)).count == all.count)
@@ -21,7 +21,8 @@ import Testing
     }
 
     @Test(arguments: files)
-    func `a server has the wanted outcome of each case, in one and in two writes`(_ file: String) async throws
+    func `the server has the wanted outcome of each case, sent in one and in two writes`(_ file: String)
+        async throws
     {
         let cases = try Self.cases(file)
         try await withServer(Self.routes) { server in
