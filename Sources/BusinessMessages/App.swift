@@ -1,6 +1,6 @@
 internal import BalloonJSON
 
-/// A bubble of an iMessage app.
+/// A message that an iMessage app created on the customer's device, shown as a bubble.
 ///
 /// ```json
 /// {"bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:EQHXZ8M8AV:com.example.app.extension",
@@ -16,19 +16,19 @@ public struct App: Sendable {
         public let value: String?
     }
 
-    /// The App Store's number for the app.
+    /// The number of the app in the App Store.
     public let appID: String?
     /// The app's name.
     public let appName: String?
-    /// The app's URL, as it was sent.
+    /// The URL with the app's data, as it was sent.
     public let url: String?
-    /// The URL's query, in its order.
+    /// The items of the URL's query, in the order of the URL.
     public let queryItems: [QueryItem]
     /// The reply as text, for apps that follow LivePerson's convention.
     ///
-    /// The query item `data` is then `{"lpData…": {"interactive": {"response": {"text": "…"}}}}`.
+    /// In that convention the query item `data` is `{"lpData…": {"interactive": {"response": {"text": "…"}}}}`.
     public let replyText: String?
-    /// The common fields of interactive messages; `bid` identifies the app.
+    /// The fields that all interactive messages have in common; `bid` identifies the app.
     public let interaction: Interaction
 
     init(_ interactiveData: JSONValue, _ interaction: Interaction) {
@@ -56,9 +56,11 @@ extension App.QueryItem {
     }
 }
 
-/// The reply's text in the JSON object of a query item; the name `lpData` may end with the brand's number.
+/// The text of a reply in LivePerson's convention, from the value of a query item; nil for other values.
+///
+/// The name of the member `lpData` may end with the brand's number.
 private func agreedReplyText(in value: String) -> String? {
-    // A value that is not JSON has an app-specific format.
+    // Ignore a value that is not JSON: the app uses a format of its own.
     guard value.utf8.first == UInt8(ascii: "{"), let document = try? JSONDocument(Array(value.utf8)) else {
         return nil
     }

@@ -5,11 +5,11 @@ public import BalloonJSON
 /// Apple does not document the shape; the complete object is in `payment`. The payment token in it is a
 /// secret: never log or store it.
 public struct ApplePay: Sendable {
-    /// The status, from any of its known places.
+    /// The payment's status, from whichever known place of the message has it.
     public let status: String?
     /// The object `payment`.
     public let payment: JSONValue?
-    /// The common fields of interactive messages.
+    /// The fields that all interactive messages have in common.
     public let interaction: Interaction
 
     /// Whether an interactive message's `data` concerns a payment.

@@ -10,8 +10,8 @@ internal import BalloonJSON
 public struct Attachment: Equatable, Sendable {
     /// The maximum length of a file in either direction.
     ///
-    /// Apple says 100 MB and not which: this is the larger of the two readings, so that no file is refused here which
-    /// Apple accepts.
+    /// Apple says 100 MB, which can mean 100,000,000 or 104,857,600 bytes. This is the larger number, so that the
+    /// server refuses no file that Apple accepts.
     public static let maximumBytes = 100 << 20
 
     /// The file name claimed by the device; never use it as a path.
@@ -24,14 +24,15 @@ public struct Attachment: Equatable, Sendable {
     public let url: String?
     /// The value of the header `MMCS-Owner`.
     public let owner: String?
-    /// `00` and 64 hexadecimal digits in either case: the AES-256 key.
+    /// The AES-256 key: `00` and 64 hexadecimal digits in either case.
     public let key: String?
     /// The file's checksum in hexadecimal digits of either case.
     public let signature: String?
     /// The file's checksum in Base64.
     public let signatureBase64: String?
-    /// The index of its U+FFFC in the body, counted in Unicode scalars; `nil` when the body has no marker for
-    /// it.
+    /// The index of the file's marker U+FFFC in the body, counted in Unicode scalars.
+    ///
+    /// `nil` when the body has no marker for the file.
     public let place: Int?
 
     init(_ value: JSONValue, place: Int?) {

@@ -10,15 +10,15 @@ internal import BalloonJSON
 /// ```
 /// Apple MSP API, "Authentication Message" and "Authentication Event".
 public struct Authentication: Sendable {
-    /// The procedure of the authentication.
+    /// The version of the procedure, which decides who fetches the token.
     public enum Version: Sendable {
         /// The device fetched a token and sent it encrypted.
         case one
-        /// The business fetched a token itself; the message has only the result.
+        /// The business fetched the token itself; the message contains only the result.
         case two
     }
 
-    /// The result of the request.
+    /// How the authentication request ended.
     public enum Result: Sendable {
         /// `authenticated`, `success` or `completed`.
         case succeeded
@@ -26,7 +26,7 @@ public struct Authentication: Sendable {
         case failed
         /// `cancel`: the customer cancelled.
         case cancelled
-        /// `unknown`, or a status that this version does not know.
+        /// `unknown`, or a status that this library does not know.
         case unknown
     }
 
@@ -40,7 +40,7 @@ public struct Authentication: Sendable {
         public let message: String?
     }
 
-    /// The procedure of the authentication.
+    /// The version of the procedure.
     public let version: Version
     /// The status, as it was sent.
     public let status: String?
@@ -52,7 +52,7 @@ public struct Authentication: Sendable {
     public let problems: [Problem]
     /// The error code of the identity provider; version 2 only.
     public let errorCode: String?
-    /// The common fields of interactive messages.
+    /// The fields that all interactive messages have in common.
     public let interaction: Interaction
 
     init(_ authenticate: JSONValue, _ interaction: Interaction) {
@@ -64,7 +64,7 @@ public struct Authentication: Sendable {
                 message: $0["message"]?.scalarString)
         }
         errorCode = authenticate.first("error_code", "errorCode")?.scalarString
-        // One of Apple's samples sends version 2 as "1.0"; the status distinguishes them.
+        // One of Apple's samples of version 2 has the version "1.0", so the status decides.
         version =
             switch status?.lowercased() {
             case "authenticated", "failed": .one
@@ -74,7 +74,7 @@ public struct Authentication: Sendable {
         self.interaction = interaction
     }
 
-    /// The result of the request.
+    /// How the authentication request ended, from its status.
     public var result: Result {
         switch status?.lowercased() {
         case "authenticated", "success", "completed": .succeeded

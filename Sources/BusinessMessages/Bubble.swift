@@ -14,13 +14,13 @@ public struct Bubble: Equatable, Sendable {
     public let imageIdentifier: String?
     /// A second headline that Apple sends in replies without documenting it.
     public let alternateTitle: String?
-    /// The image's headline; custom apps only.
+    /// The image's headline; iMessage apps only.
     public let imageTitle: String?
-    /// The line under the image's headline; custom apps only.
+    /// The line under the image's headline; iMessage apps only.
     public let imageSubtitle: String?
-    /// The headline on the right; custom apps only.
+    /// The headline on the right; iMessage apps only.
     public let secondarySubtitle: String?
-    /// The line on the right; custom apps only.
+    /// The line on the right; iMessage apps only.
     public let tertiarySubtitle: String?
 
     init(_ value: JSONValue) {

@@ -29,6 +29,6 @@ extension Capabilities: ExpressibleByArrayLiteral {
 }
 
 extension Capabilities: CustomStringConvertible {
-    /// The header's value in its plain form; parsing it returns an equal value.
+    /// The capabilities as a header's value without percent-encoding, which ``init(parsing:)`` reads back.
     public var description: String { tokens.map(\.rawValue).joined(separator: ",") }
 }

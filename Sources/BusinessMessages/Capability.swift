@@ -6,9 +6,9 @@ public struct Capability: RawRepresentable, Hashable, Sendable {
     public static let listPicker = Capability(rawValue: "LIST")
     /// Time pickers.
     public static let timePicker = Capability(rawValue: "TIME")
-    /// Authentication version 1.
+    /// Authentication requests of version 1.
     public static let authentication = Capability(rawValue: "AUTH")
-    /// Authentication version 2.
+    /// Authentication requests of version 2.
     public static let authentication2 = Capability(rawValue: "AUTH2")
     /// Forms.
     public static let form = Capability(rawValue: "FORM")

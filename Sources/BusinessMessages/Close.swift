@@ -8,11 +8,12 @@ internal import BalloonJSON
 /// {"type": "close", "referenceIds": ["…"]}
 /// ```
 public struct Close: Equatable, Sendable {
-    /// The declined or ended invitations; usually none.
+    /// The `referenceId` of each invitation that was declined or ended; usually empty.
     public let referenceIDs: [String]
     /// Whether the message answers an invitation.
     ///
-    /// It names one, or it comes from a telephone number: only an invitation goes to a number.
+    /// True when the message names an invitation or comes from a telephone number, because a business writes to a
+    /// number only to invite a person.
     public let isDeclinedInvitation: Bool
 
     init(_ message: JSONValue) {

@@ -29,7 +29,7 @@ public enum Content: Sendable {
     /// A message of an unknown kind.
     case unrecognized(Unrecognized)
 
-    /// The case's kind.
+    /// The kind that this case belongs to.
     public var kind: Kind {
         switch self {
         case .text: .text
@@ -48,7 +48,7 @@ public enum Content: Sendable {
         }
     }
 
-    /// Decodes a message's body.
+    /// Decodes the content of a whole message; an unknown one becomes ``unrecognized(_:)``.
     init(_ message: JSONValue) {
         switch message["type"]?.string {
         case "text": self = .text(Text(message))
@@ -63,7 +63,7 @@ public enum Content: Sendable {
         }
     }
 
-    /// Decodes an `interactiveData`; the member of `data` that belongs to a kind determines the kind.
+    /// Decodes an `interactiveData`, whose kind the members of its `data` determine; nil for an unknown kind.
     private init?(interactiveData: JSONValue) {
         let interaction = Interaction(interactiveData)
         if let data = interactiveData["data"]?.object, let content = Content(data: data, interaction) {

@@ -9,7 +9,7 @@ public struct DeliveryID: RawRepresentable, Hashable, Sendable {
     /// Creates an identifier from its text in the journal.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
+    /// Compares the bytes of two identifiers; `String` would also treat canonically equivalent spellings as equal.
     public static func == (left: DeliveryID, right: DeliveryID) -> Bool {
         left.rawValue.hasSameBytes(as: right.rawValue)
     }

@@ -1,14 +1,16 @@
-/// The reason why a webhook's envelope is refused; always the sender's fault, always answered with 400.
+/// The reason why the server refuses a webhook's envelope.
+///
+/// The fault is always the sender's, and the answer is always 400.
 public enum EnvelopeError: Error, Equatable, Sendable {
-    /// A field of the envelope, in the spelling of the header or the body.
+    /// A field of the envelope; the raw value is the name of its header, or of its member without a header.
     public enum Field: String, Sendable {
-        /// `id`.
+        /// The header `id`, or the member `id` of the body.
         case id
-        /// `source-id`, `sourceId` in the body.
+        /// The header `source-id`, or `sourceId` in the body.
         case sourceID = "source-id"
-        /// `destination-id`, `destinationId` in the body.
+        /// The header `destination-id`, or `destinationId` in the body.
         case destinationID = "destination-id"
-        /// `type`, in the body only.
+        /// The member `type` of the body.
         case type
     }
 
@@ -20,6 +22,6 @@ public enum EnvelopeError: Error, Equatable, Sendable {
     case malformed(Field)
     /// The field is longer than `limitBytes`.
     case tooLong(Field, limitBytes: Int)
-    /// Header and body differ; the sender must correct the message, since a retry does not help.
+    /// The header and the body have different values; the sender must correct the message, since a retry does not help.
     case disagreement(Field)
 }

@@ -1,4 +1,4 @@
-/// The webhook's headers about the message; values without surrounding white space.
+/// The headers of a webhook request that describe its message; the values have no surrounding white space.
 public struct EnvelopeHeaders: Sendable {
     /// The header `id`.
     public var id: ArraySlice<UInt8>?
@@ -8,13 +8,13 @@ public struct EnvelopeHeaders: Sendable {
     public var destinationID: ArraySlice<UInt8>?
     /// The header `capability-list`, or its older name `capabilities`.
     public var capabilityList: ArraySlice<UInt8>?
-    /// The header `locale`; Apple puts it into the body.
+    /// The header `locale`; Apple sends the value in the body instead.
     public var locale: ArraySlice<UInt8>?
-    /// The header `intent`; Apple puts it into the body.
+    /// The header `intent`; Apple sends the value in the body instead.
     public var intent: ArraySlice<UInt8>?
-    /// The header `group`; Apple puts it into the body.
+    /// The header `group`; Apple sends the value in the body instead.
     public var group: ArraySlice<UInt8>?
-    /// The header `version`, which older documents name.
+    /// The header `version`, which only Apple's older documents mention.
     public var version: ArraySlice<UInt8>?
     /// The header `device-agent`, for example `iPhone OS`; empty since March 2022.
     public var deviceAgent: ArraySlice<UInt8>?

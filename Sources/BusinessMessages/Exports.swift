@@ -1,2 +1,2 @@
-// Handlers see a message's raw JSON, so users of this module need its type.
+// Handlers read the JSON of messages. Without this re-export they would need a second import for its type.
 @_exported public import BalloonJSON

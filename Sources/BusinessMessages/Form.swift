@@ -17,7 +17,7 @@ public struct Form: Sendable {
         public let title: String?
         /// The line under the heading.
         public let subtitle: String?
-        /// The answers; several where the page allows several choices.
+        /// The answers; more than one if the page allows several choices.
         public let items: [Item]
     }
 
@@ -34,20 +34,22 @@ public struct Form: Sendable {
 
         /// The seconds since 1970-01-01T00:00:00Z of a `datePicker`; `nil` for other types.
         ///
-        /// Apple sends `yyyy-MM-dd'T'HH:mm:ss'Z'`: midnight in the device's time zone, converted to GMT.
+        /// Apple sends the chosen day as `yyyy-MM-dd'T'HH:mm:ss'Z'`: midnight in the device's time zone, converted to
+        /// GMT.
         public var dateSeconds: Int? { type == "datePicker" ? value.flatMap(secondsSinceEpoch) : nil }
     }
 
-    /// `messageForms`.
+    /// The form's template, currently always `messageForms`.
     public let template: String?
     /// The form schema's version, `1.1` or `1.2`.
     public let version: String?
-    /// Whether the business marked the form as private; never log its answers or show them in transcripts
-    /// then.
+    /// Whether the business marked the form as private.
+    ///
+    /// Never log the answers of a private form or show them in transcripts.
     public let isPrivate: Bool
     /// The answered pages, in order.
     public let selections: [Page]
-    /// The common fields of interactive messages.
+    /// The fields that all interactive messages have in common.
     public let interaction: Interaction
 
     init(_ dynamic: JSONValue, _ interaction: Interaction) {
@@ -60,7 +62,8 @@ public struct Form: Sendable {
 
     /// Whether a form's answers are private.
     static func isPrivate(_ dynamic: JSONValue) -> Bool {
-        // Every value except a clear false counts as true: exposing a private answer cannot be undone.
+        // Every value except `false`, "false", 0 and null counts as true, because exposing a private answer cannot
+        // be undone.
         dynamic.first("private").map { $0.scalarBool ?? true } ?? false
     }
 

@@ -1,10 +1,11 @@
 public import BalloonJSON
 
-/// Sender, receiver and identity of a message: all data needed to accept a webhook before its content is
-/// decoded.
+/// The sender, the receiver, the identity and the type of a message.
 ///
-/// Read from the headers `id`, `source-id`, `destination-id` and the body's `id`, `sourceId`, `destinationId`
-/// (Apple MSP API, "Receiving Messages from the Messages for Business Service").
+/// The server needs no more to accept a webhook; it decodes the content later.
+///
+/// The values come from the headers `id`, `source-id` and `destination-id`, and from the body's `id`, `sourceId` and
+/// `destinationId` (Apple MSP API, "Receiving Messages from the Messages for Business Service").
 public struct InboundEnvelope: Equatable, Sendable {
     /// The maximum length of an identifier or the type in bytes.
     public static let maximumIdentifierBytes = 512
@@ -13,17 +14,17 @@ public struct InboundEnvelope: Equatable, Sendable {
     public let id: MessageID
     /// The body's `type`: `text`, `interactive`, `typing_start`, `typing_end`, `close` or an unknown one.
     public let type: String
-    /// The sender.
+    /// The customer who sent the message.
     public let customer: CustomerID
-    /// The receiver.
+    /// The business that receives the message.
     public let business: BusinessID
     /// Whether the content is behind an `interactiveDataRef` that must be resolved.
     public let hasPayloadReference: Bool
 
-    /// Reads the envelope; a header replaces a body identifier that is absent or empty.
+    /// Reads the envelope from the headers and the body.
     ///
-    /// When both have a value, the bytes must be equal. An identifier has 1 to 512 bytes and no control
-    /// characters.
+    /// An identifier may be in either of them; when both have it, the bytes must be equal. An identifier has 1 to 512
+    /// bytes and no control characters.
     public static func read(
         document: JSONDocument, headers: EnvelopeHeaders
     ) throws(EnvelopeError) -> InboundEnvelope {
@@ -57,7 +58,7 @@ private func bytes(
 ) throws(EnvelopeError) -> ArraySlice<UInt8>? {
     guard let member, !member.isNull else { return nil }
     if let plain = member.stringBytes { return plain }
-    // The longest spelling of one byte has six bytes: \u0041.
+    // JSON can write one byte of the identifier as six bytes, \u0041; 2 more are the quotation marks.
     guard member.text.count <= 6 * InboundEnvelope.maximumIdentifierBytes + 2 else { throw tooLong(field) }
     guard let escaped = member.string else { throw .malformed(field) }
     return Array(escaped.utf8)[...]
@@ -67,7 +68,7 @@ private func checked(
     _ bytes: ArraySlice<UInt8>, _ field: EnvelopeError.Field
 ) throws(EnvelopeError) -> String {
     guard bytes.count <= InboundEnvelope.maximumIdentifierBytes else { throw tooLong(field) }
-    // Identifiers become header values of our own requests, where a line break would add a header.
+    // The server sends identifiers as header values to the gateway, where a line break would add another header.
     guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .malformed(field) }
     guard let string = String(validating: bytes, as: UTF8.self) else { throw .malformed(field) }
     return string

@@ -2,19 +2,19 @@ public import BalloonJSON
 
 /// One message of a customer, decoded to typed values.
 ///
-/// It is a view of the message: fields without a typed value are available in ``message``, unchanged.
+/// Members of the JSON that have no typed value are available in ``message``, unchanged.
 public struct InboundEvent: Sendable {
     /// The message's identity.
     public let id: MessageID
-    /// The receiver.
+    /// The business that receives the message.
     public let business: BusinessID
-    /// The sender.
+    /// The customer who sent the message.
     public let customer: CustomerID
     /// The typed content.
     public let content: Content
     /// The attributes besides the content.
     public let attributes: MessageAttributes
-    /// The message as received, with its payload reference resolved.
+    /// The message as received, but with its content in place of a payload reference.
     public let message: JSONValue
 
     /// The kind of the content.
@@ -32,7 +32,7 @@ public struct InboundEvent: Sendable {
         }
     }
 
-    /// The limit that the message exceeds, so that its parts are not decoded; nil for other messages.
+    /// Names the limit that the message exceeds, so that its parts were not decoded; nil when it exceeds none.
     package var excess: String? {
         if case .unrecognized(let unrecognized) = content { unrecognized.excess } else { nil }
     }
@@ -41,8 +41,8 @@ public struct InboundEvent: Sendable {
     ///
     /// Unknown messages become ``Content/unrecognized(_:)``. So do messages with too many parts: over 100
     /// attachments, 1,000 elements of another list, 10,000 members of an object or 10,000 selections of a
-    /// form. Omitted identifiers are read from the body, empty where it has none. Omitted attributes are read
-    /// from the body too, without capabilities.
+    /// form. Identifiers that the caller omits are read from the body, and are empty when the body has none.
+    /// Omitted attributes are read from the body too, without capabilities.
     public static func decode(
         message: JSONDocument,
         id: MessageID? = nil,

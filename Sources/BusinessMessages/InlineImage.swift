@@ -14,6 +14,6 @@ public struct InlineImage: Sendable {
         description = value["description"]?.nonEmptyString
     }
 
-    /// The image's bytes in Base64, copied from the message at each call.
+    /// The image's bytes in Base64; each call copies them from the message.
     public var base64: String? { value["data"]?.nonEmptyString }
 }

@@ -1,13 +1,13 @@
 internal import BalloonJSON
 
-/// The common fields of interactive messages.
+/// The fields that all interactive messages have in common.
 ///
 /// ```json
 /// {"bid": "com.apple…", "sessionIdentifier": "…", "data": {"requestIdentifier": "…", "version": "1.0",
 ///  "receivedMessage": {…}, "replyMessage": {…}, "images": […]}}
 /// ```
-/// Every field may be missing. Apple's own types have the bubbles inside `data`, apps next to it; both places
-/// are read.
+/// Every field may be missing. Apple's own kinds have the bubbles inside `data`, and messages of apps have them
+/// next to `data`; both places are read.
 public struct Interaction: Sendable {
     /// The `bid` of Apple's own interactive messages.
     public static let businessExtension =
@@ -16,16 +16,16 @@ public struct Interaction: Sendable {
     private let interactiveData: JSONValue
     private let data: JSONValue?
 
-    /// Wraps an `interactiveData`; fields are decoded at their first use.
+    /// Wraps an `interactiveData`; each property decodes its field when it is used.
     init(_ interactiveData: JSONValue) {
         self.interactiveData = interactiveData
         data = interactiveData["data"]?.object
     }
 
-    /// The extension of the message.
+    /// The identifier of the iMessage extension that the message belongs to.
     public var bid: String? { interactiveData["bid"]?.scalarString }
 
-    /// The session that the request opened; all replies to the request repeat it.
+    /// The identifier of the session that the request opened; all answers to the request repeat it.
     public var sessionIdentifier: String? {
         interactiveData.first("sessionIdentifier")?.scalarString ?? data?["sessionIdentifier"]?.scalarString
     }
@@ -33,13 +33,13 @@ public struct Interaction: Sendable {
     /// The identifier of the request, repeated by the answer.
     public var requestIdentifier: String? { common("requestIdentifier")?.scalarString }
 
-    /// The schema's version, `1.0` or `2.0`.
+    /// The version of the message format, `1.0` or `2.0`.
     public var version: String? { (common("version") ?? common("mspVersion"))?.scalarString }
 
-    /// The bubble that the business sent.
+    /// The bubble that the business sent, shown until the customer answers.
     public var receivedMessage: Bubble? { common("receivedMessage")?.object.map(Bubble.init) }
 
-    /// The bubble that the customer sent back.
+    /// The bubble that the transcript shows after the customer's answer.
     public var replyMessage: Bubble? { common("replyMessage")?.object.map(Bubble.init) }
 
     /// The images that the bubbles and items refer to.

@@ -1,13 +1,13 @@
 internal import BalloonJSON
 
-/// A customer's answer to an invitation; a refusal arrives as ``Close``.
+/// A customer's answer to an invitation; a customer who declines sends a ``Close`` instead.
 ///
 /// ```json
 /// "data": {"referenceId": "…", "requestIdentifier": "tel:+…", "notification": {"id": "yes",
 ///          "displayContent": {"determinateResponse": {"title": "…", "subtitle": "…", "type": {"yes": {}}}}}}
 /// ```
 public struct Invitation: Sendable {
-    /// The answer, `yes`.
+    /// The customer's answer, usually `yes`.
     public let response: String?
     /// The title of the answered bubble.
     public let title: String?
@@ -15,7 +15,7 @@ public struct Invitation: Sendable {
     public let subtitle: String?
     /// The invitation's identifier, chosen by the business.
     public let referenceID: String?
-    /// The common fields of interactive messages; `requestIdentifier` is the invited telephone number.
+    /// The fields that all interactive messages have in common; `requestIdentifier` is the invited telephone number.
     public let interaction: Interaction
 
     init(_ data: JSONValue, _ interaction: Interaction) {

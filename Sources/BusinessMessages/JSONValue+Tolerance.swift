@@ -1,7 +1,9 @@
 internal import BalloonJSON
 
-/// Accepts every observed form where Apple's documents contradict each other: numbers as strings, one object
-/// instead of a list, and a list instead of one object.
+/// Reads values in every form that Apple sends or documents.
+///
+/// Apple's documents contradict each other: numbers also occur as strings, one object instead of a list, and a list
+/// instead of one object.
 extension JSONValue {
     /// The string, unless it is empty.
     var nonEmptyString: String? {
@@ -9,9 +11,9 @@ extension JSONValue {
         return string
     }
 
-    /// A string, or a number or Boolean in its spelling; `nil` when empty.
+    /// The string, or the JSON text of a number or Boolean; `nil` for an empty string and for other values.
     var scalarString: String? {
-        // The common case first: checking the kind would read the index twice.
+        // Try the common case first: asking for the kind before would read the JSON index twice.
         if let string { return string.isEmpty ? nil : string }
         return switch kind {
         case .number, .boolean: String(decoding: text, as: UTF8.self)
@@ -19,12 +21,12 @@ extension JSONValue {
         }
     }
 
-    /// A whole number, also as a string or with a fraction of zero.
+    /// The whole number, also from a string or from a number such as `5.0`; `nil` for other values.
     var scalarInt: Int? {
         int ?? string.flatMap { Int($0) } ?? double.flatMap { Int(exactly: $0) }
     }
 
-    /// A Boolean, also as `"true"`, `"false"`, 1 or 0.
+    /// The Boolean, also from `"true"`, `"false"`, 1 or 0; `nil` for other values.
     var scalarBool: Bool? {
         if let bool { return bool }
         return switch scalarString?.lowercased() {
@@ -34,12 +36,12 @@ extension JSONValue {
         }
     }
 
-    /// A number, also as a string.
+    /// The number, also from a string; `nil` for other values.
     var scalarDouble: Double? {
         double ?? string.flatMap { Double($0) }
     }
 
-    /// The object, or the first object of a list.
+    /// This value if it is an object, or the first object of a list; `nil` for other values.
     var object: JSONValue? {
         switch kind {
         case .object: self
@@ -60,12 +62,12 @@ extension JSONValue {
         return results
     }
 
-    /// The member, unless it is absent or null.
+    /// The member with this name; `nil` when it is absent or null.
     func first(_ key: String) -> JSONValue? {
         guard let value = self[key], !value.isNull else { return nil }
         return value
     }
 
-    /// The first of two names that is present and not null.
+    /// The member with the first name or else with the other one; `nil` when both are absent or null.
     func first(_ key: String, _ other: String) -> JSONValue? { first(key) ?? first(other) }
 }

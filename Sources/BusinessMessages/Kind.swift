@@ -1,4 +1,4 @@
-/// The kind of a message, spelled the same in code, files, commands and logs.
+/// The kind of a message; its raw value is its name in files, commands and logs.
 public enum Kind: String, CaseIterable, Sendable {
     /// Text, with or without attachments; also a tapback, which arrives as text.
     case text

@@ -6,7 +6,7 @@ internal import BalloonJSON
 /// "data": {"listPicker": {"sections": [{"title": "You Selected", "items": [
 ///          {"identifier": "0", "title": "Apples", "order": 0, "imageIdentifier": "1"}]}]}}
 /// ```
-/// Apple MSP API, "List Picker Message"; its tables call `items` `listPickerItem`, and both names are
+/// Apple MSP API, "List Picker Message". Apple's tables use the name `listPickerItem` for `items`; both names are
 /// accepted.
 public struct ListPicker: Sendable {
     /// Chosen items under one heading.
@@ -39,7 +39,7 @@ public struct ListPicker: Sendable {
 
     /// The sections with chosen items.
     public let sections: [Section]
-    /// The common fields of interactive messages.
+    /// The fields that all interactive messages have in common.
     public let interaction: Interaction
 
     init(_ listPicker: JSONValue, _ interaction: Interaction) {

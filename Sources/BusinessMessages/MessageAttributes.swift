@@ -10,7 +10,7 @@ public struct MessageAttributes: Hashable, Sendable {
     public var intent: String?
     /// The department named by the link that opened the conversation; sent with the first message.
     public var group: String?
-    /// The version of Apple's protocol, from the header `version`, which older documents name.
+    /// The version of Apple's protocol, from the header `version`, which only Apple's older documents mention.
     public var version: String?
     /// The customer's system, for example `iPhone OS`, from the header `device-agent`; Apple stopped sending it in 2022.
     public var deviceAgent: String?
@@ -28,8 +28,9 @@ public struct MessageAttributes: Hashable, Sendable {
         self.deviceAgent = deviceAgent
     }
 
-    /// Reads the body's `locale`, `intent` and `group`, or the header of a missing one.
+    /// Reads the attributes from the body and the headers.
     ///
+    /// The headers `locale`, `intent` and `group` are used only when the body lacks the member.
     /// Capabilities, version and device come from headers only. In a header that is not UTF-8, invalid bytes become U+FFFD.
     public static func read(
         document: JSONDocument, headers: EnvelopeHeaders = EnvelopeHeaders()

@@ -1,9 +1,9 @@
 package import BalloonJSON
 
-/// The maximum number of parts of a message that is decoded to typed values.
+/// The limits on the number of parts of a message; a message over a limit is not decoded to typed values.
 ///
-/// Parts are counted on the JSON index before any is decoded. A text of 66 KB when compressed can hold 3.4
-/// million empty attachments; decoding and downloading them would cost gigabytes.
+/// Parts are counted in the JSON index before any of them is decoded. A message of 66 KB when compressed can hold
+/// 3.4 million empty attachments; decoding and downloading them would cost gigabytes.
 package struct MessageBounds: Sendable {
     /// The bounds of every message.
     package static let standard = MessageBounds()
@@ -17,7 +17,7 @@ package struct MessageBounds: Sendable {
     /// The maximum total number of pages and answers of a form, or of sections and items of a list picker.
     package let selections = 10_000
 
-    /// The limit that a message exceeds, in words without message content; nil when it is within all limits.
+    /// Describes the limit that a message exceeds, without message content; nil when it is within all limits.
     package func violation(of message: JSONValue) -> String? {
         if let list = message["attachments"], list.kind == .array, list.count > attachments {
             return "\(list.count) attachments; at most \(attachments) are read"
@@ -46,8 +46,9 @@ package struct MessageBounds: Sendable {
 }
 
 extension JSONValue {
-    /// The number of elements of a list plus those of a list in each of them; an object by itself counts as a
-    /// list of one.
+    /// The number of elements of a list, plus the elements of the lists inside these elements.
+    ///
+    /// The inner list has one of the two names. A single object counts as a list of one.
     fileprivate func countWithParts(_ name: String, _ otherName: String) -> Int {
         switch kind {
         case .array:

@@ -11,7 +11,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
     /// Creates an identifier from its text in messages.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// Compares bytes; `String` would treat canonically equivalent spellings as equal.
+    /// Compares the bytes of two identifiers; `String` would also treat canonically equivalent spellings as equal.
     public static func == (left: MessageID, right: MessageID) -> Bool {
         left.rawValue.hasSameBytes(as: right.rawValue)
     }

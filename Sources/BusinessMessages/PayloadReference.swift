@@ -8,13 +8,13 @@ public import BalloonJSON
 /// ```
 /// Apple MSP API, "Receiving an Interactive Message". It must be resolved at once; it expires within seconds.
 public struct PayloadReference: Equatable, Sendable {
-    /// The extension of the payload; `decodePayload` requires it as a header.
+    /// The identifier of the payload's iMessage extension; `decodePayload` requires it as a header.
     public let bid: String
     /// The value of the header `MMCS-Url`; this URL itself is never requested.
     public let url: String
     /// The value of the header `MMCS-Owner`.
     public let owner: String
-    /// `00` and 64 hexadecimal digits in either case: the AES-256 key.
+    /// The AES-256 key: `00` and 64 hexadecimal digits in either case.
     public let key: String
     /// The file's checksum in hexadecimal digits of either case.
     public let signature: String?
@@ -45,7 +45,7 @@ public struct PayloadReference: Equatable, Sendable {
         title = value["title"]?.nonEmptyString
     }
 
-    /// Reads the reference of a complete message; `nil` when it has none that can be resolved.
+    /// Reads the reference of a complete message; `nil` when the message has no valid reference.
     public init?(message: JSONDocument) {
         guard let reference = message.root["interactiveDataRef"]?.object else { return nil }
         self.init(reference)

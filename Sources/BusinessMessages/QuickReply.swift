@@ -22,7 +22,7 @@ public struct QuickReply: Sendable {
     public let selectedIdentifier: String?
     /// The offered choices.
     public let items: [Item]
-    /// The common fields of interactive messages.
+    /// The fields that all interactive messages have in common.
     public let interaction: Interaction
 
     init(_ quickReply: JSONValue, _ interaction: Interaction) {
@@ -36,7 +36,8 @@ public struct QuickReply: Sendable {
 
     /// The chosen item: found by identifier, else by position.
     ///
-    /// Some replies come without `items`; then the item has the reply's own identifier and no title.
+    /// Some devices omit `items`; the result then has the reply's own identifier and no title. `nil` when no offered
+    /// item matches.
     public var selectedItem: Item? {
         if items.isEmpty { return selectedIdentifier.map { Item(identifier: $0, title: nil) } }
         if let selectedIdentifier, let item = items.first(where: { $0.identifier == selectedIdentifier }) {

@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension InboundEvent {
-    /// The replacement of a value that must not be stored.
+    /// The text that replaces a value which must not be stored.
     package static let redactedText = "[not kept]"
 
     /// The message without payment tokens, authentication tokens and codes, and answers of a private form;
@@ -17,19 +17,21 @@ extension InboundEvent {
     }
 }
 
-/// The members whose values are redacted, by name.
+/// The names of the members whose values are redacted in one message.
 private struct RedactionRule {
-    /// In sections of `data`, by the section's name.
+    /// The names that are redacted inside a section of `data` such as `dynamic`, by the section's name.
     var sections: [String: Set<String>] = [:]
-    /// Anywhere in `data`.
+    /// The names that are redacted anywhere in `data`.
     var everywhere: Set<String> = []
-    /// In `data` and in `interactiveData` themselves.
+    /// The names of bubbles that are redacted as members of `data` or of `interactiveData`.
     var bubbles: Set<String> = []
 
     var isEmpty: Bool { sections.isEmpty && everywhere.isEmpty && bubbles.isEmpty }
 
-    /// Chooses the names by the message's members, at every place that decoding accepts and without decoding: a
-    /// message with too many parts is not decoded.
+    /// Chooses the names by looking for the members that show a sign-in, a private form or a payment.
+    ///
+    /// Looks at every place that decoding accepts, but does not decode, because a message with too many parts is never
+    /// decoded.
     init(of message: JSONValue) {
         for interactiveData in message["interactiveData"]?.objects ?? [] {
             for data in interactiveData["data"]?.objects ?? [] { add(data) }
@@ -40,31 +42,31 @@ private struct RedactionRule {
         if data["authenticate"] != nil { sections["authenticate"] = authenticationSecrets }
         if data["dynamic"]?.objects.contains(where: Form.isPrivate) ?? false {
             sections["dynamic"] = formSecrets
-            // The customer's bubble shows the answers.
+            // The customer's bubble shows the answers as well.
             bubbles = ["replyMessage"]
         }
         if ApplePay.isShown(in: data) { everywhere = paymentSecrets }
     }
 
-    /// The names that are redacted in a section, or in `data` itself.
+    /// The names that are redacted in the section with this name.
     func secrets(in section: String) -> Set<String> {
         sections[section].map { $0.union(everywhere) } ?? everywhere
     }
 }
 
 private let authenticationSecrets: Set = ["token", "code", "access_token", "id_token", "refresh_token"]
-/// Apple does not document the result's shape, so every name that contains the token elsewhere is included.
+/// Apple does not document the result of a payment, so these are all names that contain the token in similar APIs.
 private let paymentSecrets: Set = ["paymentToken", "token", "paymentData", "transactionIdentifier"]
-/// The identifier of an item names the answer as its value does.
+/// The identifier of an item is included, because it reveals the answer just as the value does.
 private let formSecrets: Set = ["value", "title", "identifier"]
 
-/// The part of a message that an object belongs to.
+/// The part of a message that is being written; it decides which members are redacted.
 private enum MessagePart {
     case message, interactiveData, data
-    /// A member of `data` with the names that are redacted in it.
+    /// A section: a member of `data`, with the names that are redacted anywhere in it.
     case section(Set<String>)
 
-    /// The part of a member; nil when nothing in it is redacted.
+    /// The part that a member of this part is; nil when nothing in the member is redacted.
     func part(of member: String, _ rule: RedactionRule) -> MessagePart? {
         switch self {
         case .message: member == "interactiveData" ? .interactiveData : nil
@@ -86,10 +88,10 @@ private enum MessagePart {
 }
 
 extension JSONWriter {
-    /// Writes a part of a message redacted; returns whether a value was redacted.
+    /// Writes a part of a message with its secrets replaced; returns whether a value was replaced.
     ///
-    /// A list stands for its elements, since decoding accepts a list where an object is expected. The recursion
-    /// is bounded by the document's depth.
+    /// The elements of a list are treated as the list's own part, since decoding accepts a list where an object is
+    /// expected. The document's depth limit bounds the recursion.
     fileprivate mutating func write(
         _ value: JSONValue, _ part: MessagePart, without rule: RedactionRule
     ) -> Bool {

@@ -7,15 +7,15 @@ package import BalloonJSON
 /// `interactiveDataRef`; every other member is unchanged. `nil` when `decoded` is not an object. Apple MSP
 /// API, "Decoding Interactive Data Payloads".
 ///
-/// An inline `interactiveData` next to the reference (a form's selections) is merged. Objects are merged
-/// member by member. Lists of elements with identifiers keep the inline order, and each element is merged
-/// with the element of the same name. When both sides have a value, the inline one is used unless it is
-/// empty.
+/// A message may also have an inline `interactiveData` next to the reference, for example a form's selections. Both are
+/// merged, objects member by member. Lists of elements with identifiers keep the inline order, and each element is
+/// merged with the other side's element of the same identifier. When both sides have a value, the inline one is
+/// used unless it is empty.
 ///
-/// For repeated names, the last member of an object is used, and in a list the first element of each side:
-/// these two are merged, and later inline ones stay unchanged. Every value of either side is therefore
-/// written at most once: the result is at most as long as both texts plus the new names, and the time is
-/// proportional to it. A container that exceeds ``MessageBounds`` is not merged; see `concatenate`.
+/// When an object repeats a name, its last member is used. When a list repeats an identifier, the first element of
+/// each side is merged, and later inline elements stay unchanged. Every value of either side is therefore written at
+/// most once: the result is at most as long as both texts plus the new names, and the time is proportional to its
+/// length. Objects and lists that exceed ``MessageBounds`` are not merged; see `concatenate`.
 package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UInt8]? {
     guard decoded.root.kind == .object else { return nil }
     var payload = decoded.root
@@ -45,9 +45,9 @@ package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UI
 }
 
 extension JSONWriter {
-    /// Writes one merged value; `key` is the member's name, or that of the surrounding list.
+    /// Merges two values and writes the result; `key` is the name of the member or of the list around the value.
     ///
-    /// The recursion depth is bounded by the depth limit of the documents.
+    /// The depth limit of the documents bounds the recursion.
     fileprivate mutating func merge(_ inline: JSONValue?, over payload: JSONValue, key: String) {
         guard let inline, !inline.isVoid else { return value(payload) }
         let bounds = MessageBounds.standard
@@ -90,7 +90,8 @@ extension JSONWriter {
         array { writer in
             var written: Set<String> = []
             for element in inline.elements {
-                // Removed, so that no second element with the name is merged with the same element.
+                // Remove the payload's element, so that it is not merged with a second inline element of this
+                // identifier.
                 guard let name = element.name, let namesake = namesakes.removeValue(forKey: name) else {
                     writer.value(element)
                     continue
@@ -98,8 +99,8 @@ extension JSONWriter {
                 written.insert(name)
                 writer.merge(element, over: namesake, key: key)
             }
-            // The payload's other images are added, because a message refers to images by name. The other elements of
-            // any other list would look like choices that the customer made.
+            // Add the payload's remaining images, because a message refers to images by identifier. Remaining
+            // elements of any other list are dropped: they would look like choices that the customer made.
             guard key == "images" else { return }
             for element in payload.elements where element.name.map({ !written.contains($0) }) ?? true {
                 writer.value(element)
@@ -107,13 +108,13 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the parts of both values, the payload's first, without decoding them.
+    /// Writes the parts of two large values behind each other, the payload's first, without decoding them.
     ///
-    /// Nothing is lost, no part needs an allocation, and the event becomes unrecognized because of their
-    /// number.
+    /// No part is lost and no part needs an allocation. Because of the number of its parts, the event later becomes
+    /// unrecognized.
     ///
-    /// An inline member follows the payload's member of the same name and so overrides it, because the last
-    /// member of a name is used everywhere.
+    /// An inline member follows the payload's member of the same name and thereby overrides it: of members with the
+    /// same name, every reader uses the last.
     private mutating func concatenate(_ inline: JSONValue, behind payload: JSONValue) {
         let (first, second) = (payload.content, inline.content)
         raw { bytes in
@@ -126,7 +127,7 @@ extension JSONWriter {
     }
 }
 
-/// Appends tokens, replacing the line breaks between them with spaces: a valid string contains none.
+/// Appends JSON text, with spaces instead of its line breaks, which in valid JSON occur only between tokens.
 private func append(_ tokens: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
     for byte in tokens { bytes.append(byte == 0x0A || byte == 0x0D ? 0x20 : byte) }
 }
@@ -135,14 +136,14 @@ extension JSONValue {
     /// The content between a container's brackets or braces.
     fileprivate var content: ArraySlice<UInt8> { text.dropFirst().dropLast() }
 
-    /// An object's members by name; of a repeated name the last member, as everywhere.
+    /// An object's members by name; when a name is repeated, its last member.
     fileprivate var membersByName: [String: JSONValue] {
         var byName = [String: JSONValue](minimumCapacity: count)
         for (key, value) in members { byName[key] = value }
         return byName
     }
 
-    /// The name of a list's element; `nil` when it has none.
+    /// The identifier of a list's element; `nil` when it has none.
     fileprivate var name: String? {
         guard kind == .object else { return nil }
         return first("identifier", "pageIdentifier")?.scalarString
@@ -152,7 +153,7 @@ extension JSONValue {
     fileprivate var isVoid: Bool {
         switch kind {
         case .null: true
-        // Empty between the quotation marks.
+        // The JSON text of an empty string is its two quotation marks.
         case .string: text.count == 2
         case .array, .object: count == 0
         case .number, .boolean: false

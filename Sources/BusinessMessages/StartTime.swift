@@ -14,7 +14,7 @@ package func secondsSinceEpoch(parsing text: String) -> Int? {
     else { return nil }
     var second = 0
     if rest.take(":") {
-        // 60 is a leap second (RFC 3339 §5.6).
+        // A leap second has the number 60 (RFC 3339 §5.6).
         guard let value = rest.takeNumber(digits: 2), value <= 60 else { return nil }
         second = value
         if rest.take(".") {
@@ -46,7 +46,9 @@ extension Substring.UTF8View {
         return number
     }
 
-    /// Seconds east of GMT: `Z`, `+0000`, `+00:00`, `+00` or nothing.
+    /// Consumes an offset from GMT and returns it in seconds, positive east of GMT; `nil` when it is invalid.
+    ///
+    /// The forms are `Z`, `+0000`, `+00:00`, `+00` and nothing, which means GMT.
     fileprivate mutating func takeOffset() -> Int? {
         if isEmpty || take("Z") || take("z") { return 0 }
         let isWest = take("-")
@@ -72,7 +74,7 @@ func days(inMonth month: Int, of year: Int) -> Int {
     }
 }
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
+/// The number of days from 1970-01-01 to a date of the Gregorian calendar; negative for earlier dates.
 private func days(until year: Int, _ month: Int, _ day: Int) -> Int {
     let past = year - 1
     let daysBeforeYear =

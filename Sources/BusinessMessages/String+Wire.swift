@@ -1,7 +1,7 @@
 extension StringProtocol {
     /// The text with each escape such as `%41` decoded; all other characters, including plus signs, stay.
     ///
-    /// RFC 3986 §2.1. Bytes that are not UTF-8 become U+FFFD.
+    /// Decoded bytes that are not UTF-8 become U+FFFD (RFC 3986 §2.1).
     package var percentDecoded: String {
         guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
         var decoded: [UInt8] = []
@@ -74,9 +74,10 @@ extension UInt8 {
 }
 
 extension String {
-    /// Whether two texts have the same UTF-8, where `==` asks for canonical equivalence.
+    /// Whether two texts have the same UTF-8 bytes; `==` would also accept canonically equivalent texts.
     ///
-    /// ASCII is compared as memory: every lookup of a conversation compares identifiers.
+    /// For ASCII, `==` alone decides, which compares memory. This must be fast, because every lookup of a conversation
+    /// compares identifiers.
     func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count, self == other else { return false }
         return utf8Span.isKnownASCII || utf8.elementsEqual(other.utf8)

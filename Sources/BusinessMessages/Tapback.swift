@@ -25,9 +25,9 @@ public struct Tapback: Equatable, Sendable {
 
     /// The target of the reaction.
     public enum Target: Equatable, Sendable {
-        /// The message with this text, as the sentence quotes it: a long text may end early there.
+        /// The message with this text, as the sentence quotes it; the quotation of a long text may be cut.
         case text(String)
-        /// A file, in Apple's words: `an image`, `2 movies`.
+        /// One or more files, in Apple's words: `an image`, `2 movies`.
         case attachment(String)
         /// This many interactive bubbles.
         case businessMessages(Int)
@@ -69,7 +69,9 @@ private let removals: [(String, Tapback.Reaction)] = [
     ("a sticker", .sticker),
 ]
 
-/// The reaction at the start of `prose`, and the rest, which names its target.
+/// Splits a sentence into the reaction at its start and the rest, which names the target.
+///
+/// Nil when the sentence begins with no reaction.
 private func readOpening(of prose: Substring) -> (Tapback.Reaction, isRemoved: Bool, Substring)? {
     for (verb, reaction) in verbs where prose.hasPrefix(verb) {
         return (reaction, false, prose.dropFirst(verb.count))
@@ -116,13 +118,13 @@ extension Substring {
         hasPrefix(prefix) ? dropFirst(prefix.count) : nil
     }
 
-    /// The parts before and after the first `separator`.
+    /// The parts before and after the first `separator`; nil when the text does not contain it.
     fileprivate func split(at separator: String) -> (Substring, Substring)? {
         guard let range = firstRange(of: separator) else { return nil }
         return (self[..<range.lowerBound], self[range.upperBound...])
     }
 
-    /// The text between quotation marks that enclose the whole text, curly or straight.
+    /// The text without the curly or straight quotation marks that enclose it; nil when it has none.
     fileprivate var quoted: Substring? {
         guard count >= 2, let opening = first, let closing = last else { return nil }
         guard (opening == "“" && closing == "”") || (opening == "\"" && closing == "\"") else { return nil }

@@ -7,7 +7,7 @@ internal import BalloonJSON
 /// ```
 /// U+FFFC in the body marks the place of each attachment (Apple MSP API, "Text").
 public struct Text: Sendable {
-    /// The text with its markers; empty when there is none.
+    /// The text, including the markers of attachments; empty when the message has no text.
     public let body: String
     /// The subject line, which few devices support.
     public let subject: String?
@@ -20,7 +20,7 @@ public struct Text: Sendable {
         body = message["body"]?.scalarString ?? ""
         subject = message["subject"]?.scalarString
         let values = message["attachments"]?.objects ?? []
-        // Only as many markers as attachments: a body may contain many more.
+        // Find only as many markers as there are attachments, because a body may contain many more.
         let places = Array(
             body.unicodeScalars.enumerated().lazy.filter { $0.element == attachmentMarker }.map(\.offset)
                 .prefix(values.count))

@@ -12,7 +12,7 @@ public struct TimePicker: Sendable {
     public struct Timeslot: Equatable, Sendable {
         /// The slot's identifier, chosen by the business.
         public let identifier: String?
-        /// The start, as it was sent.
+        /// The start of the slot, as the device sent it.
         public let startTime: String?
         /// The start in seconds since 1970-01-01T00:00:00Z; `nil` when `startTime` is not a date.
         public let startSeconds: Int?
@@ -24,11 +24,11 @@ public struct TimePicker: Sendable {
     public struct Location: Equatable, Sendable {
         /// The location's name.
         public let title: String?
-        /// Degrees north.
+        /// The latitude in degrees, positive north of the equator.
         public let latitude: Double?
-        /// Degrees east.
+        /// The longitude in degrees, positive east of Greenwich.
         public let longitude: Double?
-        /// The radius around it, in metres.
+        /// The radius of the location, in metres.
         public let radius: Double?
     }
 
@@ -40,13 +40,13 @@ public struct TimePicker: Sendable {
     public let location: Location?
     /// The offset from GMT of the displayed times; `nil` means the customer's own time zone.
     ///
-    /// Whole minutes.
+    /// It is a number of whole minutes.
     public let timezoneOffset: Duration?
     /// The identifier of one of the interaction's images.
     public let imageIdentifier: String?
     /// The chosen slots; currently always one.
     public let timeslots: [Timeslot]
-    /// The common fields of interactive messages.
+    /// The fields that all interactive messages have in common.
     public let interaction: Interaction
 
     init(_ event: JSONValue, _ interaction: Interaction) {
@@ -59,7 +59,7 @@ public struct TimePicker: Sendable {
         self.interaction = interaction
     }
 
-    /// The chosen slot.
+    /// The chosen slot; `nil` when the message has none.
     public var selectedTimeslot: Timeslot? { timeslots.first }
 }
 
@@ -84,7 +84,7 @@ extension TimePicker.Location {
     }
 }
 
-/// The offset in seconds; a value of more than a day is not an offset.
+/// Converts an offset from minutes; `nil` when it is more than a day, which is no offset of a time zone.
 private func boundedSeconds(minutes: Int) -> Duration? {
     (-1440...1440).contains(minutes) ? .seconds(minutes * 60) : nil
 }

@@ -1,10 +1,12 @@
 internal import BalloonJSON
 
-/// A message of an unknown kind, or with too many parts; its JSON is the event's `message`.
+/// A message of an unknown kind, or with too many parts; ``InboundEvent/message`` has its JSON.
 public struct Unrecognized: Equatable, Sendable {
     /// The body's `type`.
     public let type: String?
-    /// The names in `interactiveData.data`, or in `interactiveData` without `data`: a hint at the kind.
+    /// The names of the members of `interactiveData.data`, which hint at the kind.
+    ///
+    /// Without `data` they are the names of the members of `interactiveData`.
     public let markers: [String]
     /// The limit that the message exceeds, for example `3400000 attachments; at most 100 are read`; nil for a
     /// message of an unknown kind.
@@ -18,7 +20,7 @@ public struct Unrecognized: Equatable, Sendable {
         markers = described?.members.map(\.key) ?? []
     }
 
-    /// Describes a message over a limit without decoding its parts.
+    /// Creates the content of a message that exceeds a limit, without decoding the message's parts.
     init(_ message: JSONValue, excess: String) {
         type = message["type"]?.scalarString
         self.excess = excess

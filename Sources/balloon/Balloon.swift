@@ -21,7 +21,7 @@ import MessageServer
         ])
 
     static func main() async {
-        // Flush the log before the final message, so that their order is right.
+        // A background queue writes the log lines: wait for the last ones before the process ends.
         defer { LogStream.standardError.flush(within: .seconds(3)) }
         do {
             var command = try parseAsRoot()
@@ -30,7 +30,8 @@ import MessageServer
             } else {
                 try command.run()
             }
-            // A pipe's reader must not mistake a partial result for a complete one; a reader that is gone wants no more.
+            // The command fails when its output is incomplete, because a reader would take it for the whole result.
+            // A broken pipe is no failure: the reader, such as `head`, has closed the pipe and needs no more.
             if let failure = StandardStream.output.failure, !failure.isBrokenPipe {
                 throw CommandFailure.unwritten(to: "standard output", failure)
             }

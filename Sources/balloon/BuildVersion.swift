@@ -11,14 +11,16 @@ struct BuildVersion {
     /// `<hash> <date>` as `scripts/commit` prints it; empty when the build did not know the commit.
     let commit: String
 
-    /// The number, and the commit or the word that it is unknown.
+    /// The number, followed by the commit with its date, or by `(commit unknown)`.
     var text: String {
         let parts = commit.split(separator: " ")
         guard parts.count == 2 else { return "\(Self.number) (commit unknown)" }
         return "\(Self.number) (commit \(parts[0]) of \(parts[1]))"
     }
 
-    /// Read byte by byte: a pointer would need `unsafe`, which this target may not use.
+    /// The commit that the build compiled into the target `CBuild`; empty when the build did not know it.
+    ///
+    /// It is read byte by byte, because a pointer would need `unsafe`, which this target may not use.
     private static var knownCommit: String {
         let maximumBytes: UInt32 = 128
         let bytes = (0..<maximumBytes).lazy.map { balloon_commit_byte($0) }.prefix { $0 != 0 }

@@ -9,21 +9,25 @@ enum CommandFailure: Error, Equatable {
     case unreadable(path: String, SystemError)
     /// A named program cannot be started: follow the hint.
     case unstartable(program: String, SystemError, hint: String)
-    /// A file or a stream was not written completely: free space, or check its reader.
+    /// A file or a stream was not written completely: free space on the disk, or check the program that reads the
+    /// stream.
     case unwritten(to: String, SystemError)
     /// A named file has invalid content: correct it.
     case malformed(path: String, reason: String)
-    /// The data directory has no addresses of `balloon dev`: start it, or name another directory.
+    /// The data directory lacks the file `dev.json`, in which `balloon dev` writes its addresses: start
+    /// `balloon dev`, or name another directory.
     case noDevelopmentServer(path: String)
-    /// `balloon dev` found the data directory of another server: name another directory.
+    /// The directory given to `balloon dev` belongs to `balloon serve`: name another directory.
     case foreignDataDirectory(path: String)
     /// The data directory does not exist: correct the path.
     case noDataDirectory(path: String)
     /// The path of the control socket exceeds the limit for sockets: move the data directory.
     case socketPathTooLong(String)
-    /// `--wait` reaches neither the server's control socket nor a simulated gateway: name the server's `--config` or `--data`.
+    /// `--wait` reaches neither the server's control socket nor a simulated gateway: name the server's `--config` or
+    /// `--data`.
     case noControlSocket
-    /// The business sent the customer no interactive message, or all of them are answered: write to it first.
+    /// The business sent the customer no interactive message, or all of them are answered: write to the business
+    /// first.
     case nothingAsked(customer: String)
     /// No server answers at the address: start the server, or name another address.
     case noAnswer(url: String)

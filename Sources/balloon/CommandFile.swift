@@ -3,13 +3,14 @@ import BalloonPOSIX
 
 /// Files that are given to commands by name.
 enum CommandFile {
-    /// A message has at most 10 MiB, and its payload at most 32.
+    /// The maximum size of a file: more than the 10 MiB of a message and the 32 MiB of its downloaded payload.
     private static let maximumBytes = 64 << 20
 
-    /// The file's bytes; `-` is standard input.
+    /// Reads the file, or standard input for the path `-`; throws when it is unreadable or larger than 64 MiB.
     static func bytes(_ path: String) throws(CommandFailure) -> [UInt8] {
         do {
-            // Standard input may be a socket, as under Node; a socket cannot be opened by a path.
+            // Use the open descriptor instead of /dev/stdin: a parent such as Node passes a socket as standard input,
+            // and a socket cannot be opened by a path.
             let file = if path == "-" { Descriptor(owning: 0) } else { try Descriptor.open(reading: path) }
             return try file.readToEnd(maximumBytes: maximumBytes)
         } catch {
@@ -17,15 +18,16 @@ enum CommandFile {
         }
     }
 
-    /// Throws when the path is not a readable regular file; checked here because a later read error would not
-    /// name the path.
+    /// Throws when the path is not a readable regular file.
+    ///
+    /// Commands check a path before they use it, because the error of a later read would not name it.
     static func check(_ path: String) throws(CommandFailure) {
         do throws(SystemError) { _ = try File(path, for: .readingRegular).read(at: 0, count: 1) } catch {
             throw .unreadable(path: path, error)
         }
     }
 
-    /// The JSON in the file.
+    /// Reads and parses the file, or standard input for the path `-`; the error for invalid JSON has line and column.
     static func json(_ path: String) throws(CommandFailure) -> JSONDocument {
         let bytes = try bytes(path)
         do {

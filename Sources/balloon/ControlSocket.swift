@@ -7,8 +7,9 @@ import MessageServer
 struct ControlSocket {
     private let path: String
 
-    /// The socket of the server that runs in `data`; throws when the directory does not exist, or its path is
-    /// too long.
+    /// Uses the control socket of the server with the data directory `data`.
+    ///
+    /// Throws when the directory does not exist, or when its path is too long for a socket.
     init(data: String) throws(CommandFailure) {
         guard Directory.isDirectory(data) else { throw .noDataDirectory(path: terminalText(data)) }
         path = data + "/" + ControlRoutes.socketName
@@ -17,15 +18,15 @@ struct ControlSocket {
 
     /// Sends a request and returns the body of a 200; throws when no server listens, or for any other status.
     func ask(_ method: String, _ target: String, _ body: [UInt8] = []) async throws -> [UInt8] {
-        // Restarting a handler may use its whole grace period.
+        // The default timeout of 60 seconds also covers a handler's restart, which may wait for its whole grace period.
         guard let answer = try await Self.ask(path, method, target, body) else {
             throw CommandFailure.noAnswer(url: terminalText(path))
         }
         return try Self.content(answer)
     }
 
-    /// Posts `body` and returns the body of a 200; nil when no server listens, so that the caller acts
-    /// itself.
+    /// Posts `body` and returns the body of a 200; nil when no server listens, and the caller may change the data
+    /// directory itself.
     static func post(
         _ target: String, _ body: [UInt8], data: String, timeout: Duration
     ) async throws -> [UInt8]? {
@@ -34,24 +35,24 @@ struct ControlSocket {
         return try await ask(path, "POST", target, body, timeout: timeout).map(content)
     }
 
-    /// Gets the body of a 200; nil when no server listens.
+    /// Sends a GET request and returns the body of a 200; nil when no server listens.
     static func get(_ target: String, data: String) async throws -> [UInt8]? {
         let path = data + "/" + ControlRoutes.socketName
         guard Directory.exists(path) else { return nil }
         return try await ask(path, "GET", target).map(content)
     }
 
-    /// Starts a job and waits for its end without a limit; nil when no server listens, so that the caller
-    /// acts itself.
+    /// Starts a job of the server and waits for its end without a limit; nil when no server listens, and the
+    /// caller may change the data directory itself.
     ///
-    /// For a long job, first prints the command that resumes waiting for it, even if the job turns out to be short.
+    /// When `command` is given, prints first how this command can later resume the wait for the job.
     static func run(
         _ job: String, _ target: String, _ body: [UInt8], data: String, resumedBy command: String?
     ) async throws -> [UInt8]? {
         let path = data + "/" + ControlRoutes.socketName
         guard Directory.exists(path) else { return nil }
         if let command {
-            // Before the request: a command that is interrupted leaves the job's name behind.
+            // Printed before the request, so that the user has the job's id even when the command is interrupted.
             StandardStream.error.write(
                 "job \(job): if this command is interrupted, wait for the job with: \(command) --resume \(job)\n"
             )
@@ -67,7 +68,7 @@ struct ControlSocket {
         return try await ControlSocket(data: data).wait(for: job)
     }
 
-    /// Waits for the end of a job, without a limit.
+    /// Waits for the end of a job without a limit, and returns its result.
     func wait(for job: String) async throws -> [UInt8] {
         while true {
             let answer: TransportResponse?
@@ -90,7 +91,7 @@ struct ControlSocket {
         throw CommandFailure.refused(status: response.status, answer: terminalText(line))
     }
 
-    /// Nil when no server listens.
+    /// Sends a request and returns the answer of any status; nil when no server listens.
     private static func ask(
         _ path: String, _ method: String, _ target: String, _ body: [UInt8] = [],
         timeout: Duration = .seconds(60)
@@ -102,7 +103,7 @@ struct ControlSocket {
         do throws(TransportError) {
             return try await CurlTransport().send(request)
         } catch .connectionFailed {
-            // The leftover socket of a killed server.
+            // A killed server leaves its socket file behind, but nothing listens on it.
             return nil
         }
     }

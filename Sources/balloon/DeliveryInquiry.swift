@@ -6,10 +6,12 @@ import MessageServer
 struct DeliveryInquiry {
     /// The server's data directory.
     let data: String
-    /// The maximum wait, in seconds.
+    /// The maximum wait for the end of the delivery, in seconds.
     let timeout: Int
 
-    /// The state of a message's delivery at its end or at the timeout; nil when the server cannot be asked.
+    /// Waits for the end of a message's delivery, at most until the timeout, and returns its state.
+    ///
+    /// Nil when no server listens in the data directory, or when that server does not know the message.
     func end(of message: [UInt8]) async throws -> DeliveryAnswer? {
         let root = try JSONDocument(message).root
         let (id, business) = (root["id"]?.string ?? "", root["destinationId"]?.string ?? "")
@@ -21,13 +23,13 @@ struct DeliveryInquiry {
             let body: [UInt8]?
             do { body = try await ControlSocket.get(target, data: data) } catch CommandFailure.refused(404, _)
             {
-                // The data directory belongs to another server than the one that --to names.
+                // The journal of this server has no such message, so --to names a server with another data directory.
                 return nil
             }
             guard let body else { return nil }
             guard let answer = DeliveryAnswer(body) else {
                 throw CommandFailure.malformed(
-                    path: target, reason: "is answered by another version of balloon")
+                    path: target, reason: "has an answer that this version of balloon cannot read")
             }
             if answer.isEnded || left <= 0 { return answer }
         }

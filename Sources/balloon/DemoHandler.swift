@@ -30,7 +30,7 @@ struct DemoHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePicke
     func app(_ app: App, _ context: Context) -> Outcome { repeating(context) }
     func invitation(_ invitation: Invitation, _ context: Context) -> Outcome { repeating(context) }
 
-    /// The summary contains neither tokens nor the answers of private forms.
+    /// Replies with the event's summary, which contains neither tokens nor the answers of private forms.
     private func repeating(_ context: Context) -> Outcome { .reply("You chose: \(context.event.summary)") }
 }
 

@@ -24,7 +24,7 @@ struct DevelopmentGreeting {
         var commands = ["simulate text --wait\(business)\(data)"]
         if handlers.first?.isDemo ?? false { commands.append("simulate --choose 2 --wait\(data)") }
         commands.append("chat\(business)\(data)")
-        // A handler of the program has no process and no log of its own.
+        // A builtin handler runs inside the server: it has no process to restart and no log of its own.
         if let program = handlers.first(where: \.isProgram) {
             commands += ["handlers logs \(program.slug)\(data)", "handlers restart \(program.slug)\(data)"]
         }
@@ -40,12 +40,14 @@ extension BusinessConfiguration {
     fileprivate var isProgram: Bool { if case .bound("exec", _) = handler { true } else { false } }
 }
 
-/// The command that starts the running program from the working directory.
+/// The command by which a shell in the working directory can start this program again.
 enum ProgramName {
-    /// The shortest of three: the bare name, when the search path finds it; a path below the working
-    /// directory; the absolute path.
+    /// The command as one shell word, in its shortest form.
+    ///
+    /// The forms are the bare name, when the search path finds this program under it, a path below the working
+    /// directory, and the absolute path.
     static func here() -> String {
-        // Without /proc, the name is the best guess.
+        // Without /proc the path of the program is unknown; the bare name probably starts it.
         guard let program = try? ProcessPaths.executable(),
             let directory = try? ProcessPaths.workingDirectory()
         else { return "balloon" }
@@ -68,7 +70,7 @@ enum ProgramName {
     }
 }
 
-/// `text` as one word of a shell command.
+/// Quotes `text` where necessary, so that a shell reads it as one word.
 func shellWord(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { byte in
         switch byte {

@@ -6,22 +6,29 @@ import HandlerKit
 import Logging
 import MessageServer
 
-/// The handlers of `balloon dev`: a program, a service, those of a configuration, or the demo.
+/// The options that choose the handlers of `balloon dev`.
+///
+/// The choices are a program, an HTTP service, the handlers of a configuration, and without an option the demo.
 struct DevelopmentHandler: ParsableArguments {
     @Option(help: ArgumentHelp("A handler program to run instead of the demo.", valueName: "program"))
     var handler: String?
 
-    @Option(help: ArgumentHelp("An HTTP service to ask instead of the demo.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "The URL of a handler that is an HTTP service, instead of the demo.", valueName: "url")
+    )
     var handlerURL: String?
 
     @Option(
         help: ArgumentHelp(
-            "The environment variable with the service's secret, whsec_ and Base64.", valueName: "name"))
+            "The environment variable with the secret of the HTTP service: whsec_ followed by Base64.",
+            valueName: "name"))
     var handlerSecretEnv: String?
 
     @Option(
         help: ArgumentHelp(
-            "A server's file: its businesses with their handlers instead of the demo.", valueName: "file"))
+            "A server's configuration file; its businesses and their handlers replace the demo.",
+            valueName: "file"))
     var config: String?
 
     func validate() throws {
@@ -34,9 +41,9 @@ struct DevelopmentHandler: ParsableArguments {
         }
     }
 
-    /// The binding of the one business; nil when a configuration has the businesses.
+    /// The handler binding of the demo business; nil when `--config` names the businesses.
     ///
-    /// It is checked, so that a wrong argument is reported before the server starts.
+    /// Checks the program or the address first, so that a wrong argument is reported before the server starts.
     func binding(for server: DevelopmentServer) throws -> HandlerBinding? {
         if config != nil { return nil }
         if let handler { return try program(handler) }

@@ -4,8 +4,9 @@ import BalloonWire
 import BusinessMessages
 import MessageServer
 
-/// The content of `DATA/dev.json`, by which other commands find `balloon dev`; mode 0600, because it contains
-/// the secret.
+/// The content of `DATA/dev.json`, by which other commands find `balloon dev`.
+///
+/// The file has mode 0600, because it contains the secret.
 ///
 /// ```json
 /// {"format":1,"server":"http://127.0.0.1:8080","gateway":"http://127.0.0.1:40123","mspID":"…","secret":"…",
@@ -39,14 +40,14 @@ struct DevelopmentServer: Equatable {
     /// The file's path in a data directory.
     static func path(in directory: String) -> String { directory + "/dev.json" }
 
-    /// A new identity and secret, without addresses.
+    /// Creates a server with a random identity and secret, and without addresses.
     static func random() -> DevelopmentServer {
         DevelopmentServer(
             mspID: MessageID.random().rawValue, secret: .random(byteCount: 32),
             businessID: BusinessID(MessageID.random().rawValue))
     }
 
-    /// The file's content; nil when `balloon dev` never ran in the directory.
+    /// Reads the file in a data directory; nil when `balloon dev` never ran there.
     static func read(in directory: String) throws(CommandFailure) -> DevelopmentServer? {
         let path = path(in: directory)
         guard Directory.exists(path) else { return nil }
@@ -68,7 +69,7 @@ struct DevelopmentServer: Equatable {
             businesses: businesses ?? [Business(slug: slug, id: BusinessID(businessID))])
     }
 
-    /// The configuration of the server in `directory` with the demo business, without its listening address.
+    /// The configuration of this server with the demo business; the caller sets the listening address.
     func configuration(directory: String, handler: HandlerBinding? = nil) -> ServerConfiguration {
         let business = BusinessConfiguration(
             slug: Self.slug, businessID: businessID, name: "Demo",
@@ -78,7 +79,9 @@ struct DevelopmentServer: Equatable {
         return configuration
     }
 
-    /// Changes a configuration so that the server is this one: its identity, its gateway and its data directory.
+    /// Replaces a configuration's identity, secret, gateway and data directory by those of this server.
+    ///
+    /// Also removes the public URL and TLS, because the server listens for this machine only.
     func adjust(_ configuration: inout ServerConfiguration, directory: String) {
         configuration.mspID = mspID
         configuration.secret = secret
@@ -89,7 +92,7 @@ struct DevelopmentServer: Equatable {
         configuration.gateway.downloadHosts = [String(gateway.dropFirst("http://".count))]
     }
 
-    /// Replaces the directory's file.
+    /// Writes this content to the file in a data directory, in place of an earlier one.
     func write(in directory: String) throws(SystemError) {
         let json = JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("format", 1)

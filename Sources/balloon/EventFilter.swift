@@ -8,7 +8,7 @@ package import MessageStore
 struct EventFilter: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only events of this business: its slug, its identifier, or the beginning of one.",
+            "Only events of this business: its slug, its identifier, or the beginning of either.",
             valueName: "business"))
     var business: String?
 
@@ -25,21 +25,23 @@ struct EventFilter: ParsableArguments {
     @Option(help: "Only events with this status.")
     var status: JournalEvent.Status?
 
-    /// The same filter with the identifier of its business; throws when no business matches.
+    /// This filter with the business's identifier instead of the given name; throws unless one business matches.
     func resolved(_ options: ReadingOptions) throws -> EventFilter {
         var filter = self
         filter.business = try options.business(business)?.rawValue
         return filter
     }
 
-    /// Whether the event passes the filter, which was resolved.
+    /// Whether the event passes the filter; only for a filter that ``resolved(_:)`` returned.
     func admits(_ event: JournalEvent) -> Bool {
         (status == nil || event.status == status) && (business == nil || event.business.rawValue == business)
             && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true
             && (kind == nil || EventRendering.subscription(event) == kind)
     }
 
-    /// Whether the reply passes the filter; its time is that of the decision.
+    /// Whether the reply passes the filter, by the time at which the handler decided on it.
+    ///
+    /// Only for a filter that ``resolved(_:)`` returned.
     func admits(_ reply: JournalReply) -> Bool {
         (status == nil || reply.status.rawValue == status?.rawValue)
             && (business == nil || reply.business.rawValue == business)
@@ -51,16 +53,16 @@ struct EventFilter: ParsableArguments {
 extension Kind: ExpressibleByArgument {}
 
 extension Subscription: ExpressibleByArgument {
-    /// Reads a kind's name, or `replyFailed`.
+    /// Parses a kind's name, or `replyFailed`; nil for any other text.
     public init?(argument: String) { self.init(name: argument) }
 
-    /// Every name.
+    /// The names of all kinds, and `replyFailed`; the help text lists them.
     public static var allValueStrings: [String] { all.map(\.name) }
 }
 
 extension JournalEvent.Status: ExpressibleByArgument {}
 
 extension Timestamp: ExpressibleByArgument {
-    /// Parses RFC 3339 §5.6.
+    /// Parses a time such as `2026-11-21T10:00:00Z` (RFC 3339 §5.6); nil for any other text.
     init?(argument: String) { self.init(rfc3339: argument) }
 }

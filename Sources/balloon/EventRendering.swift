@@ -4,10 +4,13 @@ import BusinessMessages
 import HandlerKit
 import MessageStore
 
-/// Formats events for standard output, as text or JSON; every result ends its line.
+/// Formats events for standard output, as text or JSON; each result ends with a line feed.
 enum EventRendering {
-    /// `12  2026-11-21T10:00:00.123Z  failed  BUSINESS  CUSTOMER  text: Good morning  (the handler threw …)`; the status
-    /// is `handled, 1 of 2 replies refused` where a reply was not accepted.
+    /// Formats an event as one line of text.
+    ///
+    /// `12  2026-11-21T10:00:00.123Z  failed  BUSINESS  CUSTOMER  text: Good morning  (the handler threw …)`.
+    ///
+    /// When the gateway did not accept every reply, the status says so: `handled, 1 of 2 replies refused`.
     static func text(_ event: JournalEvent) -> String {
         let summary = summary(event)
         let reason = event.reason.map { "  (\($0))" } ?? ""
@@ -18,8 +21,12 @@ enum EventRendering {
             + terminalText("  \(event.business)  \(event.customer)  \(summary)\(reason)\(original)") + "\n"
     }
 
+    /// Formats an event as one line of JSON.
+    ///
     /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`
-    /// `"reason":"…","problems":[…],"replies":["accepted","refused"]}`, and with the message when that is asked for.
+    /// `"reason":"…","problems":[…],"replies":["accepted","refused"]}`.
+    ///
+    /// With `withMessage` it also has the message, without its secrets, and facts about the device.
     static func json(_ event: JournalEvent, withMessage: Bool) -> String {
         jsonLine { writer in
             writer.field("record", Int(clamping: event.record))
@@ -48,7 +55,7 @@ enum EventRendering {
         }
     }
 
-    /// The new status of a dead letter: `{"record":12,"status":"retried","replay":31}` or
+    /// The status that a command gave a message: `{"record":12,"status":"retried","replay":31}` or
     /// `{"record":12,"status":"dropped"}`.
     static func json(_ record: UInt64, _ status: JournalEvent.Status, replay: UInt64? = nil) -> String {
         jsonLine { writer in
@@ -58,7 +65,9 @@ enum EventRendering {
         }
     }
 
-    /// The kind, or a failed reply; for an event that is not yet decoded, the kind that decoding will find.
+    /// The subscription that delivers this event to a handler: `replyFailed`, or the kind of its message.
+    ///
+    /// An event whose kind the journal does not have yet is decoded.
     static func subscription(_ event: JournalEvent) -> Subscription {
         event.isReplyFailure ? .replyFailed : .kind(event.kind ?? content(event)?.kind ?? .unrecognized)
     }
@@ -83,7 +92,7 @@ enum EventRendering {
             of: event.message, kind: kind, isFromBusiness: event.outboundKind != nil)
     }
 
-    /// Never nil: the journal contains valid messages only.
+    /// Decodes the event's message; never nil, because the journal contains only valid JSON messages.
     private static func content(_ event: JournalEvent) -> InboundEvent? {
         (try? JSONDocument(Array(event.message.text))).map { InboundEvent.decode(message: $0) }
     }

@@ -4,13 +4,13 @@ import MessageServer
 import MessageStore
 import Simulator
 
-/// The text of a failure for a terminal, and the exit code.
+/// The text that the terminal shows for a failed command, and its exit code.
 struct FailureReport {
     let code: CommandStatus
     /// One line for each problem, each followed by its hint.
     let text: String
 
-    /// Nil for errors of other libraries.
+    /// Words an error of this project; nil for errors of other libraries, such as the argument parser.
     init?(_ error: any Error) {
         switch error {
         case let error as CommandFailure: self.init(error)
@@ -66,7 +66,7 @@ struct FailureReport {
             self.init(
                 .unavailable, "customer \(customer) has no unanswered question of the business",
                 hint:
-                    "send a message that the business answers with a question; run balloon conversations show to see it"
+                    "send a message that the business answers with a question; balloon conversations show lists all questions"
             )
         case .noAnswer(let url):
             self.init(
@@ -150,7 +150,9 @@ struct FailureReport {
         case .notReplayable:
             self.init(
                 .usage, "\(error)",
-                hint: "balloon deadletters list shows it; balloon deadletters retry sends it")
+                hint:
+                    "run balloon deadletters list to find the reply, and balloon deadletters retry to send it"
+            )
         case .changed:
             self.init(.failed, "\(error)", hint: "run balloon events show to see its state")
         case .notFinished:

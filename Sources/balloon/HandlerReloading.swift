@@ -6,12 +6,12 @@ import MessageServer
 
 /// Restarts handlers that are programs when one of their files changes.
 ///
-/// These are the files that the command names, and the sources beside and below them: files with the same extension.
-/// Other files may be the program's data, and a restart at each write would never end.
+/// These are the files that the handler's command names, and the sources beside and below them: files with the
+/// same extension. Other files are ignored: a program that wrote its data there would restart without end.
 final class HandlerReloading {
-    /// How many folders of one program are watched; a folder that is made later is not.
+    /// The maximum number of watched folders of one program; folders that are created later are not watched.
     static let maximumFolders = 100
-    /// Folders of installed packages and of what interpreters write.
+    /// The names of folders that are not watched: they hold installed packages or files that interpreters generate.
     private static let skippedFolders: Set = ["node_modules", "__pycache__", "venv"]
     private static let scriptExtensions: Set = ["js", "mjs", "cjs", "ts", "mts", "cts"]
 
@@ -47,7 +47,10 @@ final class HandlerReloading {
         }
     }
 
-    /// The words of a program's command that are files: the program, or the script after its interpreter.
+    /// The existing files that the command of a handler program names: the program, or the script that an
+    /// interpreter runs.
+    ///
+    /// Empty for other handlers.
     static func files(of business: BusinessConfiguration) -> [String] {
         guard case .bound("exec", let binding) = business.handler else { return [] }
         let words = binding["exec"]?.elements.compactMap(\.string) ?? []
@@ -55,7 +58,9 @@ final class HandlerReloading {
             .filter { Directory.exists($0) && !Directory.isDirectory($0) }
     }
 
-    /// The extensions of a program's sources; none for a program without an extension, which is one file.
+    /// The extensions that the sources of a program have; empty for a program without an extension.
+    ///
+    /// Only the program's own file is watched then.
     static func extensions(of name: String) -> Set<String> {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return [] }
         let own = String(name[name.index(after: dot)...])
@@ -66,14 +71,16 @@ final class HandlerReloading {
         !name.hasPrefix(".") && !Self.extensions(of: name).isDisjoint(with: extensions)
     }
 
-    /// A folder and those below it, the nearest first, without hidden ones and those of packages.
+    /// A folder and the folders below it, nearest first, at most ``maximumFolders``.
+    ///
+    /// Hidden folders and ``skippedFolders`` are left out, with everything below them.
     static func folders(below top: String) -> [String] {
         var folders = [top]
         var next = 0
         while next < folders.count, folders.count < maximumFolders {
             let folder = folders[next]
             next += 1
-            // A folder that cannot be listed has no watched folders below it.
+            // When a folder cannot be listed, the folders below it are not watched.
             let names = (try? Directory.names(in: folder)) ?? []
             let inner = names.filter { !$0.hasPrefix(".") && !skippedFolders.contains($0) }.sorted()
                 .map { folder + "/" + $0 }
@@ -83,7 +90,7 @@ final class HandlerReloading {
     }
 
     private static func restart(_ slug: String, _ file: String, _ data: String, _ logger: Logger) {
-        // Between the steps in which an editor replaces a file.
+        // An editor may remove the old file first; the appearance of the new file calls this function again.
         guard Directory.exists(file) else { return }
         logger.notice(
             "handler file changed; restarting", metadata: ["business": "\(slug)", "file": "\(file)"])

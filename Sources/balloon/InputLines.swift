@@ -2,7 +2,7 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The lines of standard input; each is read when it is asked for.
+/// Reads standard input line by line, each line only when the caller asks for it.
 final class InputLines: Sendable {
     private struct State: ~Copyable {
         let input = Descriptor(owning: 0)
@@ -17,10 +17,10 @@ final class InputLines: Sendable {
 
     /// The next line without its line feed; nil at the end.
     ///
-    /// A longer line than 1 MiB is cut into several.
+    /// A line of more than 1 MiB is returned in pieces.
     func next() async -> String? {
         await withCheckedContinuation { continuation in
-            // A read of a terminal blocks for any time.
+            // Reading from a terminal blocks until a person types, so it must not use a thread of Swift's pool.
             queue.async { continuation.resume(returning: self.readLine()) }
         }
     }
@@ -39,7 +39,7 @@ final class InputLines: Sendable {
                     return String(decoding: line, as: UTF8.self)
                 }
                 if state.hasEnded { return nil }
-                // A read error ends the input.
+                // A read error counts as the end of the input.
                 let count = (try? state.input.read(onto: &state.read, maximumBytes: 65536)) ?? 0
                 state.hasEnded = count == 0
             }

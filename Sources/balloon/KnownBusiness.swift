@@ -1,12 +1,15 @@
 import BusinessMessages
 
-/// A business that a command knows.
+/// A business that the arguments of a command can name.
 struct KnownBusiness: Equatable {
-    /// Its name in commands; nil when only the data directory names it.
+    /// The slug from the configuration or from `dev.json`; nil when the business is found only in the data directory's
+    /// conversations or messages.
     let slug: String?
     let id: BusinessID
 
     /// The business with that slug or identifier, or the only one whose slug or identifier begins with `text`.
+    ///
+    /// Throws when no business matches, or several do.
     static func find(
         _ text: String, among known: [KnownBusiness]
     ) throws(CommandFailure) -> KnownBusiness {

@@ -14,16 +14,18 @@ enum MessageSummary {
         return "\(kind): \(text(of: message, kind: kind, isFromBusiness: isFromBusiness))"
     }
 
-    /// The text, the question with all that it offers, or the summary of the other kinds.
+    /// The content in one line: a question of the business with its choices, or the summary of any other message.
     static func text(of message: JSONValue, kind: Kind, isFromBusiness: Bool) -> String {
-        // A part of a valid document is valid by itself.
+        // A value of a valid JSON document is valid JSON itself, so parsing does not fail.
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
-        // Most messages are no question.
+        // DeviceOffer throws for a message that asks nothing, as most messages do.
         if isFromBusiness, let offer = try? DeviceOffer(document), let text = text(of: offer) { return text }
         return InboundEvent.decode(message: document).summary
     }
 
-    /// `When shall we come? [2026-12-10T17:00+0000 (slot-1) | …]`; nil for a question that offers no list.
+    /// A question and its choices: `When shall we come? [2026-12-10T17:00+0000 (slot-1) | …]`.
+    ///
+    /// For an invitation it is the question alone; nil for other messages without choices.
     private static func text(of offer: DeviceOffer) -> String? {
         let choices: String
         switch offer.kind {
@@ -48,9 +50,9 @@ enum MessageSummary {
 }
 
 extension MessageSummary {
-    /// The message's kind, from its content.
+    /// The kind of a message, found by decoding its content.
     static func kind(of message: JSONValue) -> Kind {
-        // A part of a valid document is valid by itself.
+        // A value of a valid JSON document is valid JSON itself, so parsing does not fail.
         guard let document = try? JSONDocument(Array(message.text)) else { return .unrecognized }
         return InboundEvent.decode(message: document).kind
     }

@@ -5,17 +5,17 @@ import Simulator
 
 /// The newest interactive message of a business that a customer has not answered.
 enum OpenOffer {
-    /// A message of one side, as the search needs it.
+    /// A message of the customer or of the business, reduced to what the search needs.
     private struct Said {
         let id: MessageID
         let isFromCustomer: Bool
         let message: JSONValue
     }
 
-    /// Finds it in the data directory and at the simulated gateway; nil when the business asked nothing, or every
-    /// question is answered.
+    /// Finds the newest unanswered question; nil when the business asked nothing, or every question is answered.
     ///
-    /// The gateway forgets at its restart, and the conversation's file gets a reply shortly after the journal.
+    /// Reads the data directory and asks the simulated gateway. The gateway loses its messages at a restart, and the
+    /// data directory is unknown for some servers.
     static func newest(
         for customer: SimulatedCustomer, data: String?
     ) async throws -> DeviceOffer? {
@@ -33,11 +33,11 @@ enum OpenOffer {
     private static func newest(in said: [Said]) -> DeviceOffer? {
         var answered: Set<String> = []
         for one in said.reversed() {
-            // A message that asks nothing, or that only a device can read.
             guard !one.isFromCustomer else {
                 answered.formUnion(answeredNames(one.message))
                 continue
             }
+            // Skip a message that asks nothing, or whose content only a device can decode.
             guard let document = try? JSONDocument(Array(one.message.text)),
                 let offer = try? DeviceOffer(document)
             else { continue }
@@ -49,7 +49,9 @@ enum OpenOffer {
         return nil
     }
 
-    /// The request and the session that an answer repeats, or the references of declined invitations.
+    /// The identifiers by which an answer names its question.
+    ///
+    /// These are the identifiers of its request and its session, or the references of declined invitations.
     private static func answeredNames(_ message: JSONValue) -> [String] {
         let interactiveData = message["interactiveData"]
         return [
@@ -58,7 +60,7 @@ enum OpenOffer {
         ].compactMap(\.self) + (message["referenceIds"]?.elements.compactMap(\.string) ?? [])
     }
 
-    /// The lines of the conversation, then the accepted replies that have no line yet.
+    /// The lines of the conversation's file, then the accepted replies in the journal that have no line yet.
     private static func conversation(of customer: SimulatedCustomer, data: String) throws -> [Said] {
         let lines = try ConversationFiles(dataDirectory: data).lines(of: customer.business, customer.id)
         var said = lines.filter { $0.direction == .inbound || $0.outcome == "accepted" }.map {

@@ -3,8 +3,10 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// Formats replies for standard output, as text or JSON; every result ends its line.
+/// Formats replies for standard output, as text or JSON; each result ends with a line feed.
 enum ReplyRendering {
+    /// Formats a reply as one line of text.
+    ///
     /// `57.1  2026-11-21T10:00:00.123Z  queued  BUSINESS  CUSTOMER  text: Good morning  (3 attempts, next at …)`.
     static func text(_ reply: JournalReply) -> String {
         let status = reply.status.rawValue
@@ -13,8 +15,10 @@ enum ReplyRendering {
             + terminalText("  \(reply.business)  \(reply.customer)  \(summary(reply))\(remark(reply))") + "\n"
     }
 
+    /// Formats a reply as one line of JSON.
+    ///
     /// `{"reply":"57.1","at":"…","status":"refused","business":"…","customer":"…","id":"…","kind":"text","inReplyTo":"…",`
-    /// `"attempts":1,"httpStatus":400,"reason":"…"}`, with the message on request.
+    /// `"attempts":1,"httpStatus":400,"reason":"…"}`; `withMessage` adds the message.
     static func json(_ reply: JournalReply, withMessage: Bool) -> String {
         jsonLine { writer in
             writer.field("reply", "\(reply.id)")
@@ -35,7 +39,7 @@ enum ReplyRendering {
         }
     }
 
-    /// The new status of a reply: `{"reply":"57.1","status":"retried","replay":91}` or
+    /// The status that a command gave a reply: `{"reply":"57.1","status":"retried","replay":91}` or
     /// `{"reply":"57.1","status":"dropped"}`.
     static func json(_ reply: ReplyID, _ status: ReplyState.Status, replay: UInt64? = nil) -> String {
         jsonLine { writer in
@@ -78,6 +82,6 @@ enum ReplyRendering {
         return "  (\(reply.attempts) attempts\(reply.next.map { ", next at \($0)" } ?? ""))"
     }
 
-    /// Never nil: the journal contains valid messages only.
+    /// Parses the reply's message; never nil, because the journal contains only valid JSON messages.
     private static func message(_ reply: JournalReply) -> JSONDocument? { try? JSONDocument(reply.message) }
 }

@@ -5,7 +5,9 @@ import BusinessMessages
 import Simulator
 
 extension KnownServer {
-    /// A customer who writes to a business of the server, or to the server at `url`.
+    /// Creates a customer who writes to a business of this server, and returns the URL to post to.
+    ///
+    /// The URL is `url` or, without one, the server's own; throws when neither is known.
     func customer(
         _ id: String, with device: DeviceOptions, business: String?, to url: String? = nil
     ) throws -> (customer: SimulatedCustomer, url: String) {
@@ -21,7 +23,7 @@ extension KnownServer {
 }
 
 extension SimulatedCustomer {
-    /// Adds files to a text.
+    /// Uploads files and returns the text message with these attachments.
     func message(_ message: [UInt8], attaching paths: [String]) async throws -> [UInt8] {
         var attachments: [[UInt8]] = []
         for path in paths {
@@ -33,10 +35,10 @@ extension SimulatedCustomer {
         return try self.message(message, with: attachments)
     }
 
-    /// The whole message of an answer.
+    /// Completes an answer to a whole message from this customer.
     ///
-    /// A device declines an invitation from its telephone number, and accepts it from an opaque identifier: here that of the
-    /// default customer, who then writes on.
+    /// Apple invites a customer by telephone number. A device declines under that number, but accepts under an opaque
+    /// identifier; an accepted invitation therefore gets the identifier of the default customer as its sender.
     func message(_ answer: DeviceAnswer) throws -> [UInt8] {
         let message = try JSONDocument(answer.json).root
         guard id.rawValue.hasPrefix("tel:"), message["type"]?.string == "interactive" else {

@@ -3,13 +3,13 @@ import BalloonPOSIX
 import BusinessMessages
 import Simulator
 
-/// An input of `balloon simulate`.
+/// A message that `balloon simulate` is asked to send.
 enum SimulatedInput {
     /// A sample message of this kind.
     case kind(Kind)
-    /// A given message.
+    /// A message from a file or from standard input.
     case message([UInt8])
-    /// An answer to what the business asked last.
+    /// An answer to the newest unanswered question of the business.
     case answer(DeviceChoice)
 
     /// Parses an argument: a kind's name, a file's path, or `-` for standard input.

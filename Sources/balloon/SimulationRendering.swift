@@ -4,28 +4,31 @@ import BusinessMessages
 import MessageServer
 import MessageStore
 
-/// Formats sent messages and received replies, as text or JSON; every result ends its line.
+/// Formats sent messages and received replies, as text or JSON; each result ends with a line feed.
 struct SimulationRendering {
     let json: Bool
 
-    /// `customer  text: Good morning`, or the message in an object with `direction` and `kind`.
+    /// Formats a sent message: `customer  text: Good morning`, or a JSON object with `direction`, `kind` and the
+    /// message.
     func sent(_ message: [UInt8]) -> String {
-        // The server accepted the message, so it is valid JSON.
+        // The server accepted the message, so parsing it does not fail.
         guard let document = try? JSONDocument(message) else { return "" }
         return line("inbound", document.root)
     }
 
-    /// `business  quickReply: Anything else? [A | B]`, or the message in the same kind of object.
+    /// Formats a received reply: `business  quickReply: Anything else? [A | B]`, or a JSON object with `direction`,
+    /// `kind` and the message.
     func reply(_ message: JSONValue) -> String { line("outbound", message) }
 
-    /// The replies, each with its state unless it was accepted, then the end of the delivery unless the replies say enough.
+    /// Formats the replies of a delivery, each with its state unless it was accepted, and then how the delivery ended.
     ///
-    /// The end is `handled, no reply`, `no handler for this kind` or `dead letter 57: the handler threw …`; as JSON it is always
-    /// written: `{"record":57,"status":"handled","ended":true,"kind":"text","reason":"…","replies":[…]}`.
+    /// The end is `handled, no reply`, `no handler for this kind` or `dead letter 57: the handler threw …`. As text
+    /// it is left out when a handled message has replies; as JSON it is always written:
+    /// `{"record":57,"status":"handled","ended":true,"kind":"text","reason":"…","replies":[…]}`.
     func delivery(_ answer: DeliveryAnswer, omitsAccepted: Bool = false) -> String {
         var lines = ""
         for reply in answer.replies where !(omitsAccepted && reply.status == .accepted) {
-            // The server wrote it, so it is valid JSON.
+            // The server wrote this message, so parsing it does not fail.
             if let document = try? JSONDocument(reply.message) { lines += self.reply(document.root) }
             guard reply.status != .accepted else { continue }
             let status = reply.httpStatus.map { " (\($0))" } ?? ""

@@ -9,7 +9,9 @@ import MessageStore
 /// Each call returns when the change is on disk. A server executes the change as a job, which completes even
 /// when the command ends early.
 enum StoreChange {
-    /// Delivers messages again that still are in the given states.
+    /// Delivers finished messages again; returns the record of each replay.
+    ///
+    /// A message that was replayed after it had the given state is not replayed again; the result names that replay.
     static func replay(_ messages: [NamedState], data: String) async throws -> [ReplayResult] {
         try await change(
             data, "replay", { ReplayRequest(messages: messages).json(job: $0) }, { ReplayAnswer($0)?.results }
@@ -28,7 +30,7 @@ enum StoreChange {
         }
     }
 
-    /// Ends messages that are still pending; returns those that were dropped before.
+    /// Ends pending messages as dropped; returns those that were dropped before.
     static func dropPending(_ records: [UInt64], data: String) async throws -> Set<UInt64> {
         try await change(
             data, "events/drop", { DropRequest(records: records).json(job: $0) },
@@ -38,8 +40,10 @@ enum StoreChange {
         }
     }
 
-    /// Sends dead replies again, with the same ids, or a single one as `edited`; returns their new records, also for
-    /// replies that were retried before.
+    /// Queues replies that are dead letters once more, with the same ids; returns the new record of each reply.
+    ///
+    /// `edited` replaces the content and the id of a single reply. A reply that was retried before is not queued
+    /// again; the result has the record of that retry.
     static func retry(
         _ replies: [ReplyID], as edited: DecidedReply? = nil, data: String
     ) async throws -> [ReplyRetry] {
@@ -52,8 +56,8 @@ enum StoreChange {
         }
     }
 
-    /// Ends queued replies without sending them, and removes dead ones from the dead letters; returns those that were dropped
-    /// before.
+    /// Ends queued replies as dropped, and removes replies from the dead letters for good; returns those that were
+    /// dropped before.
     static func drop(_ replies: [ReplyID], data: String) async throws -> Set<ReplyID> {
         if replies.isEmpty { return [] }
         return try await change(
@@ -77,9 +81,10 @@ enum StoreChange {
         }
     }
 
-    /// Removes lost records from the journal after `confirms` agreed to them; nil when it did not.
+    /// Removes lost records from the journal if `confirms` returns true for the list of losses; nil if not.
     ///
-    /// Prints the job that does it, or waits for the given job.
+    /// When a server runs, it repairs the journal as a job, whose id is printed. With `job` nothing is started: the
+    /// command waits for the job with this id.
     static func repair(
         data: String, resuming job: String?, confirms: (JournalRepair) -> Bool
     ) async throws -> JournalRepair? {
@@ -107,7 +112,7 @@ enum StoreChange {
         guard Directory.isDirectory(data) else {
             throw CommandFailure.noDataDirectory(path: terminalText(data))
         }
-        // A mistyped path must not become a data directory.
+        // Opening the store would create a missing data directory: a mistyped path must fail here instead.
         try Store.check(data)
         let job = ControlRoutes.newJob()
         do {
@@ -119,7 +124,8 @@ enum StoreChange {
             // log, because the reason is complete.
             throw CommandFailure.changeRefused(reason: reason)
         }
-        // Holds the lock, so that no server can start meanwhile; the next server delivers the messages.
+        // No server runs, so this process changes the directory itself. The directory's lock keeps a server from
+        // starting meanwhile; the next server to start delivers the messages.
         let store = try Store.open(
             StoreConfiguration(directory: data), logger: LogOptions.start())
         do {

@@ -2,7 +2,7 @@ import BalloonPOSIX
 
 /// The colours of text on a terminal.
 struct TerminalStyle {
-    /// The style of standard output.
+    /// The style for text on standard output.
     static let output = TerminalStyle(
         isTerminal: StandardStream.output.isTerminal, environment: ProcessEnvironment.variables())
 
@@ -13,10 +13,10 @@ struct TerminalStyle {
         isColoured = isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
     }
 
-    /// Something that failed.
+    /// Colours the text of a failure red; unchanged without colours.
     func failure(_ text: String) -> String { coloured(text, "31") }
 
-    /// Something beside the result.
+    /// Dims text that is not part of the result, such as a list's header; unchanged without colours.
     func faint(_ text: String) -> String { coloured(text, "2") }
 
     private func coloured(_ text: String, _ code: String) -> String {

@@ -1,12 +1,14 @@
-/// Escapes control characters in foreign text, which could move the terminal's cursor.
+/// Escapes control and format characters in text from outside, which could move the terminal's cursor or reverse
+/// its text.
 func terminalText(_ text: String) -> String {
     escaped(text) { scalar in
         scalar == "\n" ? "\\n" : "\\u{" + String(scalar.value, radix: 16) + "}"
     }
 }
 
-/// Escapes the same characters in a JSON text; only its strings contain any, so that its value is the same (RFC 8259
-/// §7).
+/// Escapes control and format characters in a JSON text without line breaks, as RFC 8259 §7 describes.
+///
+/// Only the strings of such a text contain these characters, so its value stays the same.
 func terminalJSON(_ json: String) -> String {
     escaped(json) { scalar in
         UTF16.encode(scalar)?.map { unit in

@@ -25,7 +25,7 @@ struct TextLogHandler: LogHandler {
     static func line(
         at: Timestamp, _ level: Logger.Level, _ event: String, _ facts: Logger.Metadata
     ) -> String {
-        // The date is omitted: the line is read at once.
+        // The date is omitted, because a person at a terminal reads the line as it appears.
         let time = at.rfc3339.dropFirst("2026-11-21T".count).dropLast()
         let facts = facts.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
         return terminalText("\(time) \(level.rawValue) \(event)\(facts)") + "\n"

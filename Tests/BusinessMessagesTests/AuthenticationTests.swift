@@ -8,7 +8,7 @@ struct AuthenticationTests {
         return authentication
     }
 
-    @Test func `Apple's sample of version 2 is a success`() throws {
+    @Test func `Apple's sample of an answer of version 2 is decoded as a success`() throws {
         let result = try authentication(event("authentication").content)
         #expect(result.version == .two)
         #expect(result.status == "completed")
@@ -18,7 +18,7 @@ struct AuthenticationTests {
         #expect(result.interaction.version == "2.0")
     }
 
-    @Test func `a failure of version 2 has the provider's code`() throws {
+    @Test func `a failed sign-in of version 2 has the error code of the identity provider`() throws {
         let result = try authentication(event("authentication-failure").content)
         #expect(result.version == .two)
         #expect(result.result == .failed)
@@ -26,7 +26,9 @@ struct AuthenticationTests {
         #expect(result.token == nil)
     }
 
-    @Test func `a success of version 1 has a token, and its bubbles beside the data`() throws {
+    @Test func `a successful sign-in of version 1 has a token, and its bubbles are read next to the data`()
+        throws
+    {
         let result = try authentication(event("authentication-classic").content)
         #expect(result.version == .one)
         #expect(result.status == "authenticated")
@@ -38,7 +40,7 @@ struct AuthenticationTests {
         #expect(result.interaction.replyMessage?.subtitle == nil)
     }
 
-    @Test func `a failure of version 1 has the device's reasons`() throws {
+    @Test func `a failed sign-in of version 1 has the errors that the device reported`() throws {
         let result = try authentication(event("authentication-classicFailed").content)
         #expect(result.version == .one)
         #expect(result.result == .failed)
@@ -59,7 +61,7 @@ struct AuthenticationTests {
         (#"[{"status":"failed"}]"#, "2.0", .one, .failed),
         (#"{}"#, "2.0", .two, .unknown),
     ])
-    func `the status tells the versions apart`(
+    func `the status decides whether an answer is of version 1 or 2`(
         value: String, schema: String, version: Authentication.Version, result: Authentication.Result
     ) throws {
         let read = try authentication(content(data: #"{"version":"\#(schema)","authenticate":\#(value)}"#))
@@ -67,7 +69,7 @@ struct AuthenticationTests {
         #expect(read.result == result)
     }
 
-    @Test func `an error code is a number or a string, under either name`() throws {
+    @Test func `an error code is read as a number or a string, under both of its names`() throws {
         #expect(try authentication(content(data: #"{"authenticate":{"error_code":400}}"#)).errorCode == "400")
         #expect(try authentication(content(data: #"{"authenticate":{"errorCode":"4"}}"#)).errorCode == "4")
     }

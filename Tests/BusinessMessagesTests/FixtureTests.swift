@@ -4,7 +4,7 @@ import Testing
 
 struct FixtureTests {
     @Test(arguments: Kind.allCases)
-    func `every kind has a fixture of its name`(kind: Kind) throws {
+    func `every kind has a fixture with the name of the kind`(kind: Kind) throws {
         #expect(sampleNames.contains(kind.rawValue))
     }
 
@@ -15,7 +15,7 @@ struct FixtureTests {
     }
 
     @Test(arguments: sampleNames)
-    func `an event keeps its message byte by byte`(name: String) throws {
+    func `a decoded event keeps every byte of its message`(name: String) throws {
         let document = try sample(name)
         let event = InboundEvent.decode(message: document)
         #expect(event.message.text == document.root.text)

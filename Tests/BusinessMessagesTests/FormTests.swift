@@ -38,18 +38,20 @@ struct FormTests {
         ("true", true), (#""true""#, true), ("1", true), ("{}", true), (#""maybe""#, true), ("false", false),
         (#""false""#, false), ("0", false), ("null", false),
     ])
-    func `a form is private unless that is clearly denied`(value: String, expected: Bool) throws {
+    func `a form is private unless the member private is missing, null or false`(
+        value: String, expected: Bool
+    ) throws {
         #expect(try form(content(data: #"{"dynamic":{"private":\#(value)}}"#)).isPrivate == expected)
     }
 
-    @Test func `a private form is marked`() throws {
+    @Test func `the answers of a private form are decoded, and isPrivate is true`() throws {
         let form = try form(event("form-private").content)
         #expect(form.isPrivate)
         #expect(form.version == "1.2")
         #expect(form.page("income")?.items.map(\.value) == ["4200"])
     }
 
-    @Test func `a number as a value keeps its spelling`() throws {
+    @Test func `a form value that is a number keeps its digits as they were written`() throws {
         let data = #"{"dynamic":{"version":1.10,"selections":{"pageIdentifier":1,"items":{"value":1.50}}}}"#
         let form = try form(content(data: data))
         #expect(form.version == "1.10")

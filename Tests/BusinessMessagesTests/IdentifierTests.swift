@@ -22,7 +22,7 @@ struct IdentifierTests {
         #expect(many.count == 1000)
     }
 
-    @Test func `identifiers keep every byte and compare by bytes`() {
+    @Test func `identifiers keep every byte and are compared byte by byte`() {
         let opaque = "urn:mbid:AQAAY+/3q=="
         #expect(CustomerID(opaque).rawValue == opaque)
         #expect(CustomerID(opaque) != CustomerID(opaque.lowercased()))
@@ -31,7 +31,7 @@ struct IdentifierTests {
         #expect(MessageID(rawValue: "A") == MessageID("A"))
     }
 
-    @Test func `every kind has the spelling of the architecture page`() {
+    @Test func `every kind has the name that the page Architecture lists`() {
         let spellings =
             "text quickReply listPicker timePicker form authentication applePay app invitation typingStart "
             + "typingEnd close unrecognized"

@@ -15,7 +15,7 @@ struct InboundEnvelopeTests {
         return try InboundEnvelope.read(document: json(text), headers: headers)
     }
 
-    @Test func `an envelope is read from the body alone`() throws {
+    @Test func `the envelope of a message without headers is read from the body`() throws {
         let envelope = try read(body)
         #expect(envelope.id == MessageID("m-1"))
         #expect(envelope.type == "text")
@@ -29,14 +29,17 @@ struct InboundEnvelopeTests {
         #"{"type":"text","id":"","sourceId":"","destinationId":""}"#,
         #"{"type":"text","id":null,"sourceId":null,"destinationId":null}"#,
     ])
-    func `headers replace absent or empty identifiers of the body`(text: String) throws {
+    func `headers replace identifiers that the body lacks or has empty`(text: String) throws {
         let envelope = try read(text, id: "m-1", source: "c-1", destination: "b-1")
         #expect(envelope.id == MessageID("m-1"))
         #expect(envelope.customer == CustomerID("c-1"))
         #expect(envelope.business == BusinessID("b-1"))
     }
 
-    @Test func `Apple's sample of a reference takes sender and receiver from the headers`() throws {
+    @Test
+    func `the envelope of Apple's sample with a reference has its sender and receiver from the headers`()
+        throws
+    {
         let headers = EnvelopeHeaders(sourceID: Array("c".utf8)[...], destinationID: Array("b".utf8)[...])
         let envelope = try InboundEnvelope.read(document: sample("unrecognized-reference"), headers: headers)
         #expect(envelope.hasPayloadReference)
@@ -44,15 +47,17 @@ struct InboundEnvelopeTests {
         #expect(envelope.customer == CustomerID("c"))
     }
 
-    @Test func `equal header and body are accepted, and an empty header is ignored`() throws {
+    @Test func `an identifier that is equal in header and body is accepted, and an empty header is ignored`()
+        throws
+    {
         let both = try read(body, id: "m-1", source: "urn:mbid:AQ+/=", destination: "b-1")
         #expect(try read(body) == both)
         #expect(try read(body, id: "", source: "", destination: "") == both)
-        // An escaped spelling in the body is the same identifier.
+        // An identifier that the body writes with a JSON escape is still equal.
         #expect(try read(body.replacing("m-1", with: #"m\u002d1"#), id: "m-1") == both)
     }
 
-    @Test func `header and body that differ are refused`() {
+    @Test func `an envelope whose header and body differ is refused`() {
         #expect(throws: EnvelopeError.disagreement(.id)) { try read(body, id: "M-1") }
         #expect(throws: EnvelopeError.disagreement(.sourceID)) { try read(body, source: "urn:mbid:AQ") }
         #expect(throws: EnvelopeError.disagreement(.destinationID)) { try read(body, destination: "b-2") }
@@ -65,18 +70,20 @@ struct InboundEnvelopeTests {
         (#"{"id":"m","sourceId":"c","destinationId":"b"}"#, .type),
         (#"{"type":"","id":"m","sourceId":"c","destinationId":"b"}"#, .type),
     ])
-    func `a field in neither header nor body is missing`(text: String, field: EnvelopeError.Field) {
+    func `a field that neither header nor body has is reported as missing`(
+        text: String, field: EnvelopeError.Field
+    ) {
         #expect(throws: EnvelopeError.missing(field)) { try read(text) }
     }
 
     @Test(arguments: ["7", "true", "{}", "[]", #""a\nb""#, #""a\u0000b""#, #""\u007f""#])
-    func `an identifier that is not a plain string is malformed`(value: String) {
+    func `an identifier that is no string or has control characters is reported as malformed`(value: String) {
         #expect(throws: EnvelopeError.malformed(.sourceID)) {
             try read(#"{"type":"text","id":"m","sourceId":\#(value),"destinationId":"b"}"#)
         }
     }
 
-    @Test func `a header that is not UTF-8 or ends a line is malformed`() throws {
+    @Test func `a header that is not UTF-8 or contains a line break is reported as malformed`() throws {
         let body = try json(#"{"type":"text","sourceId":"c","destinationId":"b"}"#)
         for bytes: [UInt8] in [[0x61, 0xFF], [0x61, 0x0D, 0x0A, 0x62]] {
             #expect(throws: EnvelopeError.malformed(.id)) {
@@ -85,7 +92,7 @@ struct InboundEnvelopeTests {
         }
     }
 
-    @Test func `an identifier has at most 512 bytes, wherever it comes from`() throws {
+    @Test func `an identifier from header or body has at most 512 bytes`() throws {
         let longest = String(repeating: "é", count: 256)
         let bare = #"{"type":"text","sourceId":"c","destinationId":"b"}"#
         #expect(try read(bare, id: longest).id.rawValue == longest)
@@ -102,7 +109,9 @@ struct InboundEnvelopeTests {
     }
 
     @Test(arguments: [("null", false), ("[]", false), (#""x""#, false), ("{}", true)])
-    func `only an object counts as a payload reference`(value: String, expected: Bool) throws {
+    func `an interactiveDataRef counts as a payload reference only when it is an object`(
+        value: String, expected: Bool
+    ) throws {
         let text = #"{"type":"interactive","interactiveDataRef":\#(value)}"#
         #expect(try read(text, id: "m", source: "c", destination: "b").hasPayloadReference == expected)
     }

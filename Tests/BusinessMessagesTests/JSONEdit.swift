@@ -1,9 +1,9 @@
 import BalloonJSON
 
 extension JSONDocument {
-    /// The document with another value at a JSON Pointer; `nil` removes the member or element.
+    /// Returns a copy of the document with `json` as the value at a JSON Pointer; `nil` removes the member or element.
     ///
-    /// A missing member is added.
+    /// A member that does not exist is added.
     func replacing(_ pointer: String, by json: String?) throws -> JSONDocument {
         var writer = JSONWriter()
         let path = pointer.split(separator: "/").map(String.init)

@@ -17,7 +17,7 @@ struct LivePersonTests {
         LivePersonMessage.read(try json(text).root, imageHosts: hosts)
     }
 
-    @Test func `every field of the table arrives where Apple reads it`() throws {
+    @Test func `every field of LivePerson's table is written where Apple reads it`() throws {
         let message = try #require(try read(metadata).message)
         #expect(message.imageURL == "https://images.example.com/map.png")
         let expected = AppRequest(
@@ -33,14 +33,14 @@ struct LivePersonTests {
     }
 
     @Test(arguments: ["%", "[%]", #"{"metadata": [%]}"#, #"{"metadata": [{"type": "ExternalId"}, %]}"#])
-    func `metadata is found in each of LivePerson's places`(form: String) throws {
+    func `metadata is found by itself, in a list, and in a list named metadata`(form: String) throws {
         let text = form.replacing("%", with: metadata.replacing("%20", with: ""))
         #expect(try read(text).problems == [])
         #expect(try read(text).message != nil)
     }
 
     @Test(arguments: ["type", "bid", "URL", "receivedMessage", "receivedMessage/title"])
-    func `members that the table requires are required`(name: String) throws {
+    func `a missing member that LivePerson's table requires is an error`(name: String) throws {
         let changed = try json(metadata).replacing("/" + name, by: nil)
         let reading = LivePersonMessage.read(changed.root, imageHosts: ["example.com"])
         #expect(reading.message == nil)
@@ -53,14 +53,14 @@ struct LivePersonTests {
         "appId", "appName", "sessionIdentifier", "useLiveLayout", "receivedMessage/subtitle",
         "receivedMessage/imageURL",
     ])
-    func `members that the table does not require may be missing`(name: String) throws {
+    func `a member that LivePerson's table does not require may be missing`(name: String) throws {
         let changed = try json(metadata).replacing("/" + name, by: nil)
         let reading = LivePersonMessage.read(changed.root, imageHosts: ["example.com"])
         #expect(reading.problems == [])
         #expect(reading.message?.request.usesLiveLayout == false)
     }
 
-    @Test func `another type of metadata is refused`() throws {
+    @Test func `metadata of another type than BusinessChatCustomMessage is refused`() throws {
         let reading = try read(metadata.replacing("BusinessChatCustomMessage", with: "BusinessChatMessage"))
         #expect(reading.problems.map(\.rule) == [.livePersonType])
         #expect(reading.message == nil)
@@ -78,12 +78,14 @@ struct LivePersonTests {
         #expect(reading.problems.map(\.rule) == (isAllowed ? [] : [.livePersonImage]))
     }
 
-    @Test func `no image is allowed unless a host is named`() throws {
+    @Test func `an image is refused when the caller allows no host`() throws {
         #expect(try read(metadata, hosts: []).problems.map(\.rule) == [.livePersonImage])
     }
 
     @Test(arguments: ["", "13246"], ["Leave it with the neighbour", "ü & \"=\" %20 + # \n😀", ""])
-    func `a reply's text survives writing and parsing`(brand: String, text: String) throws {
+    func `the text of a reply is the same after writing it to a URL and reading it back`(
+        brand: String, text: String
+    ) throws {
         let url = LivePersonMessage.replyURL(text, brand: brand)
         #expect(url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") })
         let message = try json(#"{"type":"interactive","interactiveData":{"URL":"\#(url)"}}"#)
@@ -93,7 +95,7 @@ struct LivePersonTests {
         #expect((app.replyText ?? "") == text)
     }
 
-    @Test func `the schema that LivePerson publishes is read`() throws {
+    @Test func `the reply text is read from the sample URL that LivePerson publishes`() throws {
         let url =
             "?data=%7B%0A%20%20%20%20%22lpData%3CBRAND_ID%3E%22%3A%20%7B%0A%20%20%20%20%20%20%22interactive%22%20%3A"
             + "%20%7B%0A%20%20%20%20%20%20%20%20%22response%22%20%3A%20%7B%0A%20%20%20%20%20%20%20%20%20%20%22text"
@@ -106,7 +108,7 @@ struct LivePersonTests {
         #expect(app.replyText == "<YOUR_CUSTOM_TEXT>")
     }
 
-    @Test func `metadata with one value changed is read or refused`() throws {
+    @Test func `metadata with one changed value is either read or refused with an error`() throws {
         for variant in try variants(of: try json(metadata)) {
             let reading = LivePersonMessage.read(variant.root, imageHosts: ["example.com"])
             #expect((reading.message == nil) == reading.problems.hasErrors)

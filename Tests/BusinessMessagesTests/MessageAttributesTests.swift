@@ -24,13 +24,15 @@ struct MessageAttributesTests {
         ("LIST%2", "LIST%2"),
         ("LIST%zz", "LIST%ZZ"),
     ])
-    func `a capability list is read in every spelling`(list: String, expected: String) {
+    func `a capability list is parsed in either case, with blanks and percent-encoded`(
+        list: String, expected: String
+    ) {
         let capabilities = Capabilities(parsing: list)
         #expect(capabilities.description == expected)
         #expect(Capabilities(parsing: capabilities.description.replacing("%", with: "%25")) == capabilities)
     }
 
-    @Test func `known capabilities have names`() {
+    @Test func `the constants for known capabilities have Apple's names`() {
         let all: Capabilities = [
             .quickReply, .listPicker, .timePicker, .authentication, .authentication2, .form,
         ]
@@ -51,7 +53,7 @@ struct MessageAttributesTests {
     }
 
     @Test(arguments: [#"{}"#, #"{"locale":"","intent":null,"group":[]}"#])
-    func `headers are used where the body lacks a value`(body: String) throws {
+    func `a header's attribute is used when the body lacks it`(body: String) throws {
         let attributes = MessageAttributes.read(
             document: try json(body), headers: headers(locale: "de_DE", intent: "i", group: "g"))
         #expect(attributes == MessageAttributes(locale: "de_DE", intent: "i", group: "g"))

@@ -4,7 +4,7 @@ import Testing
 @testable import BusinessMessages
 
 struct MessageBoundsTests {
-    /// A message with this many parts of one kind, and the text that reports one part too many.
+    /// One limit: `message` creates a message with that many parts, and `excess` is the text for one part too many.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let maximum: Int
@@ -56,7 +56,7 @@ struct MessageBoundsTests {
             testDescription: "selections of a form in all", maximum: 10_000, kind: .form,
             excess: "10001 selections; at most 10000 are read"
         ) { count in
-            // Ten pages with their items.
+            // The count includes the pages: ten pages, and the other parts as their items.
             let page = #"{"items":\#(list("{}", (count - 10) / 10))}"#
             let last = #"{"items":\#(list("{}", (count - 10) / 10 + (count - 10) % 10))}"#
             let pages = Array(repeating: page, count: 9) + [last]
@@ -96,7 +96,7 @@ struct MessageBoundsTests {
         #expect(event.summary.contains(bound.excess))
     }
 
-    @Test func `a message of an unknown kind exceeds no limit`() throws {
+    @Test func `an unrecognized message within all limits reports no exceeded limit`() throws {
         guard case .unrecognized(let unrecognized) = try event(json: #"{"type":"new"}"#).content else {
             Issue.record("it is recognized")
             return
@@ -104,7 +104,7 @@ struct MessageBoundsTests {
         #expect(unrecognized.excess == nil)
     }
 
-    @Test func `no more attachment markers are searched than there are attachments`() throws {
+    @Test func `decoding searches for no more attachment markers than there are attachments`() throws {
         let marks = String(repeating: "\u{FFFC}", count: 5000)
         let event = try event(json: #"{"type":"text","body":"\#(marks)","attachments":[{},{}]}"#)
         guard case .text(let text) = event.content else { throw Unexpected(event.kind) }
@@ -120,7 +120,7 @@ struct MessageBoundsTests {
             (#""dynamic":{"selections":[{"title":"SECRET"}]}"#, false),
             (#""other":{"token":"SECRET"}"#, false),
         ] as [(String, Bool)])
-    func `a message with too many parts keeps its secrets from the conversation`(
+    func `the secrets of a message with too many parts are redacted too`(
         _ data: String, isSecret: Bool
     )
         throws

@@ -4,22 +4,24 @@ import Testing
 
 struct MessageRuleTests {
     private func problems(_ document: JSONDocument) -> [MessageProblem] {
-        // Midnight of 2026-07-10 in the first time zone to begin it.
+        // The moment at which 2026-07-10 begins in the earliest time zone.
         OutboundMessage.problems(in: document.root, needsEnvelope: true, now: 1_783_591_200)
     }
 
     @Test(arguments: outboundNames)
-    func `no fixture breaks a rule`(name: String) throws {
+    func `no outbound fixture breaks a validation rule`(name: String) throws {
         #expect(problems(try outboundSample(name)).map(\.description) == [])
     }
 
     @Test(arguments: outboundMessages)
-    func `no message of the fixtures breaks a rule`(name: String, message: OutboundMessage) {
+    func `no outbound message that the tests build from typed values breaks a rule`(
+        name: String, message: OutboundMessage
+    ) {
         #expect(message.problems().map(\.description) == [])
     }
 
     @Test(arguments: ruleCases)
-    func `a rule holds at n and is broken at n + 1`(example: RuleCase) throws {
+    func `each rule accepts a value at its limit and refuses a value beyond it`(example: RuleCase) throws {
         let fixture = try outboundSample(example.fixture)
         let sound = problems(try fixture.replacing(example.pointer, by: example.sound))
         #expect(!sound.contains { $0.rule == example.rule }, "\(sound.map(\.description))")
@@ -35,14 +37,14 @@ struct MessageRuleTests {
         ("form", "/interactiveData/receivedMessage/alternateTitle", #""a""#), ("text", "/locale", "null"),
         ("form", "/interactiveData/data/dynamic/data/pages/6/options", "null"),
     ])
-    func `a member that only Apple's samples have breaks no rule`(
+    func `a member that Apple's samples have without documenting it breaks no rule`(
         name: String, pointer: String, value: String
     ) throws {
         let changed = try outboundSample(name).replacing(pointer, by: value)
         #expect(problems(changed).map(\.description) == [])
     }
 
-    @Test func `without a clock a form's earliest date is not compared with today`() throws {
+    @Test func `a form's earliest date is compared with today only when the caller gives the time`() throws {
         let options = #"{"minimumDate":"12/31/9999"}"#
         let changed = try outboundSample("form-options").replacing(
             "/interactiveData/data/dynamic/data/pages/1/options", by: options)
@@ -51,7 +53,7 @@ struct MessageRuleTests {
         #expect(OutboundMessage.problems(in: changed.root, now: Int.max).map(\.rule).count <= 1)
     }
 
-    @Test func `every rule is tested`() {
+    @Test func `every validation rule has a test case`() {
         // Rules that no changed fixture can break have separate tests.
         let elsewhere: Set<MessageRule> = [
             .json, .repeatedMember, .capability, .livePersonType, .livePersonImage,
@@ -60,21 +62,21 @@ struct MessageRuleTests {
         #expect(Set(MessageRule.allCases).subtracting(tried) == [])
     }
 
-    @Test func `invalid JSON is one problem with its place`() {
+    @Test func `invalid JSON is reported as one problem with its line and column`() {
         let problems = OutboundMessage.problems(inJSON: Array("{\n \"type\": }".utf8))
         #expect(problems.map(\.rule) == [.json])
         #expect(problems.first?.line == 2)
         #expect(problems.first?.column == 10)
     }
 
-    @Test func `a repeated member is found`() {
+    @Test func `a repeated member is reported at its second place`() {
         let bytes = Array(#"{"type":"typing_end","type":"typing_start"}"#.utf8)
         let problems = OutboundMessage.problems(inJSON: bytes)
         #expect(problems.map(\.rule) == [.repeatedMember])
         #expect(problems.map(\.column) == [29])
     }
 
-    @Test func `all problems are found at once, in the order of the text`() {
+    @Test func `all problems of a message are reported at once, in the order of the text`() {
         let message = """
             {"type": "interactive", "id": "1",
              "interactiveData": {"bid": "\(Interaction.businessExtension)",
@@ -95,14 +97,18 @@ struct MessageRuleTests {
         #expect(problems.hasErrors)
     }
 
-    @Test func `a draft needs no envelope, a message does`() throws {
+    @Test func `a message without the members of the envelope is valid as a draft only`() throws {
         let draft = try json(#"{"type":"text","body":"a"}"#)
         #expect(OutboundMessage.problems(in: draft.root) == [])
         #expect(
             problems(draft).map(\.pointer).sorted() == ["/destinationId", "/id", "/sourceId", "/v"])
     }
 
-    @Test func `a problem has a rule, a place, a reason and a source`() throws {
+    @Test
+    func
+        `the description of a problem has its rule, its place, the found and allowed values, and the passage`()
+        throws
+    {
         let message = try json(#"{"type":"text","body":7}"#)
         let problem = try #require(OutboundMessage.problems(in: message.root).first)
         #expect(
@@ -112,7 +118,9 @@ struct MessageRuleTests {
     }
 
     @Test(arguments: MessageRule.allCases)
-    func `the schema contains no warning, and every error has its passage`(rule: MessageRule) {
+    func `the schema contains no rule that is a warning, and only general rules lack a passage`(
+        rule: MessageRule
+    ) {
         #expect(!(rule.isInSchema && rule.severity == .warning))
         let isGeneric = [.type, .required, .empty, .unknownMember].contains(rule)
         #expect((rule.passage == nil) == isGeneric)

@@ -2,11 +2,11 @@ import BalloonJSON
 import BusinessMessages
 import Testing
 
-/// A change to one value of a message.
+/// A way to change one value of a message.
 enum Mutation: CaseIterable {
     case drop, double, null, number, negative, huge, text, empty, boolean, list, object, wrap
 
-    /// The members or elements that replace the value; `name` is nil inside a list.
+    /// Writes the result of the change: a changed value, two values or nothing; `name` is nil inside a list.
     func write(_ value: JSONValue, _ name: String?, to writer: inout JSONWriter) {
         func put(_ json: some Collection<UInt8>, to writer: inout JSONWriter) {
             if let name { writer.key(name) }
@@ -56,10 +56,10 @@ private func write(
     }
 }
 
-/// Every variant of a message in which one value below the root is not what it was.
+/// All variants of a message in which one value below the root is changed.
 ///
-/// With a `stride` a value gets only one of `stride` mutations, and its neighbour the others: where each variant costs
-/// milliseconds, each place and each mutation is tried, but not each with each.
+/// A `stride` above 1 reduces their number for slow tests: each mutation is applied only to every `stride`th value,
+/// beginning with another value each time. Each value and each mutation is still tried, but not all combinations.
 func variants(
     of document: JSONDocument, by mutations: [Mutation] = Mutation.allCases, stride: Int = 1
 ) throws -> [JSONDocument] {
@@ -80,7 +80,9 @@ func variants(
 
 struct MutationTests {
     @Test(arguments: sampleNames)
-    func `a message with one value changed is still an event with all of its JSON`(name: String) throws {
+    func `a message with one changed value is still decoded to an event, which keeps all of its JSON`(
+        name: String
+    ) throws {
         let variants = try variants(of: try sample(name))
         #expect(variants.count >= 12 * 5)
         for variant in variants {
@@ -93,7 +95,7 @@ struct MutationTests {
         }
     }
 
-    @Test func `a reference changed in one place changes nothing else`() throws {
+    @Test func `resolving a reference with one changed value leaves all other members unchanged`() throws {
         let decoded = try sample("form").root["interactiveData"]
         let payload = try JSONDocument(Array(try #require(decoded).text))
         for variant in try variants(of: try sample("form-reference")) {
@@ -101,14 +103,14 @@ struct MutationTests {
             let root = try JSONDocument(bytes).root
             #expect(root["interactiveDataRef"] == nil)
             for (key, value) in variant.root.members where !key.hasPrefix("interactiveData") {
-                // Of members with the same name the last is used.
+                // When a name is repeated, its last member is used.
                 let expected = variant.root[key]?.text ?? value.text
                 #expect(root[key]?.text == expected)
             }
         }
     }
 
-    @Test func `every envelope of a changed message is parsed or refused`() throws {
+    @Test func `the envelope of a message with one changed value is either read or refused`() throws {
         for variant in try variants(of: try sample("text")) {
             do {
                 let envelope = try InboundEnvelope.read(document: variant, headers: EnvelopeHeaders())
@@ -122,14 +124,16 @@ struct MutationTests {
 
 struct OutboundMutationTests {
     @Test(arguments: outboundNames)
-    func `a changed message is checked to its end, and every problem has a place in it`(name: String) throws {
+    func `validation of a message with one changed value ends, and each problem has a place in the message`(
+        name: String
+    ) throws {
         for variant in try variants(of: try outboundSample(name), stride: 3) {
             for problem in OutboundMessage.problems(in: variant.root, needsEnvelope: true, for: []) {
                 let hasPlace =
                     problem.line >= 1 && problem.column >= 1
                     && (problem.pointer.isEmpty || problem.pointer.hasPrefix("/"))
                     && !problem.allowed.isEmpty && !problem.found.isEmpty && !problem.passage.isEmpty
-                // Expectations are slow, and there are a hundred thousand problems.
+                // `#expect` is too slow for a hundred thousand problems, so only failures are recorded.
                 if !hasPlace { Issue.record("\(problem)") }
             }
         }

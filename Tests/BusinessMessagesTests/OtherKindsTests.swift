@@ -13,7 +13,7 @@ struct OtherKindsTests {
         try app(event(json: #"{"type":"interactive","interactiveData":{"URL":"\#(url)"}}"#).content)
     }
 
-    @Test func `an app's bubble is read with its query`() throws {
+    @Test func `a message of an app is decoded with the items of its URL's query`() throws {
         let app = try app(event("app").content)
         #expect(app.appID == "1471612309")
         #expect(app.appName == "Parcel Locator")
@@ -37,7 +37,9 @@ struct OtherKindsTests {
         ("data", nil),
         ("?data=%7B%7D#?data=x", nil),
     ])
-    func `the agreed reply text is found, and other formats are ignored`(url: String, expected: String?)
+    func `a reply text in LivePerson's convention is found, and other formats are ignored`(
+        url: String, expected: String?
+    )
         throws
     {
         let app = try app(url: url)
@@ -45,13 +47,16 @@ struct OtherKindsTests {
         #expect(app.url == url.replacing(#"\""#, with: "\""))
     }
 
-    @Test func `an invalid query is still parsed`() throws {
+    @Test func `an app's URL with an invalid query is still parsed`() throws {
         #expect(
             try app(url: "https://a.b/c?%FF=%4&&=x#y").queryItems
                 == [.init(name: "\u{FFFD}", value: "%4"), .init(name: "", value: "x")])
     }
 
-    @Test func `a message of another extension is an app's`() throws {
+    @Test
+    func `a message with the bid of another extension than Apple's is of kind app, unless its data is known`()
+        throws
+    {
         let app = try app(
             event(json: #"{"type":"interactive","interactiveData":{"bid":"a:b:c","data":{"x":1}}}"#).content)
         #expect(app.interaction.bid == "a:b:c")
@@ -60,7 +65,7 @@ struct OtherKindsTests {
         #expect(try event(json: #"{"type":"interactive","interactiveData":\#(known)}"#).kind == .form)
     }
 
-    @Test func `an accepted invitation names what was accepted`() throws {
+    @Test func `an accepted invitation has the answer, the bubble's texts and the reference`() throws {
         guard case .invitation(let invitation) = try event("invitation").content else {
             throw Unexpected(.invitation)
         }
@@ -77,7 +82,9 @@ struct OtherKindsTests {
         (#"{"displayContent":{"determinateResponse":{"type":{"YES":{}}}}}"#, "YES", true),
         (#"{"displayContent":[]}"#, nil, false),
     ])
-    func `an invitation's answer is its id or its type`(value: String, response: String?, isAccepted: Bool)
+    func `the answer to an invitation is read from its id or, without one, from its type`(
+        value: String, response: String?, isAccepted: Bool
+    )
         throws
     {
         guard case .invitation(let invitation) = try content(data: #"{"notification":\#(value)}"#) else {
@@ -87,7 +94,7 @@ struct OtherKindsTests {
         #expect(invitation.isAccepted == isAccepted)
     }
 
-    @Test func `a payment has its status and keeps all other members`() throws {
+    @Test func `a payment is decoded with its status and all other members`() throws {
         guard case .applePay(let payment) = try event("applePay").content else { throw Unexpected(.applePay) }
         #expect(payment.status == "STATUS_SUCCESS")
         #expect(payment.payment?["paymentRequest"]?["total"]?["amount"]?.string == "45.00")
@@ -136,7 +143,7 @@ struct OtherKindsTests {
         #expect(Array(event.message.text) == Array(text.utf8))
     }
 
-    @Test func `an unknown message lists the members that distinguish it`() throws {
+    @Test func `an unknown message lists the names of the members that may identify its kind`() throws {
         guard case .unrecognized(let unknown) = try event("unrecognized").content else {
             throw Unexpected(.text)
         }

@@ -3,7 +3,7 @@ import BusinessMessages
 import TestSupport
 import Testing
 
-/// Whether two values are equal, with members in any order and numbers compared by value.
+/// Whether two JSON values are equal; the order of members does not matter, and numbers are compared by value.
 func isEqual(_ left: JSONValue, _ right: JSONValue) -> Bool {
     guard left.kind == right.kind, left.count == right.count else { return false }
     switch left.kind {
@@ -28,19 +28,24 @@ struct OutboundFixtureTests {
                     : try #require(try outboundSample("text").root["destinationId"]?.string)))
     }
 
-    @Test func `every fixture is rebuilt, and every rebuilt message is a fixture`() {
+    @Test
+    func `every outbound fixture is also built from typed values, and every such message has a fixture`() {
         #expect(outboundMessages.map(\.name) == outboundNames)
     }
 
     @Test(arguments: outboundMessages)
-    func `a fixture equals the encoding of its typed values`(name: String, message: OutboundMessage) throws {
+    func `an outbound fixture equals the message that is built from typed values`(
+        name: String, message: OutboundMessage
+    ) throws {
         let bytes = try encoded(message)
         #expect(
             isEqual(try JSONDocument(bytes).root, try outboundSample(name).root), "\(text(bytes))")
     }
 
     @Test(arguments: outboundMessages)
-    func `the same values always have the same bytes`(name: String, message: OutboundMessage) throws {
+    func `encoding the same values always produces the same bytes`(name: String, message: OutboundMessage)
+        throws
+    {
         #expect(try encoded(message) == encoded(message))
         #expect(
             try text(encoded(message)).hasPrefix(
@@ -53,7 +58,7 @@ struct OutboundFixtureTests {
     }
 
     @Test(arguments: outboundMessages)
-    func `only authentication has another endpoint, and only an invitation is a notification`(
+    func `only an authentication request has its own endpoint, and only an invitation is a notification`(
         name: String, message: OutboundMessage
     ) {
         let isAuthentication = name.hasPrefix("authentication")
@@ -61,7 +66,7 @@ struct OutboundFixtureTests {
         #expect(message.isNotification == name.hasPrefix("invitation"))
     }
 
-    @Test func `a file without a marker gets one at the end`() throws {
+    @Test func `a text gets a marker at its end for each file that has none`() throws {
         let body = try JSONDocument(
             encoded(outboundMessages.first { $0.name == "text-attachments" }!.message)
         )
@@ -69,7 +74,7 @@ struct OutboundFixtureTests {
         #expect(body == "Offer \u{FFFC} and photograph \u{FFFC}")
     }
 
-    @Test func `the gateway's answer is sent unchanged`() throws {
+    @Test func `a payload from the gateway's answer is sent unchanged`() throws {
         let answer = try json("{\"bid\": \"b\",\n\"new\": {\"a\" : 1.50}}")
         let payload = try #require(UploadedPayload(answer.root))
         #expect(text(payload.json) == "{\"bid\": \"b\", \"new\": {\"a\" : 1.50}}")
@@ -85,7 +90,9 @@ struct OutboundFixtureTests {
         (1_783_702_800, "2026-07-10T17:00+0000"), (4_107_542_399, "2100-02-28T23:59:59+0000"),
         (Int.max, "9999-12-31T23:59:59+0000"), (Int.min, "0000-01-01T00:00+0000"),
     ])
-    func `a start has the format of Apple's devices`(seconds: Int, expected: String) {
+    func `the start of a time slot is written in the format of Apple's devices`(
+        seconds: Int, expected: String
+    ) {
         #expect(TimePickerRequest.Timeslot("0", startSeconds: seconds, duration: .zero).startTime == expected)
     }
 }

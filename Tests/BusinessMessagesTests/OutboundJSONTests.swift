@@ -6,7 +6,9 @@ struct OutboundJSONTests {
     private let customer = CustomerID("urn:mbid:AQ")
 
     @Test(arguments: outboundMessages)
-    func `a message in JSON equals the one built from values`(name: String, message: OutboundMessage) throws {
+    func `a message from JSON equals the message that is built from typed values`(
+        name: String, message: OutboundMessage
+    ) throws {
         let fixture = try outboundSample(name)
         let taken = try OutboundMessage(json: fixture)
         let id = MessageID("0c316beb-6b7a-4d2f-9e55-1a2b3c4d5e6f")
@@ -21,7 +23,10 @@ struct OutboundJSONTests {
         #expect(taken.isNotification == message.isNotification)
     }
 
-    @Test func `the server sets its own members, and all others stay unchanged`() throws {
+    @Test
+    func `encoding a message from JSON replaces the envelope's members, and leaves all others unchanged`()
+        throws
+    {
         let document = try json(
             #"{"v":1,"sourceId":"x","type":"text", "body": "a\u0041","id":"00000000-0000-0000-0000-000000000000","new":1.50}"#
         )
@@ -33,7 +38,9 @@ struct OutboundJSONTests {
         )
     }
 
-    @Test func `an attachment's size is sent as a text, and its other members stay unchanged`() throws {
+    @Test func `an attachment's size from JSON is sent as a string, and its other members stay unchanged`()
+        throws
+    {
         let fixture = try outboundSample("text-attachments")
         let numbers = try fixture.replacing("/attachments/0/size", by: "148861")
             .replacing("/attachments/1/size", by: "2048")
@@ -44,7 +51,9 @@ struct OutboundJSONTests {
     }
 
     @Test(arguments: [#"{"type":"close"}"#, #"{"type":"text"}"#, "[]", "7", "{}"])
-    func `a message that Apple would refuse is refused with all reasons`(message: String) throws {
+    func `a message from JSON that Apple would refuse is refused with all its problems`(message: String)
+        throws
+    {
         let error = #expect(throws: InvalidMessage.self) { try OutboundMessage(json: try json(message)) }
         #expect(error?.problems.hasErrors == true)
     }

@@ -11,7 +11,7 @@ struct OutboundMessageTests {
         text(message.encode(id: id, from: BusinessID("b-1"), to: CustomerID("urn:mbid:AQ+/=")))
     }
 
-    @Test func `a text has Apple's format`() {
+    @Test func `a text is encoded in Apple's format`() {
         #expect(
             encoded(.text("Grüße \"you\"\n\u{1}/😀"))
                 == #"{"id":"9f1c","v":1,"type":"text","sourceId":"b-1","destinationId":"urn:mbid:AQ+/=","#
@@ -19,7 +19,7 @@ struct OutboundMessageTests {
         #expect(OutboundMessage.text("a").kind == .text)
     }
 
-    @Test func `typing has no content`() {
+    @Test func `a typing message is encoded without content`() {
         let parties = #""sourceId":"b-1","destinationId":"urn:mbid:AQ+/="}"#
         #expect(encoded(.typingStart) == #"{"id":"9f1c","v":1,"type":"typing_start","# + parties)
         #expect(encoded(.typingEnd) == #"{"id":"9f1c","v":1,"type":"typing_end","# + parties)
@@ -27,7 +27,7 @@ struct OutboundMessageTests {
         #expect(OutboundMessage.typingEnd.kind == .typingEnd)
     }
 
-    @Test func `a quick reply has Apple's format`() throws {
+    @Test func `a quick reply is encoded in Apple's format`() throws {
         let request = try QuickReplyRequest(summary: "Sure?", items: items)
         #expect(
             encoded(.quickReply(request))
@@ -38,13 +38,13 @@ struct OutboundMessageTests {
         #expect(OutboundMessage.quickReply(request).kind == .quickReply)
     }
 
-    @Test func `a request's identifier can be chosen`() throws {
+    @Test func `a requestIdentifier that the author chose is encoded`() throws {
         let request = try QuickReplyRequest(summary: "Sure?", items: items, requestIdentifier: "order-7")
         #expect(encoded(.quickReply(request)).contains(#""requestIdentifier":"order-7""#))
     }
 
     @Test(arguments: [0, 1, 6])
-    func `a quick reply has two to five items`(count: Int) {
+    func `a quick reply with fewer than two or more than five items is refused`(count: Int) {
         let items = (0..<count).map { QuickReplyRequest.Item("\($0)", title: "\($0)") }
         #expect(throws: CompositionError.itemCount(count)) {
             try QuickReplyRequest(summary: "a", items: items)
@@ -52,12 +52,13 @@ struct OutboundMessageTests {
     }
 
     @Test(arguments: [2, 5])
-    func `two and five items are accepted`(count: Int) throws {
+    func `a quick reply with two or five items is accepted`(count: Int) throws {
         let items = (0..<count).map { QuickReplyRequest.Item("\($0)", title: "\($0)") }
         #expect(try QuickReplyRequest(summary: "a", items: items).items.count == count)
     }
 
-    @Test func `a quick reply that Apple would refuse is refused here`() {
+    @Test
+    func `a quick reply with an empty or repeated text that Apple would refuse is refused at its creation`() {
         func error(_ summary: String, _ second: QuickReplyRequest.Item) -> CompositionError? {
             #expect(throws: CompositionError.self) {
                 try QuickReplyRequest(summary: summary, items: [.init("a", title: "A"), second])

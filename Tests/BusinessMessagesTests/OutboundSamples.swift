@@ -2,18 +2,18 @@ import BalloonJSON
 import BusinessMessages
 import TestSupport
 
-/// The names of all outbound fixtures, without their ending.
+/// The names of all outbound fixtures, without `.json`.
 let outboundNames = Fixture.names(in: "outbound").map { String($0.dropLast(".json".count)) }.sorted()
 
-/// An outbound message of the fixtures, for example `text`.
+/// Reads the outbound fixture with this name, for example `text`.
 func outboundSample(_ name: String) throws -> JSONDocument {
     try JSONDocument(Fixture.bytes("outbound/\(name).json"))
 }
 
-/// The bytes of an image of the fixtures, for example `120x120`.
+/// Reads the fixture image of this size, for example `120x120`.
 func image(_ size: String) -> [UInt8] { Fixture.bytes("images/\(size).png") }
 
-/// The messages of the fixtures, made from typed values only.
+/// The messages of the outbound fixtures, built from typed values only.
 let outboundMessages: [(name: String, message: OutboundMessage)] = [
     ("app", appMessage), ("applePay", applePayMessage), ("authentication", authenticationMessage),
     ("authentication-classic", classicAuthenticationMessage), ("form", formMessage),

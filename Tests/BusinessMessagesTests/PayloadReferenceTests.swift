@@ -32,11 +32,11 @@ struct PayloadReferenceTests {
     }
 
     @Test(arguments: [("12", 12), (#""12""#, 12), ("12.0", 12), ("-1", nil), ("null", nil), (#""x""#, nil)])
-    func `the size is a number or a string`(value: String, expected: Int?) throws {
+    func `the size of a reference is read as a number or as a string`(value: String, expected: Int?) throws {
         #expect(try #require(try reference(["size": value])).sizeBytes == expected)
     }
 
-    @Test func `only the fields necessary for the download are required`() throws {
+    @Test func `a reference needs only the fields that the download requires`() throws {
         for key in ["url", "owner", "key"] {
             #expect(try reference([key: nil as String?]) == nil)
             #expect(try reference([key: #""""#]) == nil)
@@ -49,11 +49,11 @@ struct PayloadReferenceTests {
     }
 
     @Test(arguments: ["url", "owner", "key"])
-    func `a value that would add a header is refused`(key: String) throws {
+    func `a reference whose url, owner or key contains a line break is refused`(key: String) throws {
         #expect(try reference([key: #""a\r\nauthorization: b""#]) == nil)
     }
 
-    @Test func `a signature or bid that would add a header is ignored`() throws {
+    @Test func `a signature or bid of a reference that contains a line break is ignored`() throws {
         let reference = try reference(["bid": #""a\nb""#, "signature-base64": #""a\nb""#])
         #expect(reference?.bid == Interaction.businessExtension)
         #expect(reference?.signatureBase64 == nil)

@@ -18,7 +18,7 @@ struct PickerTests {
         return picker
     }
 
-    @Test func `a quick reply has the choice and the offered items`() throws {
+    @Test func `a quick reply is decoded with the choice and the offered items`() throws {
         let reply = try quickReply(event("quickReply").content)
         #expect(reply.selectedIndex == 2)
         #expect(reply.selectedIdentifier == "evening")
@@ -48,14 +48,16 @@ struct PickerTests {
         (#"{"selectedIdentifier":"gone","items":[{"identifier":"a"}]}"#, nil),
         (#"{}"#, nil),
     ])
-    func `the chosen item is found by identifier, else by position`(value: String, expected: String?) throws {
+    func `the chosen item of a quick reply is found by identifier, else by position`(
+        value: String, expected: String?
+    ) throws {
         #expect(
             try quickReply(content(data: #"{"quick-reply":\#(value)}"#)).selectedItem?.identifier == expected)
         #expect(
             try quickReply(content(data: #"{"quickReply":\#(value)}"#)).selectedItem?.identifier == expected)
     }
 
-    @Test func `a list picker has the chosen items of every section`() throws {
+    @Test func `a list picker is decoded with the chosen items of every section`() throws {
         let picker = try listPicker(event("listPicker").content)
         #expect(picker.sections.map(\.title) == ["You Selected", "Bakery"])
         #expect(picker.sections.map(\.order) == [0, 1])
@@ -84,13 +86,13 @@ struct PickerTests {
         #"[{"items":[{"identifier":"1"}]}]"#,
         #"{"items":[{"identifier":"1"}]}"#,
     ])
-    func `a list picker is read in every shape that the documents show`(value: String) throws {
+    func `a list picker is decoded in every shape that Apple's documents show`(value: String) throws {
         let picker = try listPicker(content(data: #"{"listPicker":\#(value)}"#))
         #expect(picker.selectedItems.map(\.identifier) == ["1"])
         #expect(picker.replyTitle == nil)
     }
 
-    @Test func `a time picker has the chosen slot`() throws {
+    @Test func `a time picker is decoded with the chosen slot`() throws {
         let picker = try timePicker(event("timePicker").content)
         #expect(picker.identifier == "repair-7")
         #expect(picker.title == "Repair of your bicycle")
@@ -107,7 +109,7 @@ struct PickerTests {
         #expect(picker.interaction.replyMessage?.title == "10 July, 19:00")
     }
 
-    @Test func `a time picker's event is also found at its older place`() throws {
+    @Test func `the event of a time picker is also found where older devices send it`() throws {
         let picker = try timePicker(event("timePicker-legacy").content)
         #expect(picker.selectedTimeslot?.identifier == "slot-1")
         #expect(picker.selectedTimeslot?.startSeconds == 1_783_672_200)
@@ -117,7 +119,7 @@ struct PickerTests {
     }
 
     @Test(arguments: [("-1440", -86_400), ("1440", 86_400), ("-1441", nil), (#""90""#, 5400), ("1e300", nil)])
-    func `an offset is at most a day`(value: String, seconds: Int?) throws {
+    func `a time zone's offset of more than a day is ignored`(value: String, seconds: Int?) throws {
         let picker = try timePicker(content(data: #"{"event":{"timezoneOffset":\#(value)}}"#))
         #expect(picker.timezoneOffset == seconds.map { .seconds($0) })
         #expect(picker.selectedTimeslot == nil)

@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    @Test func `the code of a device's error is stored, an authorization code is not`() throws {
+    @Test func `an authorization code is redacted, but the code of a device's error is stored`() throws {
         let failed =
             #"{"data":{"authenticate":{"status":"failed","errors":[{"code":2,"domain":"d","message":"m"}]}}}"#
         #expect(try redacted(failed) == nil)
@@ -58,7 +58,8 @@ import Testing
         #"{"data":{"dynamic":FORM,"replyMessage":{"title":"Appleseed"}}}"#,
         #"{"data":{"dynamic":FORM},"replyMessage":[{"subtitle":"Appleseed"}]}"#,
     ])
-    func `a private form loses the identifiers of its items and the customer's bubble`(data: String) throws {
+    func `the item identifiers and the customer's bubble of a private form are redacted`(data: String) throws
+    {
         let form =
             #"{"private":true,"selections":[{"pageIdentifier":"p1","items":[{"identifier":"Appleseed"}]}]}"#
         let kept = try #require(try redacted(data.replacing("FORM", with: form)))
@@ -67,7 +68,9 @@ import Testing
         #expect(kept.contains(#""pageIdentifier":"p1""#))
     }
 
-    @Test func `a private form keeps its pages, and its answers are redacted`() throws {
+    @Test func `the answers of a private form are redacted, and the identifiers of its pages are stored`()
+        throws
+    {
         let form = { (isPrivate: Bool) in
             #"{"data":{"dynamic":{"private":\#(isPrivate),"selections":[{"pageIdentifier":"p1","title":"Name","items":[{"identifier":"i1","title":"J. Appleseed","value":"J. Appleseed"}]}]}}}"#
         }

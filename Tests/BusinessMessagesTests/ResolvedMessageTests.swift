@@ -12,7 +12,9 @@ struct ResolvedMessageTests {
         #"{"bid":"b","URL":"?a"}"#,
         " {\n\"bid\":\"b\",\"URL\":\"?a\"\n} ",
     ])
-    func `either wrapper takes the reference's place`(decoded: String) throws {
+    func `a payload replaces its reference, whether or not it is wrapped in interactiveData`(decoded: String)
+        throws
+    {
         let message = #"{"id":"m","interactiveDataRef":{"url":"u"},"x":[1.50,"\u0041"],"type":"interactive"}"#
         let text = try #require(try resolved(message, decoded))
         let expected =
@@ -20,7 +22,7 @@ struct ResolvedMessageTests {
         #expect(text.replacing(" ", with: "") == expected)
     }
 
-    @Test func `Apple's samples of payloads resolve to an app's bubble`() throws {
+    @Test func `Apple's sample of a reference and its payload resolves to a message of an app`() throws {
         let decoded = try json(
             #"{"interactiveData":{"bid":"some-bid","URL":"url-data","receivedMessage":{"title":"Interaction Title"}}}"#
         )
@@ -33,7 +35,7 @@ struct ResolvedMessageTests {
         #expect(event.message["interactiveDataRef"] == nil)
     }
 
-    @Test func `a form's inline selections and its referenced display are both kept`() throws {
+    @Test func `a resolved form has its inline selections and the other members of its payload`() throws {
         let decoded = try json(
             """
             {"interactiveData": {"bid": "other", "data": {"version": "1.0", "requestIdentifier": "other",
@@ -78,14 +80,16 @@ struct ResolvedMessageTests {
         (#"{"a":1,"a":2}"#, #"{"a":3,"b":4,"b":5}"#, #"{"a":2,"b":5}"#),
         ("null", #"{"a":3}"#, #"{"a":3}"#),
     ])
-    func `inline data wins, member by member`(inline: String, payload: String, expected: String) throws {
+    func `objects are merged member by member, and an inline value that is not empty is used`(
+        inline: String, payload: String, expected: String
+    ) throws {
         let before = #"{"interactiveData":\#(inline),"v":1,"interactiveDataRef":{}}"#
         #expect(try resolved(before, payload) == #"{"v":1,"interactiveData":\#(expected)}"#)
         let after = #"{"interactiveDataRef":{},"v":1,"interactiveData":\#(inline)}"#
         #expect(try resolved(after, payload) == #"{"interactiveData":\#(expected),"v":1}"#)
     }
 
-    @Test func `the data is appended to a message without interactiveData, and merged into an existing one`()
+    @Test func `in a message without a reference, the payload is appended or merged into interactiveData`()
         throws
     {
         #expect(try resolved(#"{"v":1}"#, #"{"a":1}"#) == #"{"v":1,"interactiveData":{"a":1}}"#)
@@ -95,8 +99,7 @@ struct ResolvedMessageTests {
     }
 
     @Test(arguments: ["[]", "1", "null", #""{}""#])
-    func `a decoded payload that is not a JSON object leaves the reference unresolved`(decoded: String) throws
-    {
+    func `a payload that is not a JSON object is not resolved`(decoded: String) throws {
         #expect(try resolved(#"{"interactiveDataRef":{}}"#, decoded) == nil)
     }
 
@@ -104,7 +107,9 @@ struct ResolvedMessageTests {
         #"{"images":[\#((0..<count).map(image).joined(separator: ","))]}"#
     }
 
-    @Test func `one payload image is merged into the first inline image of its name only`() throws {
+    @Test func `an image of the payload is merged only into the first inline image with its identifier`()
+        throws
+    {
         let inline = images(1000) { _ in #"{"identifier":"1","x":1}"# }
         let payload = #"{"images":[{"identifier":"1","data":"\#(String(repeating: "A", count: 1 << 20))"}]}"#
         let message = #"{"interactiveData":\#(inline),"interactiveDataRef":{}}"#
@@ -116,7 +121,11 @@ struct ResolvedMessageTests {
         #expect(list[1]?.count == 2)
     }
 
-    @Test func `the first payload image of a name counts, and those of other names are all kept`() throws {
+    @Test
+    func
+        `of payload images with an inline image's identifier only the first is merged, and all other images are kept`()
+        throws
+    {
         let result = try resolved(
             #"{"interactiveData":{"images":[{"identifier":"1","x":1}]},"interactiveDataRef":{}}"#,
             #"{"images":[{"identifier":"1","y":1},{"identifier":"1","y":2},{"identifier":"2","y":3},{"identifier":"2"}]}"#
@@ -128,10 +137,12 @@ struct ResolvedMessageTests {
     }
 
     @Test(arguments: [
-        // Lists and objects above the limit, in the message or in its payload.
+        // More elements than allowed in the message, in its payload, or in both.
         (1001, 3), (3, 1001), (2000, 2000),
     ])
-    func `lists of too many elements are kept one behind the other`(inline: Int, payload: Int) throws {
+    func `lists with too many elements are written one behind the other instead of merged`(
+        inline: Int, payload: Int
+    ) throws {
         let message =
             #"{"interactiveData":\#(images(inline) { "{\"identifier\":\"i\($0)\"}" }),"interactiveDataRef":{}}"#
         let decoded = images(payload) { "{\"identifier\":\"i\($0)\",\n\"p\":1}" }
@@ -143,7 +154,9 @@ struct ResolvedMessageTests {
         #expect(InboundEvent.decode(message: document).kind == .unrecognized)
     }
 
-    @Test func `objects of too many members are kept one behind the other, and the inline value counts`()
+    @Test
+    func
+        `members of objects with too many members are written one behind the other, and the inline value is used`()
         throws
     {
         let members = (0..<10_001).map { "\"m\($0)\":\"payload\"" }.joined(separator: ",")
@@ -155,7 +168,7 @@ struct ResolvedMessageTests {
         #expect(merged["m8"]?.string == "payload")
     }
 
-    @Test func `a merge of any two objects writes no more than both have`() throws {
+    @Test func `the result of merging two random objects is never longer than both together`() throws {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<200 {
             let (inline, payload) = (object(3, &random), object(3, &random))
@@ -165,7 +178,7 @@ struct ResolvedMessageTests {
         }
     }
 
-    /// An object whose few possible names often repeat, with lists of such objects.
+    /// A random object, with few possible names so that they often repeat, and with lists of such objects.
     private func object(_ depth: Int, _ random: inout SystemRandomNumberGenerator) -> String {
         let members = (0..<Int.random(in: 0...4, using: &random)).map { _ in
             let name = ["a", "b", "images", "identifier"].randomElement(using: &random) ?? "a"

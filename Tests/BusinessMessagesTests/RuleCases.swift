@@ -2,16 +2,16 @@ import BalloonJSON
 import BusinessMessages
 import Testing
 
-/// One rule at its limit: a message that just satisfies the rule, and one that just violates it.
+/// A case for one rule: a change to a fixture that the rule still accepts, and one that it does not.
 struct RuleCase: Sendable, CustomTestStringConvertible {
     let rule: MessageRule
-    /// The changed fixture, and the place of the change.
+    /// The name of the fixture, and the place at which a value is changed.
     let fixture: String
     let pointer: String
-    /// The value that satisfies the rule (`nil` removes the member), and the value that violates it.
+    /// A value that satisfies the rule, and a value that violates it; `nil` removes the member.
     let sound: String?
     let broken: String?
-    /// The place of the problem, when it differs from the place of the change.
+    /// The place that the problem must have; by default the place of the change.
     let place: String
 
     init(
@@ -38,7 +38,7 @@ private let pages = data + "/dynamic/data/pages"
 private let payment = data + "/payment"
 private let oauth2 = data + "/authenticate/oauth2"
 
-/// The start of a PNG with a resolution, as a JSON string.
+/// The start of a PNG file with this resolution, in Base64 as a JSON string.
 private func png(dotsPerMetre: UInt32) -> String {
     func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {
         [0, 0, 0, UInt8(data.count)] + Array(name.utf8) + data + [0, 0, 0, 0]

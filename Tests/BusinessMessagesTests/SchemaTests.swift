@@ -7,7 +7,8 @@ import Testing
 struct SchemaTests {
     private let otherTypes: [Mutation] = [.null, .number, .empty, .object]
 
-    @Test func `schema and validation refuse the same outbound messages`() async throws {
+    @Test func `the JSON Schema and the validation in Swift refuse the same outbound messages`() async throws
+    {
         let lines = try outboundNames.flatMap { name in
             let fixture = try outboundSample(name)
             #expect(verdict(of: fixture).hasPrefix("sound"))
@@ -20,10 +21,11 @@ struct SchemaTests {
         #expect(found == [])
     }
 
-    @Test func `the schema finds the kind that decoding finds`() async throws {
+    @Test func `the JSON Schema recognizes the same kind of a message as decoding`() async throws {
         let lines = try sampleNames.flatMap { name in
             let fixture = try sample(name)
-            // A missing member changes the kind only when it determines it; a wrong type matches no kind.
+            // With a member removed, both must find the same kind (=). With a member of a wrong type, the schema may
+            // also find no kind (~).
             let exact = [fixture] + (try variants(of: fixture, by: [.drop]))
             let others = try variants(of: fixture, by: otherTypes, stride: 4)
             return exact.map { "=\(InboundEvent.decode(message: $0).kind)\t" + line($0) }
@@ -33,7 +35,7 @@ struct SchemaTests {
         #expect(found == [])
     }
 
-    @Test func `a rule that the schema has is broken in the schema too`() async throws {
+    @Test func `a message that breaks a rule of the schema is also refused by the schema`() async throws {
         let messages = try ruleCases.filter(\.rule.isInSchema).flatMap { example in
             let fixture = try outboundSample(example.fixture)
             return [
@@ -45,13 +47,13 @@ struct SchemaTests {
         #expect(found == [])
     }
 
-    /// The validation result limited to rules of the schema, and the message.
+    /// One line: whether the message breaks a rule that the schema contains, and the message.
     private func verdict(of message: JSONDocument) -> String {
         let isWrong = OutboundMessage.problems(in: message.root).contains { $0.rule.isInSchema }
         return (isWrong ? "wrong\t" : "sound\t") + line(message)
     }
 
-    /// The message on one line.
+    /// The JSON text of the message without line breaks.
     private func line(_ message: JSONDocument) -> String {
         var writer = JSONWriter()
         writer.value(message.root)

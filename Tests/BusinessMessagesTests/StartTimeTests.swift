@@ -27,7 +27,9 @@ struct StartTimeTests {
         ("9999-12-31T23:59:59Z", 253_402_300_799),
         ("0000-01-01T00:00:00Z", -62_167_219_200),
     ])
-    func `a start time is read with and without seconds and colon`(text: String, expected: Int) throws {
+    func `a start time is parsed with or without seconds and with or without a colon in its offset`(
+        text: String, expected: Int
+    ) throws {
         #expect(try start(text) == expected)
     }
 
@@ -42,7 +44,7 @@ struct StartTimeTests {
         "2026-07-10T17:00ZZ",
         "+026-07-10T17:00Z", "2026-07-10T17:00:Z", "२०२६-07-10T17:00Z",
     ])
-    func `text that is not a date has no start`(text: String) throws {
+    func `a text that is not a date is parsed to nil`(text: String) throws {
         #expect(try start(text) == nil)
     }
 }

@@ -30,11 +30,11 @@ struct SummaryTests {
         ("unrecognized", "interactive version requestIdentifier seatPicker"),
         ("unrecognized-reference", "interactive"),
     ])
-    func `every sample has a summary for people`(name: String, expected: String) throws {
+    func `every inbound fixture has the expected summary`(name: String, expected: String) throws {
         #expect(try event(name).summary == expected)
     }
 
-    @Test func `every sample has an expectation`() throws {
+    @Test func `every inbound fixture is in the list of expected summaries`() throws {
         for name in sampleNames { #expect(try !event(name).summary.isEmpty) }
     }
 
@@ -50,7 +50,9 @@ struct SummaryTests {
         (#"{"payment":{}}"#, "payment: unknown"),
         (#"{"notification":{}}"#, "invitation"),
     ])
-    func `a summary falls back to available values`(data: String, expected: String) throws {
+    func `the summary of an incomplete message uses the values that are available`(
+        data: String, expected: String
+    ) throws {
         let text = #"{"type":"interactive","interactiveData":{"data":\#(data)}}"#
         #expect(try event(json: text).summary == expected)
     }

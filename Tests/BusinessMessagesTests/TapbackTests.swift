@@ -46,7 +46,7 @@ struct TapbackTests {
     }
 
     @Test(arguments: tapbacks)
-    func `a reaction is parsed from its sentence`(body: String, expected: Tapback) throws {
+    func `a tapback is parsed from its English sentence`(body: String, expected: Tapback) throws {
         #expect(try tapback(in: body) == expected)
     }
 
@@ -58,11 +58,11 @@ struct TapbackTests {
         "Liked  Business Message",
         "Questioned everything", "Reacted ☺️", "Reacted ☺️ to", "Liked 99999999999999999999 images",
     ])
-    func `other texts are not reactions`(body: String) throws {
+    func `a text without the form of a tapback's sentence is not a tapback`(body: String) throws {
         #expect(try tapback(in: body) == nil)
     }
 
-    @Test func `the fixture's reaction is a heart`() throws {
+    @Test func `the reaction of the tapback fixture is decoded as loved`() throws {
         guard case .text(let text) = try event("text-tapback").content else { throw Unexpected(.text) }
         #expect(text.tapback == Tapback(.loved, to: .text("Your bicycle is ready")))
     }

@@ -14,7 +14,7 @@ struct TextTests {
         return text
     }
 
-    @Test func `a text has a body and nothing else`() throws {
+    @Test func `a plain text is decoded with its body and nothing else`() throws {
         let text = try text("text")
         #expect(text.body == "Good morning, is the blue bicycle still in stock?")
         #expect(text.plainBody == text.body)
@@ -23,7 +23,7 @@ struct TextTests {
         #expect(text.tapback == nil)
     }
 
-    @Test func `attachments are found at their markers`() throws {
+    @Test func `each attachment has the place of its marker in the body`() throws {
         let text = try text("text-attachments")
         #expect(text.body == "The receipt \u{FFFC} and the damage \u{FFFC}")
         #expect(text.plainBody == "The receipt  and the damage")
@@ -45,7 +45,7 @@ struct TextTests {
         #expect(receipt.place == 29)
     }
 
-    @Test func `an older gateway's names are read`() throws {
+    @Test func `attachments with the member names of older gateways are decoded`() throws {
         let text = try text(
             json: """
                 {"type":"text","attachments":[{"file-size":"7","mime-type":"a/b","decryption-key":"00","mmcs-url":"u",
@@ -62,7 +62,7 @@ struct TextTests {
         #expect(text.body.isEmpty)
     }
 
-    @Test func `more attachments than markers, or fewer, are all listed`() throws {
+    @Test func `all attachments are listed when the body has more or fewer markers`() throws {
         let more = try text(json: #"{"type":"text","body":"a\ufffc","attachments":[{},{}]}"#)
         #expect(more.attachments.map(\.place) == [1, nil])
         let fewer = try text(json: #"{"type":"text","body":"\ufffcé\ufffc","attachments":{"name":"x"}}"#)
@@ -71,7 +71,7 @@ struct TextTests {
         #expect(try text(json: #"{"type":"text","attachments":["x",null]}"#).attachments.isEmpty)
     }
 
-    @Test func `a subject is read`() throws {
+    @Test func `the subject of a text is decoded`() throws {
         #expect(try text(json: #"{"type":"text","subject":"Hello","body":7}"#).subject == "Hello")
         #expect(try text(json: #"{"type":"text","body":7}"#).body == "7")
     }

@@ -13,7 +13,7 @@ struct UnsupportedMessageTests {
         try #require(outboundMessages.first { $0.name == name }?.message)
     }
 
-    @Test func `a message without its capability is refused with a text replacement`() throws {
+    @Test func `a message that needs a missing capability is refused with a text to send instead`() throws {
         for (name, capability) in needs {
             let message = try message(name)
             try message.require([capability])
@@ -32,7 +32,7 @@ struct UnsupportedMessageTests {
         }
     }
 
-    @Test func `the text lists the choices`() throws {
+    @Test func `the text to send instead of a message lists the choices`() throws {
         func fallback(_ name: String) throws -> String? {
             let message = try message(name)
             return #expect(throws: UnsupportedMessage.self) { try message.require([]) }?.fallback

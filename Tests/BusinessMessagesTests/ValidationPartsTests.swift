@@ -15,14 +15,14 @@ struct ValidationPartsTests {
         ("d''M''y", "1'2'2026", CalendarDate(year: 2026, month: 2, day: 1)), ("yyyy-MM-dd", "", nil),
         ("MM/dd/yyyy", "٠٢/٢٩/٢٠٢٤", nil),
     ])
-    func `a date is read by its pattern`(pattern: String, text: String, expected: CalendarDate?) throws {
+    func `a date is parsed by its pattern`(pattern: String, text: String, expected: CalendarDate?) throws {
         #expect(try #require(DatePattern(pattern)).date(in: text) == expected)
     }
 
     @Test(arguments: [
         "", "yyyy", "MMM d, yyyy", "EEEE", "dd/dd/yyyy/MM", "yyyyy-MM-dd", "'MM/dd/yyyy", "HH:mm",
     ])
-    func `a pattern that depends on language or lacks a part is not read`(pattern: String) {
+    func `a date pattern that depends on the language or lacks a part is refused`(pattern: String) {
         #expect(DatePattern(pattern) == nil)
     }
 
@@ -30,7 +30,9 @@ struct ValidationPartsTests {
         ("0", false, false, 0), ("0.00", false, false, 2), ("-0", false, false, 0), ("59.00", true, false, 2),
         ("-4.5", false, true, 1), ("007", true, false, 0),
     ])
-    func `an amount is read`(text: String, isPositive: Bool, isNegative: Bool, decimals: Int) throws {
+    func `an amount of money is parsed with its sign and its decimals`(
+        text: String, isPositive: Bool, isNegative: Bool, decimals: Int
+    ) throws {
         let money = try #require(Money(text))
         #expect(money.isPositive == isPositive)
         #expect(money.isNegative == isNegative)
@@ -38,11 +40,11 @@ struct ValidationPartsTests {
     }
 
     @Test(arguments: ["", "-", ".5", "5.", "1.2.3", "1,000.00", "+5", " 5", "5e2", "$5", "--5", "٥"])
-    func `text that is not an amount is refused`(text: String) {
+    func `a text that is not an amount of money is refused`(text: String) {
         #expect(Money(text) == nil)
     }
 
-    @Test func `currencies have the decimals of ISO 4217, and old ones are unknown`() {
+    @Test func `each currency has the decimals of ISO 4217, and former currencies are unknown`() {
         #expect(ISO.decimals(ofCurrency: "USD") == 2)
         #expect(ISO.decimals(ofCurrency: "JPY") == 0)
         #expect(ISO.decimals(ofCurrency: "KWD") == 3)
@@ -53,12 +55,12 @@ struct ValidationPartsTests {
         #expect(ISO.countries.isDisjoint(with: ["UK", "EU", "XK", "us"]))
     }
 
-    @Test func `a PNG's size is in its header`() {
+    @Test func `the size of a PNG is read from its header`() {
         #expect(ImageSize(header: image("789x450")) == ImageSize(width: 789, height: 450))
         #expect(ImageSize(header: Array(image("789x450").prefix(23))) == nil)
     }
 
-    @Test func `a JPEG's size is in its frame, after other segments`() {
+    @Test func `the size of a JPEG is read from its frame header, after other segments`() {
         let jpeg: [UInt8] = [
             0xFF, 0xD8, 0xFF, 0xE1, 0, 4, 0xFF, 0xC0, 0xFF, 0xFF, 0xC4, 0, 3, 9, 0xFF, 0xC2, 0, 11, 8, 1,
             0xC2,
@@ -68,7 +70,7 @@ struct ValidationPartsTests {
         for length in 0..<jpeg.count { #expect(ImageSize(header: Array(jpeg.prefix(length))) == nil) }
     }
 
-    @Test func `a PNG's resolution is in a chunk before its pixels`() {
+    @Test func `the resolution of a PNG is read from the chunk before its pixels`() {
         let start = Array(image("789x450").prefix(33))
         let physical: [UInt8] = [0, 0, 0, 9, 0x70, 0x48, 0x59, 0x73, 0, 0, 0x21, 0x38, 0, 0, 0x21, 0x38, 1]
         #expect(imageResolution(of: start + physical).map { Int($0.rounded()) } == 216)
@@ -81,7 +83,7 @@ struct ValidationPartsTests {
     }
 
     @Test(arguments: [(UInt8(0), nil as Int?), (1, 144), (2, 366), (3, nil)])
-    func `a JPEG's resolution is in its first segment`(unit: UInt8, expected: Int?) {
+    func `the resolution of a JPEG is read from its first segment`(unit: UInt8, expected: Int?) {
         let jpeg: [UInt8] = [
             0xFF, 0xD8, 0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 2, unit, 0, 144, 0, 144,
         ]

@@ -62,12 +62,12 @@ struct ConfigurableHandlerTests {
     ]
 
     @Test(arguments: mistakes)
-    func `a configuration error names its place`(_ json: String?, _ description: String) {
+    func `an error in a handler's configuration names its place`(_ json: String?, _ description: String) {
         let error = #expect(throws: HandlerConfigurationError.self) { try make(json) }
         #expect(error?.description == description)
     }
 
-    @Test func `a value refused by its type is reported with its place`() {
+    @Test func `a configuration value that its type refuses is reported with its place`() {
         let error = #expect(throws: HandlerConfigurationError.self) {
             try make(#"{"greeting":"Hi","mood":"grim"}"#)
         }

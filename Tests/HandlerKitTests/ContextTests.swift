@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 struct ContextTests {
-    @Test func `a context shows the event's attributes`() throws {
+    @Test func `a context has the sender, the receiver and the attributes of its event`() throws {
         let context = try context("text", capabilities: [.quickReply, .form])
         #expect(context.business == context.event.business)
         #expect(context.customer == context.event.customer)
@@ -19,7 +19,7 @@ struct ContextTests {
         #expect(context.conversation.entries.isEmpty)
     }
 
-    @Test func `a conversation keeps its entries in order, with their JSON`() throws {
+    @Test func `the conversation of a context has its entries in order, with their JSON`() throws {
         let message = try JSONDocument(Array(#"{"body":"Hello"}"#.utf8)).root
         let entries = (4...5).map { seq in
             Conversation.Entry(
@@ -34,7 +34,7 @@ struct ContextTests {
         #expect(context.conversation.entries.last?.id == MessageID("m-5"))
     }
 
-    @Test func `a conversation is read once, at the first access`() throws {
+    @Test func `the conversation of a context is read only once, at the first access`() throws {
         let count = Mutex(0)
         let conversation = Conversation {
             count.withLock { $0 += 1 }
@@ -72,7 +72,7 @@ struct ContextTests {
         #expect(unable.showable(.text("Hi")) == .text("Hi"))
     }
 
-    @Test func `outcomes have short forms`() throws {
+    @Test func `the short forms of outcomes equal the long forms`() throws {
         #expect(Outcome.handled == .handled([]))
         #expect(Outcome.retry == .retry(after: nil))
         #expect(Outcome.reply("a") == .handled([.text("a")]))

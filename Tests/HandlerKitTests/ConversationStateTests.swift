@@ -26,7 +26,7 @@ struct ConversationStateTests {
         #expect(state.json?["n"]?.double == 1.5)
     }
 
-    @Test func `a state that is emptied is null`() throws {
+    @Test func `the change of a state that was emptied is null`() throws {
         let state = ConversationState(try JSONDocument(Array(#"{"step":"colour"}"#.utf8)).root)
         state["step"] = nil
         #expect(text(state.change) == "null")

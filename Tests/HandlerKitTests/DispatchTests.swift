@@ -12,7 +12,9 @@ struct DispatchTests {
     ]
 
     @Test(arguments: answers)
-    func `each kind reaches its own method with its typed payload`(kind: Kind, answer: String) async throws {
+    func `an event of each kind reaches the handler's method for that kind with its typed payload`(
+        kind: Kind, answer: String
+    ) async throws {
         let outcome = try await dispatch(context(kind.rawValue), to: EveryKindHandler())
         #expect(outcome == .reply(answer))
     }
@@ -31,7 +33,7 @@ struct DispatchTests {
         await #expect(throws: Refusal(attempt: 3)) { try await dispatch(context, to: FailingHandler()) }
     }
 
-    @Test func `conforming to a kind's protocol subscribes to the kind`() {
+    @Test func `a handler subscribes to the kinds whose protocols it conforms to`() {
         #expect(subscribedKinds(of: EveryKindHandler()) == Kind.allCases)
         #expect(subscribedKinds(of: FailingHandler()) == [.text])
         #expect(subscribedKinds(of: SilentHandler()).isEmpty)

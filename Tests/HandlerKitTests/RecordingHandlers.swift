@@ -4,7 +4,7 @@ import HandlerKit
 import Logging
 import TestSupport
 
-/// A handler of every kind that answers with the kind and one fact of the typed payload.
+/// A handler of every kind; its reply names the kind and one fact of the typed payload.
 struct EveryKindHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
     AuthenticationHandler, ApplePayHandler, AppHandler, InvitationHandler, TypingStartHandler,
     TypingEndHandler,
@@ -47,12 +47,12 @@ struct Refusal: Error, Equatable {
     let attempt: Int
 }
 
-/// A handler that fails.
+/// A handler that throws ``Refusal`` for every text.
 struct FailingHandler: TextHandler {
     func text(_ text: Text, _ context: Context) throws -> Outcome { throw Refusal(attempt: context.attempt) }
 }
 
-/// The context of a fixture message.
+/// Creates the context in which a handler gets the fixture message `name`.
 func context(
     _ name: String, capabilities: Capabilities = [], attempt: Int = 1,
     conversation: Conversation = Conversation()

@@ -3,7 +3,7 @@ import HandlerTestKit
 import TestSupport
 import Testing
 
-/// Runs the Swift code of the manual's first page, which `Manual.swift` repeats.
+/// Tests the Swift code on the page WriteAHandler of the manual, which `Manual.swift` repeats.
 struct ManualTests {
     private static func text(_ path: String) -> String {
         String(decoding: Fixture.bytes("../../../" + path), as: UTF8.self)
@@ -12,7 +12,7 @@ struct ManualTests {
     @Test func `every handler and test of the manual is in Manual.swift, word for word`() {
         let page = Self.text("Sources/HandlerKit/HandlerKit.docc/WriteAHandler.md")
         let here = Self.text("Tests/HandlerTestKitTests/Manual.swift")
-        // A program that serves until it is stopped cannot be run as a test.
+        // Code with Server.run is left out, because it serves until it is stopped and so cannot run as a test.
         let blocks = page.split(separator: "```swift\n").dropFirst()
             .compactMap { $0.split(separator: "```").first }
             .filter { !$0.contains("Server.run") }

@@ -2,7 +2,7 @@ import HandlerKit
 import HandlerTestKit
 import Testing
 
-/// Uses the kit like the author of a handler.
+/// Tests HandlerTestKit by using it as the author of a handler would.
 struct TestConversationTests {
     private struct Counter: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
         AuthenticationHandler, ApplePayHandler, CloseHandler, TypingStartHandler
@@ -45,7 +45,7 @@ struct TestConversationTests {
         func typingStart(_ typingStart: TypingStart, _ context: Context) -> Outcome { .handled }
     }
 
-    @Test func `messages and state persist between messages`() async throws {
+    @Test func `a test conversation keeps its messages and its state between messages`() async throws {
         let customer = TestConversation(with: Counter())
         #expect(try await customer.says("Hi") == [.text("1 of 0")])
         #expect(try await customer.says("Hi again") == [.text("2 of 2")])
@@ -75,7 +75,9 @@ struct TestConversationTests {
         await #expect(throws: TestConversationError.notSubscribed) { try await other.lastReplyFails() }
     }
 
-    @Test func `an event that will be retried stores nothing`() async throws {
+    @Test func `an event whose handler asks for a retry changes neither the state nor the conversation`()
+        async throws
+    {
         let customer = TestConversation(with: Counter())
         #expect(try await customer.outcome(of: .text("retry")) == .retry)
         #expect(customer.entries.isEmpty)
@@ -90,11 +92,13 @@ struct TestConversationTests {
     ]
 
     @Test(arguments: answers)
-    func `every kind arrives in Apple's format`(_ message: TestMessage, _ answer: String) async throws {
+    func `a test message of each kind reaches the handler in Apple's format`(
+        _ message: TestMessage, _ answer: String
+    ) async throws {
         #expect(try await TestConversation(with: Counter()).says(message) == [.text(answer)])
     }
 
-    @Test func `a reply is an error when the device cannot show it or Apple refuses it`() async throws {
+    @Test func `a reply that the device cannot show or Apple would refuse is an error`() async throws {
         #expect(try await TestConversation(with: Counter()).says("picker").map(\.kind) == [.quickReply])
         let old = TestConversation(with: Counter(), capabilities: [.form])
         for text in ["picker", "empty"] {
@@ -128,7 +132,8 @@ struct TestConversationTests {
         }
     }
 
-    @Test func `a test host records the messages that a handler sends without an event, each key once`()
+    @Test
+    func `a test host records each message that a handler sends without an event, and each key only once`()
         async throws
     {
         let host = TestHost()

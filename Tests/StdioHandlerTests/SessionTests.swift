@@ -9,7 +9,7 @@ import Testing
 
 @testable import StdioHandler
 
-/// Runs a Swift handler as a child process: the same steps as inside a server, over protocol lines.
+/// Tests a Swift handler outside the server: the test plays the server and sends lines of the protocol.
 struct SessionTests {
     private static let refusal = AnswerRefusal([
         .init(
@@ -48,7 +48,7 @@ struct SessionTests {
             case "burn": throw Burnt()
             case "wait":
                 steps.add("wait")
-                // Until it is cancelled.
+                // Wait until the call is cancelled.
                 let (stream, continuation) = AsyncStream<Void>.makeStream()
                 for await _ in stream {}
                 continuation.finish()
@@ -70,7 +70,7 @@ struct SessionTests {
         }
     }
 
-    /// The server's end of both streams.
+    /// The server's side of the protocol: it writes the handler's input and reads its output.
     private final class Server: Sendable {
         let output: Descriptor
         let input: AsyncStream<[UInt8]>.Continuation
@@ -111,7 +111,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a handler is provisioned, sends a message, answers, is cancelled and shut down`() async throws
+    @Test func `a handler starts, sends a message, answers events, is cancelled and shuts down`() async throws
     {
         let steps = Steps()
         let server = try Server(BakerFactory(steps: steps))
@@ -121,7 +121,7 @@ struct SessionTests {
             deadline: .seconds(30))
         server.input.yield(
             RPCLine.request(id: 1, method: Method.initialize) { initialization.write(to: &$0) })
-        // The introduction follows provisioning, during which the handler may call the server.
+        // The handler may call the server while it is provisioned, before it answers `initialize`.
         let open = try await server.line()
         #expect(open["method"]?.string == "reply")
         #expect(open["params"]?["key"]?.string == "open")
@@ -147,7 +147,7 @@ struct SessionTests {
         #expect(answer["result"]?["replies"]?[0]?["body"]?.string == "7 rye, after 1")
         #expect(answer["result"]?["state"]?["count"]?.string == "7")
 
-        // Only the error's type is sent: its text may quote a customer.
+        // The handler process sends only the error's type, because the error's text may quote a customer.
         try server.event(3, "burn")
         let failure = try await server.line()
         #expect(failure["error"]?["code"]?.int == RPCFailure.Code.retryable)

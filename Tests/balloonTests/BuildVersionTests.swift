@@ -10,11 +10,11 @@ import Testing
     }
 
     @Test(arguments: ["", "1a2b3c4d5e6f", " ", "a b c"])
-    func `a build that was told no commit says that it is unknown`(commit: String) {
+    func `the version of a build without a known commit shows that the commit is unknown`(commit: String) {
         #expect(BuildVersion(commit: commit).text == "\(BuildVersion.number) (commit unknown)")
     }
 
-    @Test func `the program prints what it was built from`() async throws {
+    @Test func `balloon --version prints the version and the commit of the build`() async throws {
         let directory = TemporaryDirectory()
         let result = try await Shell(directory: directory.path).run("balloon --version")
         #expect(result.status == 0)

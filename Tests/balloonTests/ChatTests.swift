@@ -6,7 +6,11 @@ import Testing
 
 /// `balloon chat` with lines from a pipe.
 @Suite struct ChatTests {
-    @Test func `lines answer questions, fill in forms, send files and run commands`() async throws {
+    @Test
+    func
+        `each line of a chat answers a question, fills in a form, sends a text or a file, or runs a command`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         let server = try await QuestionHandler.dev(in: directory)
         try AtomicFile.write(Array("x".utf8), to: directory.file("note.txt"))
@@ -39,7 +43,7 @@ import Testing
             "business  form: Question\nfill in the form page by page; /cancel leaves it\npage name: Name?\n  a text\n"
         let parts = [
             "business  listPicker: Question\n" + choices,
-            // A text that is no choice is sent as a text.
+            // A line that is none of the choices is sent as an ordinary text.
             "business  text: nothing to choose\n",
             "4 is not offered; choose one of\n" + choices,
             "business  text: chosen: Margherita, Cola\n",
@@ -68,7 +72,7 @@ import Testing
         ("/etc", .unknownCommand("/etc")), ("./nothing", .text("./nothing")), ("Hello", .text("Hello")),
         ("", .text("")),
     ])
-    func `a line is a command, a file or a text`(line: String, meaning: ChatLine) {
+    func `a line of a chat is parsed as a command, a file or a text`(line: String, meaning: ChatLine) {
         #expect(ChatLine(line) == meaning)
     }
 }

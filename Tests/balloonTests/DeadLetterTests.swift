@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct DeadLetterTests {
-    /// A data directory with dead letters.
+    /// Creates a data directory with `count` dead letters.
     private func directory(count: Int = 1) async throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let store = try Store.open(
@@ -19,7 +19,7 @@ import Testing
         return directory
     }
 
-    /// Stores a message, records it and ends it.
+    /// Stores a message, writes its conversation line, and finishes its delivery with `result`.
     private func end(
         _ id: String, of business: String = "b-1", at: Timestamp = .now(), as kind: Kind = .text,
         with result: DeliveryResult, in store: Store
@@ -38,7 +38,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a pending message is dropped once, and an ended one is not`(_ isServed: Bool) async throws {
+    func `a pending message is dropped once, and a finished message is not dropped`(_ isServed: Bool)
+        async throws
+    {
         let directory = try await directory()
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
@@ -115,7 +117,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `retry, replay and drop use a running server, or the directory when none runs`(_ runs: Bool)
+    func `retry, replay and drop use a running server, or change the data directory when none runs`(
+        _ runs: Bool
+    )
         async throws
     {
         let directory = try await directory(count: 3)
@@ -159,7 +163,7 @@ import Testing
         ("--since 2026-11-21T12:00:00Z --until 2026-11-21T13:00:00Z", ["rejected"]),
         ("--business b-1 --status rejected", []), ("", ["failed", "rejected", "handled"]),
     ])
-    func `both lists are filtered by business, kind, time and status, as text and as JSON`(
+    func `events and dead letters are filtered by business, kind, time and status, as text and as JSON`(
         _ filter: String, _ expected: [String]
     ) async throws {
         let directory = TemporaryDirectory()
@@ -236,12 +240,12 @@ import Testing
             let result = try await shell.run("balloon \(list)")
             #expect(result.status == 65, "\(list)")
             #expect(result.errors.contains("\(segments[0]) is damaged"), "\(list)")
-            // Undamaged records are listed, but not changed.
+            // Lists show the undamaged records; commands that would change them fail.
             #expect(result.output.isEmpty == list.contains("drop"), "\(list)")
         }
     }
 
-    /// Removes the last line, or its end.
+    /// Removes the last line of a file, or only the end of that line.
     private func cut(_ path: String, isInsideLine: Bool) throws {
         let bytes = try File(path, for: .reading).readAll()
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
@@ -257,7 +261,7 @@ import Testing
         let shell = Shell(directory: directory.path)
         let server = try await RecordingServer.start(in: directory)
         _ = try await shell.run("balloon simulate text --config server.json --to http://\(server.address)")
-        // The 200 precedes the end of the delivery.
+        // The server answers 200 before the delivery has ended, so wait for its end.
         _ = try await shell.run("balloon events list --status unhandled") { $0.lineCount == 1 }
         let dry = try await shell.run("balloon events replay --status unhandled")
         #expect(dry.errors == "1 would be delivered again; add --send to do it\n")

@@ -4,9 +4,9 @@ import Testing
 
 @testable import balloon
 
-/// The handlers that `balloon dev` can run besides the demo.
+/// Tests `balloon dev` with other handlers than the demo.
 @Suite struct DevHandlerTests {
-    /// A handler that answers every text with its first argument's words.
+    /// The script of a handler that answers every text with `answer`.
     private static func script(_ answer: String) -> [UInt8] {
         Array(
             #"""
@@ -24,7 +24,7 @@ import Testing
     }
 
     private static func write(_ answer: String, to name: String, in directory: TemporaryDirectory) throws {
-        // Replaced as editors do: a new file with the old name.
+        // Replace the file as editors do: write a new file, then rename it to the old name.
         try AtomicFile.write(script(answer), to: directory.file(name + ".new"))
         try Directory.makeExecutable(directory.file(name + ".new"))
         try Directory.rename(directory.file(name + ".new"), to: directory.file(name))
@@ -48,7 +48,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a handler program restarts when a source below its folder changes, and for no other file`()
+    @Test func `a handler program restarts when a source below its folder changes, but not for other files`()
         async throws
     {
         let directory = TemporaryDirectory()
@@ -63,7 +63,7 @@ import Testing
         let server = try await ServingCommand.dev("--handler ./bot/bot.sh", in: directory)
         let shell = Shell(directory: directory.path)
         #expect(try await shell.run("balloon simulate text --wait").output.hasSuffix("business  text: one\n"))
-        // The program's own data is no source.
+        // A file with the program's data is not a source, and so does not restart the program.
         try AtomicFile.write(Array("x".utf8), to: directory.file("bot/words/orders.db"))
         try AtomicFile.write(Array("answer=two".utf8), to: directory.file("bot/words/answer.sh"))
         let changed = try await shell.run("balloon simulate text --wait") {
@@ -76,11 +76,11 @@ import Testing
     @Test(arguments: [
         ("bot.py", ["py"]), ("bot.mjs", ["cjs", "cts", "js", "mjs", "mts", "ts"]), ("bot", []), (".bot", []),
     ])
-    func `the sources of a program have its extension`(name: String, extensions: [String]) {
+    func `the watched sources of a program have the program's extension`(name: String, extensions: [String]) {
         #expect(HandlerReloading.extensions(of: name).sorted() == extensions)
     }
 
-    @Test func `folders of packages and hidden folders are not watched, and at most 100 folders`() throws {
+    @Test func `at most 100 folders are watched, without hidden folders and those of packages`() throws {
         let directory = TemporaryDirectory()
         for name in ["a/b", "node_modules/x", ".git", "__pycache__"] {
             try Directory.make(directory.file("bot/" + name))
@@ -91,7 +91,8 @@ import Testing
         #expect(HandlerReloading.folders(below: top).count == HandlerReloading.maximumFolders)
     }
 
-    @Test func `waiting for a handler that ends says that it is down and which command says why`()
+    @Test
+    func `simulate --wait reports that the handler is down, and names the command that shows the cause`()
         async throws
     {
         let directory = TemporaryDirectory()
@@ -106,7 +107,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a handler program stays when reloading is off`() async throws {
+    @Test func `a changed handler program is not restarted when reloading is off`() async throws {
         let directory = TemporaryDirectory()
         try Self.write("one", to: "bot.sh", in: directory)
         let server = try await ServingCommand.dev("--handler ./bot.sh --no-reload", in: directory)
@@ -118,7 +119,7 @@ import Testing
     }
 
     @Test
-    func `dev serves the businesses of a configuration without the MSP's secret and its data directory`()
+    func `dev serves a configuration's businesses, but uses neither its MSP secret nor its data directory`()
         async throws
     {
         let directory = TemporaryDirectory()
@@ -155,7 +156,10 @@ import Testing
         await server.stop()
     }
 
-    @Test func `simulate with a configuration needs the MSP's secret alone`() async throws {
+    @Test
+    func `simulate with a configuration needs the MSP's secret, but no handler's secret and no certificate`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("businesses"))
         let files = [
@@ -177,7 +181,9 @@ import Testing
             result.errors.hasPrefix("error: no server answers at http://127.0.0.1:9\n"), "\(result.errors)")
     }
 
-    @Test func `dev asks an HTTP service, and refuses one without a usable secret`() async throws {
+    @Test func `dev uses an HTTP service as handler, and does not start without a usable secret for it`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
         let missing = try await shell.run(
@@ -194,7 +200,7 @@ import Testing
         await server.kill()
     }
 
-    @Test func `dev refuses the data directory of a server`() async throws {
+    @Test func `dev refuses the data directory of balloon serve`() async throws {
         let directory = TemporaryDirectory()
         let server = try await ServingCommand.dev(in: directory)
         await server.stop()

@@ -41,7 +41,9 @@ import Testing
         for line in log.split(separator: 0x0A) { _ = try JSONDocument(Array(line)) }
     }
 
-    @Test func `dev keeps its identity, and only its user may read the secret`() async throws {
+    @Test func `dev keeps its identity over restarts, and only its user may read the file with the secret`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         var servers: [DevelopmentServer] = []
         for _ in 0..<2 {
@@ -68,7 +70,11 @@ import Testing
         await server.stop()
     }
 
-    @Test func `messages of every form reach the demo, and refusals are reported`() async throws {
+    @Test
+    func
+        `simulate sends large messages, several kinds and standard input to the demo, and reports a refusal`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         let server = try await ServingCommand.dev(in: directory)
         let shell = Shell(directory: directory.path)

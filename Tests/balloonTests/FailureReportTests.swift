@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a hint follows its problem`() throws {
+    @Test func `the report of an error has the hint on the line below the problem`() throws {
         let report = try #require(FailureReport(CommandFailure.noAnswer(url: "http://x")))
         #expect(
             report.text

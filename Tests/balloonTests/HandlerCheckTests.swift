@@ -12,7 +12,7 @@ import Testing
 
 @testable import balloon
 
-/// The conformance kit: the samples pass, and every fault is reported with its correction.
+/// Tests `balloon handlers check`: the sample handlers pass, and every fault is reported with its correction.
 struct HandlerCheckTests {
     private func findings(_ command: [String], events: String? = nil) async throws -> (
         isSound: Bool, failures: [String: String], passed: [String], log: [String]
@@ -29,17 +29,17 @@ struct HandlerCheckTests {
             SpawnedProcess.Program(
                 command, environment: ExecBinder.environment(for: "check"), directory: directory.path),
             configuration: nil, samples: samples + own, logger: LogCollector().logger)
-        // On a busy machine a program that does what it must is still in time.
+        // The limits are so long that a correct program is in time even on a busy machine.
         check.timings.handshake = .seconds(60)
         check.timings.signOfLife = .seconds(60)
         check.timings.grace = command.last == "stubborn" ? .milliseconds(300) : .seconds(60)
-        // Only the faults that never answer, and so last until the limit, get a short limit.
+        // A program that never answers lasts until the limit, so only such a program gets a short limit.
         switch command.last {
         case "silent", "unflushed": check.timings.handshake = .milliseconds(500)
         case "late", "long", "deaf": check.deadline = .milliseconds(800)
-        // It gives wrong answers, which must be detected before the limit.
+        // This program answers with a wrong id, which the check must detect before the limit.
         case "wrongID": check.deadline = .seconds(5)
-        // It uses just over half of the time limit for one event.
+        // This program uses just over half of the time limit for one event.
         case "halfDeadline": check.deadline = .seconds(20)
         default: check.deadline = .seconds(60)
         }
@@ -57,7 +57,7 @@ struct HandlerCheckTests {
     }
 
     @Test(arguments: ["python/shop.py", "node/shop.mjs", "shell/shop.sh", "swift"])
-    func `the samples pass every check`(_ name: String) async throws {
+    func `the sample handlers pass every check`(_ name: String) async throws {
         let program = name == "swift" ? buildDirectory + "/ShopExample" : Fixture.sampleHandlers + "/" + name
         let found = try await findings([program])
         #expect(found.failures == [:])
@@ -88,7 +88,9 @@ struct HandlerCheckTests {
     ]
 
     @Test(arguments: faults)
-    func `a fault is reported with its correction`(_ fault: String, _ name: String, _ words: String)
+    func `a fault of a handler is reported with its correction`(
+        _ fault: String, _ name: String, _ words: String
+    )
         async throws
     {
         let found = try await findings([Fixture.directory + "/handlers/faulty.py", fault])
@@ -96,7 +98,7 @@ struct HandlerCheckTests {
         #expect(found.failures[name]?.contains(words) ?? false, "\(found.failures)")
     }
 
-    @Test func `a program that subscribes to replyFailed gets such an event`() async throws {
+    @Test func `a program that subscribes to replyFailed is checked with such an event`() async throws {
         let found = try await findings([Fixture.directory + "/handlers/faulty.py", "failures"])
         #expect(found.failures == [:])
         #expect(found.passed.contains("event replyFailed"))
@@ -107,7 +109,7 @@ struct HandlerCheckTests {
         #expect(found.failures["handshake"]?.contains("check its path") ?? false)
     }
 
-    /// Typical mistakes in a beginner's file, and the expected hints.
+    /// The content of files with typical mistakes of beginners, and the expected hints.
     private static let files: [(text: String, words: String)] = [
         ("print('hello')\n", "begin it with a line"),
         ("#!/no/such/python\n", "interpreter named in its first line"),
@@ -127,7 +129,9 @@ struct HandlerCheckTests {
         #expect(found.failures["handshake"]?.contains(words) ?? false, "\(found.failures)")
     }
 
-    @Test func `an author's own events replace the canned ones, which are named as canned`() async throws {
+    @Test func `an author's own events replace the canned events, and a failure at a canned event says so`()
+        async throws
+    {
         let events = TemporaryDirectory()
         #expect(throws: CommandFailure.self) { try HandlerCheck.Sample.all(in: events.path) }
         for (name, text) in [("first", "corrected"), ("second", "something else")] {

@@ -7,7 +7,7 @@ import Testing
 @testable import balloon
 
 @Suite struct HandlersTests {
-    /// A configuration with one business, whose handler is the sample of `balloon init`.
+    /// Creates a configuration with one business, whose handler is the Python sample of `balloon init`.
     private func configuration() async throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let written = try await Shell(directory: directory.path).run("balloon init --handler python")
@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [
         ("python", ["shop.py", "balloon.py"]), ("node", ["shop.mjs", "balloon.mjs"]), ("shell", ["shop.sh"]),
     ])
-    func `init writes the tested samples, and they pass the check`(_ language: String, _ files: [String])
+    func `init writes the sample handlers, and they pass the check`(_ language: String, _ files: [String])
         async throws
     {
         let directory = TemporaryDirectory()
@@ -43,7 +43,7 @@ import Testing
         #expect(checked.output.contains("ok    event form: handled, 1 reply"))
     }
 
-    @Test func `init overwrites no files, and its configuration is valid`() async throws {
+    @Test func `init writes a valid configuration, and overwrites no files`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
         let again = try await shell.run("balloon init --handler python")
@@ -73,7 +73,7 @@ import Testing
         #expect(below.status == 69)
         #expect(
             below.errors.contains("error: file/bot/server.json: mkdir: Not a directory"), "\(below.errors)")
-        // A failure after some files leaves none; here no file may exceed a block of 512 bytes.
+        // When a write fails, init removes the files that it has written. Here the limit for each file is 512 bytes.
         let full = try await shell.run("trap '' XFSZ; ulimit -f 1; balloon init full/bot --handler python")
         #expect(full.status == 69)
         #expect(full.errors.contains("error: full/bot/shop.py: write: File too large"), "\(full.errors)")
@@ -93,7 +93,7 @@ import Testing
         #expect(
             checked.errors.contains("businesses/shop.json: names the program ../shop.py, which cannot be"),
             "\(checked.errors)")
-        // Also together with other problems, in the same file and in the other.
+        // The missing program is also reported together with other problems, in the same file and in the other one.
         let business = try text(directory.file("businesses/shop.json"))
         try AtomicFile.write(
             Array(business.replacing(#""name": "Shop""#, with: #""name": "", "deadlineSeconds": 0"#).utf8),
@@ -110,7 +110,11 @@ import Testing
         #expect(started.errors.contains("hint: check its path, which is relative to"))
     }
 
-    @Test func `init writes a Swift package that equals the example`() async throws {
+    @Test
+    func
+        `init writes a Swift package that equals the sample, and reports a wrong path to the server's package`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         let written = try await Shell(directory: directory.path).run(
             "balloon init bot --handler swift --package ../../..")
@@ -129,14 +133,14 @@ import Testing
         }
     }
 
-    /// Starts the server of the directory's configuration; its log continues an earlier one's.
+    /// Starts the server of the directory's configuration; its log is appended to that of an earlier server.
     private func serve(in directory: TemporaryDirectory) async throws -> ServingCommand {
         try await ServingCommand(
             "serve --config server.json --listen 127.0.0.1:0", in: directory,
             setup: "export BALLOON_SECRET=c2VjcmV0LXNlY3JldC1zZWNyZXQ=;", log: "2>>log")
     }
 
-    /// Waits for a line in the server's log.
+    /// Waits until `count` lines of the server's log contain `words`.
     private func log(_ words: String, in directory: TemporaryDirectory, count: Int = 1) async throws {
         let isThere = await eventually {
             let lines = (try? text(directory.file("log")))?.split(separator: "\n") ?? []
@@ -147,7 +151,7 @@ import Testing
 
     @Test
     func
-        `handlers of a running server are listed, restarted, shown with their logs, and reloaded with the configuration`()
+        `a running server lists and restarts its handlers, shows their logs, and reloads its configuration`()
         async throws
     {
         let directory = try await configuration()
@@ -173,7 +177,7 @@ import Testing
                 == "error: \"nobody\" is not a business with a handler\n  hint: run balloon handlers list to see the businesses\n"
         )
 
-        // A new file is loaded, an invalid one changes nothing, and SIGHUP reloads too.
+        // The server loads a new file, keeps the old configuration when a file is invalid, and reloads at SIGHUP.
         let quiet = #"{"businessID":"b-2","name":"Quiet","handler":{"builtin":"none"}}"#
         try AtomicFile.write(Array(quiet.utf8), to: directory.file("businesses/quiet.json"))
         try await log("configuration reloaded", in: directory)
@@ -198,7 +202,7 @@ import Testing
         return stat.split(separator: ")").last?.split(separator: " ").first != "Z"
     }
 
-    @Test func `a server that is killed leaves no handler behind`() async throws {
+    @Test func `the handler processes of a killed server end by themselves`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
         let programs = ["node": "node/shop.mjs", "shell": "shell/shop.sh"].mapValues {
@@ -219,7 +223,7 @@ import Testing
         #expect(processes.count == 4)
         #expect(processes.allSatisfy(isRunning))
         await server.kill()
-        // Each ends by itself, because its standard input does.
+        // Each handler process ends by itself, because the server's end closes its standard input.
         #expect(await eventually { !processes.contains(where: isRunning) })
     }
 
@@ -248,7 +252,8 @@ import Testing
         #expect(hasty.status == 64)
     }
 
-    @Test func `noise is listed, and commands for a handler inside the server name the reason`() async throws
+    @Test func `handlers list shows noise, and commands for a builtin handler fail and name the reason`()
+        async throws
     {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
@@ -275,7 +280,7 @@ import Testing
 
     @Test func `a process that survives a killed server is ended by the next server`() async throws {
         let directory = try await configuration()
-        // It reads nothing after the first call, and so does not notice.
+        // The handler reads nothing after the first call, so it does not notice that the server was killed.
         let introduction =
             #"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\",\"events\":\"*\"}}"#
         let deaf = "read line; echo '\(introduction)'; exec sleep 1000"
@@ -291,14 +296,14 @@ import Testing
         let second = try await serve(in: directory)
         #expect(await eventually { !isRunning(process) })
         try await log("of an earlier server", in: directory)
-        // The second server leaves a process too, and no third server follows.
+        // The second server leaves a process as well; end it here, because no third server follows.
         try await log("handler is ready", in: directory, count: 2)
         await second.kill()
         let rest = try #require(named())
         #expect(rest != process && Glibc.kill(pid_t(rest), SIGKILL) == 0)
     }
 
-    @Test func `the next server ends the children of a handler that has ended itself`()
+    @Test func `the next server ends child processes that an ended handler left behind`()
         async throws
     {
         let directory = try await configuration()
@@ -323,7 +328,8 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGHUP])
-    func `a check that is terminated ends its program`(_ number: Int32) async throws {
+    func `handlers check ends the checked program when a signal ends the check`(_ number: Int32) async throws
+    {
         let directory = TemporaryDirectory()
         let running = try Shell(directory: directory.path).start(
             "exec balloon handlers check -- sh -c 'trap \"\" TERM HUP; echo $$ >deaf; exec sleep 1000'")
@@ -332,12 +338,12 @@ import Testing
         let process = try #require(named())
         if number == SIGHUP { running.hangUp() } else { running.terminate() }
         #expect(await running.wait() == 128 + number)
-        // It is no child of ours: whoever takes it over reaps it.
+        // The program is not a child of this process; the process that adopts it reaps it.
         #expect(await eventually { !isRunning(process) })
         _ = Glibc.kill(pid_t(process), SIGKILL)
     }
 
-    @Test func `dev runs a given handler program`() async throws {
+    @Test func `dev --handler runs the given handler program`() async throws {
         let directory = try await configuration()
         let shell = Shell(directory: directory.path)
         let server = try await ServingCommand.dev(

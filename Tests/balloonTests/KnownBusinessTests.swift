@@ -5,7 +5,7 @@ import Testing
 
 @testable import balloon
 
-/// `--business` and the data directory mean the same for every command.
+/// Tests that all commands interpret `--business` and the data directory in the same way.
 @Suite struct KnownBusinessTests {
     private static let known = [
         KnownBusiness(slug: "fish", id: BusinessID("3f0c-1")),
@@ -23,14 +23,14 @@ import Testing
     @Test(arguments: [
         ("cake", "matches no business"), ("3f0c", "matches 2 businesses"), ("", "matches 3 businesses"),
     ])
-    func `a name of no business or of several is refused`(name: String, reason: String) {
+    func `a name that matches no business or several is refused`(name: String, reason: String) {
         #expect(
             throws: CommandFailure.unknownArgument(
                 "--business \(name)", reason: reason, hint: "the businesses are fish, fish-shop, 77aa")
         ) { try KnownBusiness.find(name, among: Self.known) }
     }
 
-    @Test func `lists take a slug, and refuse a business that does not exist`() async throws {
+    @Test func `lists accept a slug as --business, and refuse a business that does not exist`() async throws {
         let directory = TemporaryDirectory()
         let server = try await RecordingServer.start(in: directory)
         let shell = Shell(directory: directory.path)
@@ -78,7 +78,7 @@ import Testing
         let shell = Shell(directory: directory.path)
         _ = try await shell.run(
             "balloon simulate text --repeat 3 --config server.json --to http://\(server.address)")
-        // The pipe's reader has gone; the shell ignores SIGPIPE, so that each write gets an error.
+        // The reader has closed the pipe. The shell ignores SIGPIPE, so each write fails instead of ending the command.
         let result = try await shell.run(
             "trap '' PIPE; mkfifo pipe; (: <pipe) & exec 3>pipe; wait; balloon events list >&3; echo $?")
         #expect(result.output == "0\n")

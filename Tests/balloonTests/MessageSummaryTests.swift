@@ -5,7 +5,7 @@ import Testing
 
 @testable import balloon
 
-/// The line of a message in lists and conversations.
+/// Tests the line that shows a message in lists and conversations.
 @Suite struct MessageSummaryTests {
     @Test(arguments: [
         (
@@ -22,7 +22,7 @@ import Testing
         ),
         ("answers/form-today.json", "form: A form [A (a)]"), ("answers/text.json", "text: Hello"),
     ])
-    func `a question is shown with all that it offers`(name: String, line: String) throws {
+    func `the summary of a question contains all its choices`(name: String, line: String) throws {
         let table = try JSONDocument(Fixture.bytes(name)).root
         let message = try #require(table["message"])
         #expect(
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["richLinkData", "richLinkDataRef", "preview"])
-    func `a rich link has its title and its address`(member: String) throws {
+    func `the summary of a rich link contains its title and its address`(member: String) throws {
         let message = try JSONDocument(
             Array(
                 #"{"type":"richLink","\#(member)":{"url":"https://shop.example","title":"Our shop"}}"#.utf8)
@@ -41,7 +41,7 @@ import Testing
                 == "richLink: Our shop https://shop.example")
     }
 
-    @Test func `a customer's choice is shown with what was chosen`() throws {
+    @Test func `the summary of a customer's choice contains the chosen items`() throws {
         let message = try JSONDocument(Fixture.bytes("messages/listPicker.json")).root
         #expect(
             MessageSummary.line(of: message, kind: .listPicker, isFromBusiness: false)

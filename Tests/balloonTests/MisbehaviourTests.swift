@@ -3,9 +3,12 @@ import BalloonPOSIX
 import TestSupport
 import Testing
 
-/// The misbehaviour options of `balloon dev` and `balloon simulate`, which the server must survive.
+/// Tests that the server survives the faults that `balloon dev --misbehave` and `balloon simulate` cause.
 @Suite struct MisbehaviourTests {
-    @Test func `gateway failures, duplicates, reordering and files lose no message`() async throws {
+    @Test
+    func `no message is lost when the gateway fails and messages are duplicated, reordered and have files`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
         let server = try await ServingCommand.dev(

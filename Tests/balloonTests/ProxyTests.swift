@@ -19,7 +19,7 @@ import Testing
         ]
         for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
         let proxy = OneRequestProxy()
-        // On a busy machine a second may pass before the request is sent.
+        // On a busy machine the command may end before its request is sent, so repeat it until the proxy has one.
         let sent = try await Shell(directory: directory.path).run(
             "HTTPS_PROXY=http://127.0.0.1:\(proxy.port) balloon send --config server.json --to c --text x --wait 1"
         ) { _ in !proxy.requests.isEmpty }
@@ -29,7 +29,7 @@ import Testing
     }
 }
 
-/// A proxy that refuses every tunnel, and records the requests.
+/// A proxy that refuses every tunnel and records the first line of each request.
 private final class OneRequestProxy: Sendable {
     let port: UInt16
     private let seen: Mutex<[String]>

@@ -1,9 +1,10 @@
 import BalloonPOSIX
 import TestSupport
 
-/// A handler that asks questions of several kinds.
+/// A handler program that asks questions of several kinds.
 enum QuestionHandler {
-    /// Answers a text with a question of the kind that its words name, and a choice with its titles.
+    /// Answers a text with a question of the kind that the text names, and a choice with the titles of the chosen
+    /// items.
     private static let script = #"""
         #!/bin/sh
         bid=com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension
@@ -25,7 +26,7 @@ enum QuestionHandler {
         done
         """#
 
-    /// `balloon dev` with the handler.
+    /// Writes the program to `directory` and starts `balloon dev` with it.
     static func dev(in directory: TemporaryDirectory) async throws -> ServingCommand {
         try AtomicFile.write(Array(script.utf8), to: directory.file("handler.sh"))
         return try await ServingCommand(

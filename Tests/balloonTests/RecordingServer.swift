@@ -1,9 +1,9 @@
 import BalloonPOSIX
 import TestSupport
 
-/// A server of one business, `b-1`, that only records.
+/// A server whose only business, `b-1`, has no handler: the server only records messages.
 enum RecordingServer {
-    /// Writes its configuration, with the data in `data`.
+    /// Writes the server's configuration to `directory`; its data directory is the folder `data` there.
     static func configure(_ directory: TemporaryDirectory) throws {
         try Directory.make(directory.file("businesses"))
         let files = [
@@ -15,7 +15,7 @@ enum RecordingServer {
         for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
     }
 
-    /// Starts it in a directory; returns when it takes messages.
+    /// Starts the server in `directory`; returns when the server accepts messages.
     static func start(in directory: TemporaryDirectory) async throws -> ServingCommand {
         try configure(directory)
         return try await ServingCommand(

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct RepliesTests {
-    /// A data directory with a refused reply, a reply queued after it, and a reply of another customer.
+    /// Creates a data directory with a refused reply, a reply queued after it, and a reply to another customer.
     private func directory() async throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let store = try Store.open(
@@ -58,7 +58,7 @@ import Testing
         #expect(try await shell.run("balloon replies show 99.1").status == 64)
     }
 
-    @Test func `a refused reply is a dead letter that is retried with the same id`() async throws {
+    @Test func `a refused reply is a dead letter, and a retry sends it with the same id`() async throws {
         let directory = try await directory()
         let shell = Shell(directory: directory.path)
         let list = try await shell.run("balloon deadletters list")
@@ -80,7 +80,7 @@ import Testing
         #expect(again.output.contains(#""status":"queued""#) && again.output.contains(#""id":"r1""#))
     }
 
-    @Test func `the status of an event names the reply that was refused`() async throws {
+    @Test func `the status of an event shows that one of its replies was refused`() async throws {
         let directory = try await directory()
         let shell = Shell(directory: directory.path)
         let lines = try await shell.run("balloon events list").output.split(separator: "\n")
@@ -91,7 +91,9 @@ import Testing
         #expect(shown.output.contains(#""replies":["refused"]"#))
     }
 
-    @Test func `a refused reply is sent again as it was edited, with a new id`() async throws {
+    @Test func `retry --edit sends the edited message instead of a refused reply, with a new id`()
+        async throws
+    {
         let directory = try await directory()
         let shell = Shell(directory: directory.path)
         let dead = try #require(names(try await shell.run("balloon deadletters list").output).first)

@@ -2,9 +2,10 @@ import TestSupport
 
 /// A script of commands with their expected results.
 ///
-/// `$` begins a command, and the lines after it are its standard output, where `…` stands for any text within a line.
-/// `!` begins a line of which standard error must have the rest, in this order; without any it must be empty. `?` begins
-/// the status, 0 unless said otherwise. `#` begins a comment.
+/// A line that begins with `$` is a command, and the lines after it are its expected standard output, where `…` stands
+/// for any text within a line. A line with `!` is a text that standard error must contain; the order of these lines
+/// counts, and without one standard error must be empty. A line with `?` is the expected exit status, which is
+/// otherwise 0. A line with `#` is a comment.
 struct Script {
     struct Step {
         let line: Int
@@ -33,7 +34,7 @@ struct Script {
 }
 
 extension Script.Step {
-    /// The differences between the result and the expectation.
+    /// Describes each difference between the result and what the script expects; empty when there is none.
     func differences(from result: Shell.Result) -> [String] {
         var differences: [String] = []
         if result.status != status { differences.append("status \(result.status), not \(status)") }

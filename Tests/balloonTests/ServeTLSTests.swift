@@ -2,7 +2,7 @@ import BalloonPOSIX
 import TestSupport
 import Testing
 
-/// `balloon serve` that terminates TLS itself.
+/// Tests `balloon serve` with a certificate of its own instead of a proxy that terminates TLS.
 @Suite struct ServeTLSTests {
     @Test func `a webhook is received over https, and a new certificate is used after SIGHUP`() async throws {
         let directory = TemporaryDirectory()
@@ -38,7 +38,8 @@ import Testing
     }
 
     private func configure(_ directory: TemporaryDirectory) throws {
-        // The certificate is in another folder: the configuration's folder is watched, and the signal is under test.
+        // The server watches the configuration's folder. The certificate is in another folder, because this test is
+        // about the reload at SIGHUP.
         try Directory.make(directory.file("config/businesses"))
         try Directory.make(directory.file("tls"))
         let server = """

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct ServeTests {
-    /// A configuration with one business that only records.
+    /// Writes a configuration with one business that has no handler.
     private static func configure(_ directory: TemporaryDirectory) throws {
         try Directory.make(directory.file("businesses"))
         let files = [
@@ -15,7 +15,8 @@ import Testing
         for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
     }
 
-    @Test func `serve prints its address, receives messages, and stops in order`() async throws {
+    @Test func `serve prints its address, receives messages, and ends with status 0 at SIGTERM`() async throws
+    {
         let directory = TemporaryDirectory()
         try Self.configure(directory)
         let shell = Shell(directory: directory.path)
@@ -25,7 +26,8 @@ import Testing
 
         let health = try await shell.run("balloon healthcheck --listen \(address)")
         #expect(health.status == 0, "\(health.errors)")
-        // The listener has another address than the default and the environment, so the control socket is used.
+        // The server listens neither on the default address nor on BALLOON_LISTEN, so the command must use the control
+        // socket.
         let told = try await shell.run("BALLOON_LISTEN=127.0.0.1:1 balloon healthcheck --data kept")
         #expect(told.status == 0, "\(told.errors)")
         let sent = try await shell.run("balloon simulate text --config server.json --to http://\(address)")

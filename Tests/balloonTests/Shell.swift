@@ -2,7 +2,7 @@ import BalloonPOSIX
 import Glibc
 import TestSupport
 
-/// A shell that runs commands in a directory, with the executable that was built beside these tests on its search path.
+/// A shell that runs commands in a directory; its search path has the `balloon` that was built with these tests.
 struct Shell: Sendable {
     /// The result of a command.
     struct Result: Sendable {
@@ -17,10 +17,10 @@ struct Shell: Sendable {
     /// The working directory of commands.
     let directory: String
 
-    /// The folder of the executable, which is also that of the tests.
+    /// The folder of the tests' executable, which also contains `balloon`.
     static func programs() throws -> String { Directory.parent(of: try ProcessPaths.executable()) }
 
-    /// The search path without the executable.
+    /// The search path without the folder of `balloon`.
     static let systemPath = "/usr/local/bin:/usr/bin:/bin"
 
     /// Runs `command` to its end, for at most five minutes.
@@ -44,46 +44,49 @@ struct Shell: Sendable {
         }
     }
 
-    /// Starts `command`, whose standard output is read line by line.
+    /// Starts `command` and returns while it runs; the test reads its standard output line by line.
     func start(_ command: String) throws -> RunningCommand {
         let path = "PATH=\(quoted(try Self.programs())):\(Self.systemPath)"
         return try RunningCommand("cd \(quoted(directory)) && \(path) && export PATH && \(command)")
     }
 }
 
-/// `text` as one word of a shell command.
+/// Quotes `text` so that a shell reads it as one word.
 func quoted(_ text: String) -> String {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
-/// A shell command that runs beside the test; killed with what it started when the value goes.
+/// A shell command that runs beside the test.
+///
+/// When the value is destroyed, the command and all processes that it started are killed.
 struct RunningCommand: Sendable {
     private let process: ChildProcess
 
-    /// Starts `command` with its own environment, independent of the tests'.
+    /// Starts `command` with a small fixed environment, independent of that of the tests.
     init(_ command: String) throws {
         process = try ChildProcess(
             "/bin/sh", ["-c", command], environment: ["HOME": "/", "LC_ALL": "C"], hasErrors: false)
     }
 
-    /// Asks the command and what it runs to end.
+    /// Sends SIGTERM to the command and to the processes that it started.
     func terminate() { process.signalGroup(SIGTERM) }
 
-    /// Ends the command and what it runs without asking.
+    /// Sends SIGKILL to the command and to the processes that it started.
     func kill() { process.signalGroup(SIGKILL) }
 
-    /// Tells the command and what it runs that it was hung up on.
+    /// Sends SIGHUP to the command and to the processes that it started.
     func hangUp() { process.signalGroup(SIGHUP) }
 
-    /// Standard output up to a line that has `mark`, each line with its line feed; nil when it ends before.
+    /// Waits for a line of standard output that contains `mark` and returns the output up to it; nil when the output
+    /// ends before.
     func output(until mark: String) async -> String? {
-        // Output that ends without the mark throws: the test then says what is missing.
+        // Reading throws when the output ends without the mark; nil lets the test report which output is missing.
         guard (try? await process.line(where: { $0.contains(mark) })) != nil else { return nil }
         let lines = process.lines
         let last = lines.firstIndex { $0.contains(mark) } ?? lines.count - 1
         return lines[...last].map { $0 + "\n" }.joined()
     }
 
-    /// Waits for the end; the exit code, or 128 and the signal that killed it.
+    /// Waits for the command's end; returns the exit status, or 128 plus the signal that killed it.
     func wait() async -> Int32 { await process.status() }
 }

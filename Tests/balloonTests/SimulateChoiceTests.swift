@@ -4,9 +4,9 @@ import Testing
 
 @testable import balloon
 
-/// `balloon simulate --choose` and `--fill` answer what the business asked last.
+/// Tests that `balloon simulate --choose` and `--fill` answer the newest question of the business.
 @Suite struct SimulateChoiceTests {
-    @Test func `a choice answers the newest question that has no answer`() async throws {
+    @Test func `simulate --choose answers the newest question that has no answer`() async throws {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)
         let server = try await QuestionHandler.dev(in: directory)
@@ -19,7 +19,7 @@ import Testing
         _ = try await shell.run("balloon simulate text --text form --wait")
         let filled = try await shell.run("balloon simulate --fill name=Ada --wait")
         #expect(filled.output == "customer  form: Ada\nbusiness  text: chosen: Ada\n", "\(filled.errors)")
-        // The form is answered, so that the list is the newest question.
+        // The form is answered, so the list picker is now the newest question without an answer.
         let wrong = try await shell.run("balloon simulate --choose Salami")
         #expect(wrong.status == 64)
         #expect(
@@ -37,7 +37,8 @@ import Testing
             "\(chosen.errors)")
         #expect(try await shell.run("balloon simulate --choose 1").status == 69)
 
-        // Another customer has questions of its own, which the gateway alone knows.
+        // With --to the command does not read the data directory; it gets the questions to this other customer from the
+        // gateway.
         _ = try await shell.run("balloon simulate text --text pizza --wait --customer bob")
         let url = try #require(try DevelopmentServer.read(in: directory.file("data"))).server
         let remote = try await shell.run("balloon simulate --choose 2 --to \(url) --wait --customer bob")
@@ -45,7 +46,8 @@ import Testing
         await server.stop()
     }
 
-    @Test func `an invitation is accepted by the default customer and declined from its number`() async throws
+    @Test func `an invitation is accepted under an opaque identifier and declined under the invited number`()
+        async throws
     {
         let directory = TemporaryDirectory()
         let shell = Shell(directory: directory.path)

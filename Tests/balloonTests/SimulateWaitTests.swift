@@ -4,9 +4,9 @@ import Testing
 
 @testable import balloon
 
-/// `balloon simulate --wait` prints how each delivery ended, and its exit status says the same.
+/// Tests that `balloon simulate --wait` prints how each delivery ended, and exits with the matching status.
 @Suite struct SimulateWaitTests {
-    /// Answers a text by its words; the words `never` get no answer.
+    /// The script of a handler that chooses its answer by a word of the text; it never answers the word `never`.
     private static let handler = #"""
         #!/bin/sh
         while IFS= read -r line; do
@@ -32,7 +32,7 @@ import Testing
 
     private static let cases = [
         Case(arguments: "text --text silent", status: 0, end: "handled, no reply"),
-        // The gateway refuses twice with 503, so that the replies take seconds.
+        // The gateway answers the first two requests with 503, so sending the replies takes seconds.
         Case(
             arguments: "text --text three", status: 0,
             end: "business  text: one\nbusiness  text: two\nbusiness  text: tres"),
@@ -44,7 +44,9 @@ import Testing
             end: "not ended, 0 attempts; message NUMBER stays in the journal"),
     ]
 
-    @Test func `the output and the exit status say how each delivery ended`() async throws {
+    @Test func `simulate --wait shows by its output and its exit status how each delivery ended`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         try AtomicFile.write(Array(Self.handler.utf8), to: directory.file("handler.sh"))
         let shell = Shell(directory: directory.path)
@@ -68,7 +70,7 @@ import Testing
         await server.kill()
     }
 
-    /// Record numbers are not the test's.
+    /// Replaces each number in a line with `NUMBER`, because the test cannot know the record numbers.
     private static func withoutNumber(_ line: Substring) -> String {
         line.split(separator: " ", omittingEmptySubsequences: false).map { word in
             let digits = word.prefix { $0.isNumber }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// SIGTERM ends the real program within its limit in every state.
+/// Tests that SIGTERM ends `balloon serve` within its time limit, whatever the server is doing.
 @Suite struct StopTests {
     private static let introduction =
         #"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\",\"events\":\"*\"}}"#
@@ -33,7 +33,7 @@ import Testing
         try AtomicFile.write(Array(text.utf8), to: directory.file(name))
     }
 
-    /// Starts the server and sends it a message that its child takes and never answers.
+    /// Starts the server and sends it a message that the handler process reads and never answers.
     private func startWithHungChild(setup: String = "", log: String = "2>log", shutdownSeconds: Int)
         async throws -> ServingCommand
     {
@@ -54,8 +54,8 @@ import Testing
 
     /// Sends SIGTERM to a server with a hung child; returns its exit status.
     ///
-    /// `shutdownSeconds` is 5: the child is killed after four, and whatever is left after four and a half ends the process
-    /// with 1.
+    /// With a `shutdownSeconds` of 5, the server kills the child after 4 seconds. If it still waits for something
+    /// after 4.5 seconds, it exits with 1.
     private func statusOfStop(_ server: ServingCommand) async -> Int32 {
         let start = ContinuousClock.now
         server.terminate()
@@ -67,14 +67,16 @@ import Testing
 
     /// Repeats a stop, each time with another server, until one ends with 0; at most five times.
     ///
-    /// A machine that stalls for half a second ends a server with 1, as documented. A defect would end each of them so.
+    /// On a machine that stalls for half a second, a server may rightly exit with 1. With a defect, all five would.
     private func expectStop(_ statusOfStop: (StopTests) async throws -> Int32) async throws {
         var statuses: [Int32] = []
         while statuses.count < 5, statuses.last != 0 { statuses.append(try await statusOfStop(StopTests())) }
         #expect(statuses.last == 0, "\(statuses)")
     }
 
-    @Test func `a hung child process is ended, and its event resumes after a restart`() async throws {
+    @Test func `a stop ends a hung handler process, and its event stays pending for the next start`()
+        async throws
+    {
         try await expectStop { test in
             let server = try await test.startWithHungChild(shutdownSeconds: 5)
             let status = await test.statusOfStop(server)
@@ -91,7 +93,7 @@ import Testing
     @Test func `SIGTERM during a reload does not wait for the reload`() async throws {
         try await expectStop { test in
             let server = try await test.startWithHungChild(shutdownSeconds: 5)
-            // The reload waits for the event of the handler that it replaces.
+            // The reload waits until the replaced handler has answered its event, which it never does.
             try test.bind(#"{"exec":["sh","-c","exec sleep 1000"]}"#)
             server.hangUp()
             let replaced = try await test.shell.run(
@@ -120,13 +122,13 @@ import Testing
     {
         let server = try await startWithHungChild(setup: Self.fullPipe, log: "", shutdownSeconds: 3600)
         server.terminate()
-        // The first signal has been taken when the server accepts nobody any more.
+        // The server has handled the first signal when it accepts no more connections.
         let drained = try await shell.run("balloon healthcheck", until: { $0.status != 0 })
         #expect(drained.status != 0)
         let start = ContinuousClock.now
         server.terminate()
         #expect(await server.wait() == 128 + SIGTERM)
-        // The limit of the stop is an hour.
+        // The server's own limit for a stop is an hour, so the second signal ended it.
         #expect(.now - start < .seconds(60))
     }
 

@@ -18,7 +18,9 @@ import Testing
         (#"{"a":"ü🎈"}"#, #"{"a":"ü🎈"}"#), ("\"\u{9b}2J\u{202e}\"", #""\u009b2J\u202e""#),
         ("\"\u{E0001}\"", #""\udb40\udc01""#), ("\"\u{2028}\"", #""\u2028""#),
     ])
-    func `control characters in JSON are escaped without changing its value`(json: String, shown: String)
+    func `control characters in a JSON text are escaped without changing its value`(
+        json: String, shown: String
+    )
         throws
     {
         #expect(terminalJSON(json) == shown)
@@ -43,7 +45,7 @@ import Testing
         ("/home/me2/balloon", "/home/me", "", "/home/me2/balloon"),
         ("/opt/balloon", "/", "", "opt/balloon"),
     ])
-    func `the program is named by the shortest path that finds it`(
+    func `printed commands name the program by the shortest path that starts it`(
         program: String, directory: String, searchPath: String, name: String
     ) {
         let shortest = ProgramName.shortest(program, directory, searchPath: searchPath) { path in
@@ -65,7 +67,7 @@ import Testing
             (true, [:], "\u{1b}[31mx\u{1b}[0m"), (false, [:], "x"), (true, ["NO_COLOR": "1"], "x"),
             (true, ["NO_COLOR": ""], "\u{1b}[31mx\u{1b}[0m"), (true, ["TERM": "dumb"], "x"),
         ] as [(Bool, [String: String], String)])
-    func `colours are for terminals that want them`(
+    func `text is coloured only on a terminal with colours, and not with NO_COLOR`(
         isTerminal: Bool, environment: [String: String], text: String
     ) {
         #expect(TerminalStyle(isTerminal: isTerminal, environment: environment).failure("x") == text)

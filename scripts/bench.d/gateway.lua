@@ -1,5 +1,5 @@
--- Posts the replies of a business to the gateway, as the server does: under ever new ids, to a thousand customers in turn.
--- Arguments: the token, the business, a word that makes this run's ids its own, the text.
+-- Posts replies of a business to the gateway as the server does, each with a new id, to a thousand customers in turn.
+-- Arguments: the token, the business, a word that makes the ids of this run unique, the text.
 local count = 0
 
 function init(args)

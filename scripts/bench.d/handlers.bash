@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures the cost of handlers, and prints Markdown: events per second and latency for each kind of binding, and a
-# hundred businesses with a child process each. --events N for each row (2000), --children N (100), --binary FILE.
+# hundred businesses with one handler process each. --events N: the events for each row (default 2000). --children N: the number
+# of handler processes (default 100). --binary FILE: the server to measure.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

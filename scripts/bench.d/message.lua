@@ -1,6 +1,6 @@
--- Posts gzipped messages under ever new ids, from a thousand customers in turn.
--- Arguments: the folder with the gzipped bodies 1.gz, 2.gz, ..., which a customer sends one after the other so that none is
--- taken for a repetition of the last; the token, the business, a word that makes this run's ids its own.
+-- Posts gzipped messages, each with a new id, from a thousand customers in turn.
+-- Arguments: the folder with the gzipped bodies 1.gz, 2.gz, ..., the token, the business, a word that makes the ids of this run
+-- unique. A customer sends the bodies one after another, so that the server takes none for a repetition of the last.
 local count = 0
 local bodies = {}
 

@@ -1,4 +1,4 @@
-# Runs all measurements and writes the table; sourced by scripts/bench, which parses the options.
+# Runs all measurements of `scripts/bench --peers` and writes the table. scripts/bench parses the options and sources this file.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 results=${output:-scripts/bench.d/RESULTS.md}
@@ -16,7 +16,7 @@ clang -O2 -shared -fPIC -o "$tools/allocations.so" scripts/bench.d/allocations.c
 
 note() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 
-# A BenchServer of another commit can take the place of this one's.
+# BALLOON_BENCH_SERVER can name the BenchServer of another commit, which is measured instead.
 bench_server=${BALLOON_BENCH_SERVER-}
 if [ -z "$bench_server" ]; then
     build=(env BALLOON_BENCH=1 swift build --configuration release --product BenchServer --static-swift-stdlib)
@@ -25,7 +25,7 @@ if [ -z "$bench_server" ]; then
 fi
 unset BALLOON_BENCH_SERVER
 
-# The peers are built outside the tree, once: it takes ten minutes and a gigabyte.
+# The peers are built once and outside of the repository, because that takes ten minutes and a gigabyte.
 peers_build=${BALLOON_BENCH_PEERS:-/var/tmp/balloon-peers}
 note "building the peers in $peers_build"
 swift build --configuration release --static-swift-stdlib --package-path scripts/bench.d/peers \
@@ -34,13 +34,13 @@ has_peer() { [ -x "$peers_build/release/$1" ]; }
 missing=()
 for peer in raw-nio hummingbird flyingfox; do has_peer "$peer" || missing+=("$peer"); done
 
-# The configurations: one for each mode of our server.
+# The servers share one business; `configure` writes the configuration for each mode of our server.
 msp=00000000-0000-4000-8000-000000000001
 mkdir -p "$work/peers/businesses"
 cat >"$work/peers/businesses/bench.json" <<JSON
 { "businessID": "$business", "name": "Bench", "handler": { "builtin": "trivial" } }
 JSON
-# configure NAME SHARDS [FOLDER]: a configuration, for BenchServer, with a data directory of its own.
+# configure NAME SHARDS [FOLDER]: writes a configuration for BenchServer, with a data directory of its own.
 configure() {
     cat >"${3-$work/peers}/$1.json" <<JSON
 {
@@ -51,15 +51,15 @@ configure() {
 JSON
 }
 gzip -dc "$work/bodies/1.gz" >"$work/body.json"
-# A text is never a repetition, so that every one of them is delivered.
+# The messages are texts: unlike a choice, a text never counts as a repetition, so every one is delivered.
 grep -vE '^  "(id|sourceId|destinationId)":' Tests/TestSupport/Fixtures/messages/text.json | gzip -9 >"$work/text.gz"
 cores=$(nproc)
 
-# start NAME COMMAND...: waits for its line `listening on HOST:PORT`; false when it does not come.
+# start NAME COMMAND...: starts a server and waits for its line `listening on HOST:PORT`; fails when the line does not appear.
 start() {
     local name=$1 try
     shift
-    # The log is discarded, because the server never waits for its reader.
+    # Discard the log, which the server never waits to write.
     local errors=$work/$name.err
     if [ -n "${is_quiet-}" ]; then errors=/dev/null; fi
     "$@" >"$work/$name.out" 2>"$errors" &
@@ -92,7 +92,7 @@ stop() {
     done
 }
 
-# The servers by name; the log of ours is discarded.
+# These functions start each server under a name. `is_quiet` discards the log of our server.
 start_ours() {
     configure ours "$1" "$work/config"
     is_quiet=1 start ours "${@:2}" "$binary" serve --config "$work/config/ours.json"
@@ -116,7 +116,7 @@ start_peer() {
     has_peer "$program" || return 1
     start "$name" "${pin[@]}" "$peers_build/release/$program" "$@"
 }
-# Hummingbird with a store: NAME, its kind.
+# start_stack NAME STORE: starts Hummingbird, which stores each message in a store of this kind.
 start_stack() {
     rm -rf "$work/data-$1"
     mkdir "$work/data-$1"
@@ -125,7 +125,8 @@ start_stack() {
 
 median_of() { cut -d' ' -f"$2" "$1" | median; }
 
-# row LABEL SERVER FILE OURS-FILE BARS: one line of the table; BARS are like "rate>=0.95 cpu<=1.0 p99<=1.1".
+# row LABEL SERVER FILE OURS-FILE BARS: writes one line of the table. BARS are the goals of our server relative to SERVER,
+# such as "rate>=0.95 cpu<=1.0 p99<=1.1".
 row() {
     local file=$3 ours=$4
     awk -v label="$1" -v server="$2" -v bars="$5" -v isOurs="$([ "$file" = "$ours" ] && echo 1 || echo 0)" \
@@ -154,7 +155,7 @@ row() {
         }' | tee -a "$table"
 }
 
-# absent LABEL SERVER: a line for a server that is not available.
+# absent LABEL SERVER: writes a line of the table for a server that is not available.
 absent() {
     printf '| %s | %s | not built, or does not run: %s | | | | | | | | |\n' "$1" "${names[$2]-$2}" \
         "$(grep -m 1 -hE 'error:' "$work/peers.log" "$work/$2.err" 2>/dev/null | cut -c1-120 | tr '|' '/' || true)" \
@@ -162,7 +163,7 @@ absent() {
 }
 
 # turns LABEL SECONDS MEASURE SERVER...: measures the servers in turn, MEASURE SERVER FILE ROUND; the first is ours.
-# bars[SERVER] is the goal of our server compared with it.
+# bars[SERVER] has the goals of our server relative to SERVER.
 turns() {
     local label=$1 measure=$2 round server
     shift 2
@@ -203,7 +204,7 @@ paced() {
 }
 half() { awk -v a="$1" -v b="${2:-$1}" 'BEGIN { printf "%d", (a < b ? a : b) / 2 }'; }
 
-# figure LABEL VALUE BAR IS-MET: one line of the second table; the last is an awk condition, or empty.
+# figure LABEL VALUE BAR IS-MET: writes one line of the second table. IS-MET is an awk condition for the bar, or empty.
 figure() {
     local verdict=
     if [ -n "$4" ]; then verdict=$(awk "BEGIN { print ($4) ? \"met\" : \"**missed**\" }"); fi
@@ -230,7 +231,7 @@ web_servers() { # THREADS: everything that answers GET /livez
 }
 all_web=(ours nginx floor raw-nio hummingbird flyingfox)
 
-# wants PART: whether --only includes it.
+# wants PART: succeeds when --only includes PART, or was not given.
 wants() { case ",${only:-$1}," in *",$1,"*) true ;; *) false ;; esac }
 
 get_pinned() {
@@ -245,14 +246,14 @@ get_pinned() {
     turns "GET /livez, 1,000 connections, pinned" gets ours nginx floor raw-nio hummingbird
     connections=64
     (
-        # Each server holds its own idle connections meanwhile.
+        # Each server holds its own idle connections during the measurement.
         holders=()
         trap 'kill "${holders[@]}" 2>/dev/null || true' EXIT
         for server in ours nginx floor raw-nio hummingbird; do
             [ -n "${port[$server]-}" ] || continue
             exec 6< <(exec "$tools/idle" "${port[$server]}" 10000)
             holders+=("$!")
-            read -rt 20 -u 6 _ || note "$server does not take 10,000 connections"
+            read -rt 20 -u 6 _ || note "$server does not accept 10,000 connections"
         done
         turns "GET /livez, 64 connections beside 10,000 idle ones, pinned" gets ours nginx floor raw-nio hummingbird
     )
@@ -269,11 +270,11 @@ get_unpinned() {
     stop "${all_web[@]}"
 }
 
-# One token for the whole run: it is valid for an hour.
+# The whole run uses one token, which is valid for an hour.
 configure ours "$cores" "$work/config"
 token=$("$binary" token sign --config "$work/config/ours.json")
 
-# POST /message through stage 5, not waiting for the disk: bars name the ratio of the issue.
+# POST /message up to stage 5, the journal, without waiting for the disk.
 ingest() { # THREADS LABEL HUMMINGBIRD-BAR
     start_bench unsynced unsynced "$1" "${pin[@]}"
     start_peer_nginx "$1" "${pin[@]}"
@@ -294,12 +295,12 @@ post_unsynced() {
     stop unsynced nginx stack
 }
 
-# The disk alone, as one of the servers: a sequence of writes of 4 KiB, each with an fdatasync.
+# The disk alone, in the list of servers: writes of 4 KiB one after another, each with an fdatasync.
 port[disk]=0
 disk() {
     fio --name=sync --directory="$work" --rw=write --bs=4k --size=64m --fdatasync=1 --time_based \
         --runtime="$seconds" --output-format=json >"$work/fio.json" 2>/dev/null || return 0
-    # The first block of "sync" is fdatasync's; times are nanoseconds.
+    # The first block "sync" of fio's output is that of fdatasync; its times are in nanoseconds.
     awk '/"sync" : \{/ { inside = 1 }
         /"total_ios"/ && $3 + 0 > total { total = $3 + 0 }
         inside && /"50.000000"/ && !p50 { p50 = $3 / 1000 }
@@ -309,7 +310,7 @@ disk() {
     rm -f "$work"/sync.0.0
 }
 durable() { if [ "$1" = disk ]; then disk "$2"; else posts "$@"; fi; }
-# The disk while nginx answers the same client at the same rate: the processors are as busy as with our server.
+# The disk while nginx answers the same load generator at the same rate, so that the processors are as busy as with our server.
 port[busy-disk]=0
 busy_disk() {
     process[busy-disk]=${process[nginx]} port[busy-disk]=${port[nginx]}
@@ -320,8 +321,8 @@ busy_disk() {
 durable_paced() { if [ "$1" = busy-disk ]; then busy_disk "$2" "$3"; else paced "$@"; fi; }
 names[disk]="the disk: fio, 4 KiB and fdatasync" names[durable]="**Balloon, ingest alone**"
 names[busy-disk]="the disk beside nginx at this rate: fio, 4 KiB and fdatasync"
-# Half of 15.2, the ratio of commit 6183c00 to fio on an idle machine. Its ratio to fio beside nginx is still to be measured, with
-# BALLOON_BENCH_SERVER; the bar is half of that.
+# The goal is half of 15.2, the ratio of commit 6183c00 to fio on an idle machine. The ratio of that commit to fio beside nginx has
+# not been measured yet, which BALLOON_BENCH_SERVER makes possible; half of that ratio would be the right goal.
 durable_bar=7.5
 
 post_durable() {
@@ -345,9 +346,9 @@ post_durable() {
     stop durable each nginx grdb fsync
 }
 
-# With deliveries: counts handled messages, and reports the backlog at the end.
+# Measures the server with deliveries: counts handled messages, and reports the backlog at the end.
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/${process[$1]}/status"; }
-# counts NAME: "accepted handled" of a BenchServer in mode delivery.
+# counts NAME: prints the numbers of accepted and of handled messages of a BenchServer in mode delivery.
 counts() {
     local before try
     before=$(wc -l <"$work/$1.out")
@@ -358,9 +359,9 @@ counts() {
     done
     tail -n 1 "$work/$1.out" | awk '{ print $2, $4 }'
 }
-# left NAME: how many messages are accepted and not handled.
+# left NAME: prints the number of messages that are accepted but not handled yet.
 left() { counts "$1" | awk '{ print $1 - $2 }'; }
-# drain NAME: waits until everything is handled, 60 s at most; prints the seconds.
+# drain NAME: waits until all accepted messages are handled, at most 60 s; prints the seconds.
 drain() {
     local began=$SECONDS
     while [ "$(left "$1")" -gt 0 ] && [ $((SECONDS - began)) -lt 60 ]; do read -rt 0.2 <> <(:) || true; done
@@ -399,7 +400,7 @@ deliveries() {
         "$rss_before, $rss_after KiB; $(((rss_after - rss_before) * 1024 / accepted))" "at most 64 for each" \
         "($rss_after - $rss_before) * 1024 / $accepted <= 64"
 
-    # A client that does not slow down with the server: the backlog must not grow.
+    # Load from a client that keeps its rate even when the server is slow; the backlog must not grow.
     ran=$((sustained / 2)) rate=$(awk -v n="$handled" -v s="$sustained" 'BEGIN { printf "%d", n / s * 0.8 }')
     : >"$work/turn-paced"
     (seconds=$ran body=("$work/text.gz" "$token" "$business") && paced delivery "$work/turn-paced" 1) &
@@ -414,8 +415,8 @@ deliveries() {
     rm -rf "$work/data-delivery" "$work"/data-{durable,each,grdb,fsync,unsynced}
 }
 
-# One business at 200/s beside neighbours at 3,000/s: nine healthy ones, or a single one that is busy, whose handler never
-# starts, or whose payload references each take 20 s.
+# Measures one business at 200 messages a second beside others with 3,000 a second in total. These neighbours are nine healthy
+# businesses, or a single one that is busy, whose handler never starts, or whose payload references each take 20 s.
 neighbour() { printf '00000000-0000-4000-8000-0000000001%02d' "$1"; }
 neighbours() {
     local kind folder=$work/neighbours number others body load median_answer median_end round
@@ -428,7 +429,7 @@ neighbours() {
     printf '{ "businessID": "%s", "name": "Absent", "handler": { "builtin": "absent" } }' "$(neighbour 10)" \
         >"$folder/businesses/absent.json"
     cp "$work/peers/businesses/bench.json" "$folder/businesses/"
-    # Answers every request after 20 seconds.
+    # A gateway that answers every request after 20 seconds.
     python3 scripts/bench.d/slow.py >"$work/slow.out" 2>/dev/null &
     servers+=("$!")
     until [ -s "$work/slow.out" ]; do read -rt 0.05 <> <(:) || true; done
@@ -437,7 +438,7 @@ neighbours() {
         | grep -vE '^  "(id|sourceId|destinationId)":' | gzip -9 >"$work/reference.gz"
     for kind in healthy busy absent references; do
         : >"$work/neighbour-$kind"
-        for round in $(seq "$rounds"); do neighbour_round "$kind" "$round" || note "$kind did not end as it should"; done
+        for round in $(seq "$rounds"); do neighbour_round "$kind" "$round" || note "$kind failed"; done
         median_answer=$(median_of "$work/neighbour-$kind" 1) median_end=$(median_of "$work/neighbour-$kind" 2)
         if [ "$kind" = healthy ]; then
             healthy_answer=$median_answer healthy_end=$median_end
@@ -490,7 +491,7 @@ first_answers() { # COMMAND...: medians of "microseconds Rss Pss" over seven sta
         printf "%.1f ms, %.1f MiB", start / 1000, rss / 1024 }'
 }
 
-# counted NAME PATH COMMAND...: allocations for each request of a second, after a warm-up.
+# counted NAME PATH COMMAND...: prints the allocations for each request during one second, after a warm-up.
 counted() {
     local name=$1 what=$2 round
     shift 2
@@ -508,7 +509,7 @@ counted() {
     stop "$name"
 }
 
-# Start and memory.
+# Measures the time to start, the memory and the allocations of single servers.
 single_figures() {
     note "start, memory, allocations"
     ours_start=$(first_answers "$binary" serve --config "$work/config/ours.json")
@@ -528,13 +529,13 @@ single_figures() {
     delivery_count=$(counted counted-delivery posts "$bench_server" delivery "$work/peers/counted-delivery.json")
     figure "allocations for each GET /livez" "$livez_count" "" ""
     figure "allocations for each POST /message on the ingest path" "$ingest_count" "at most 8" "$ingest_count <= 8"
-    # Threads that sleep and wake after a few messages allocate as well; a busy server allocates less.
+    # Under light load, waking threads allocates as well, so the figure for a busy server is lower.
     figure "allocations for each POST /message with its delivery: the whole process, one shard, a second of 64 connections and a thousand customers, and its backlog" \
         "$delivery_count" "at most 120" "$delivery_count <= 120"
     rm -rf "$work"/data-counted-*
 }
 
-# A large store: the given number of messages, each in its own conversation, a thousandth of them undelivered.
+# Measures a large store: the given number of messages, each in its own conversation, a thousandth of them undelivered.
 large_store() {
     pin=() client=(env) connections=64
     note "a store of $messages messages"
@@ -569,8 +570,8 @@ large_store() {
 }
 
 for part in get_pinned get_unpinned post_unsynced post_durable deliveries neighbours single_figures large_store; do
-    # A failing part does not affect the figures of others.
-    if wants "$part"; then "$part" || note "$part did not end as it should"; fi
+    # When a part fails, the others still run.
+    if wants "$part"; then "$part" || note "$part failed"; fi
 done
 
 {

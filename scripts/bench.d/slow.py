@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers every request with 404 after twenty seconds; prints its port first."""
+"""An HTTP server that answers every request with 404 after twenty seconds; prints its port first."""
 import http.server
 import time
 

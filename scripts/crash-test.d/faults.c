@@ -1,7 +1,7 @@
 // System calls that fail on request: scripts/crash-test preloads this library into the server.
 //
-// The test writes its wishes into a file, which the server maps. A change of a path that contains `part` is counted, and
-// then performed, refused with `error`, dropped without an error, or the last act of the process.
+// The test controls them by a file, which the server maps into memory. The library counts the changes of paths that contain
+// `part`. It then performs a change, refuses it with `error`, drops it without an error, or ends the process after it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -115,7 +115,7 @@ int mkdir(const char *path, mode_t mode) { NEXT(mkdir); CHANGE(judge_path(path),
 int unlink(const char *path) { NEXT(unlink); CHANGE(judge_path(path), next(path)) }
 int rename(const char *old, const char *new) { NEXT(rename); CHANGE(judge_path(new), next(old, new)) }
 
-// The same on machines of 64 bits.
+// On 64-bit machines these calls are the same as those without 64 in their names.
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) __attribute__((alias("pwrite")));
 int ftruncate64(int file, off64_t size) __attribute__((alias("ftruncate")));

@@ -1,9 +1,9 @@
-"""Prints what docc found wrong with one catalogue; exits with 1 when there is anything.
+"""Prints docc's errors and warnings for one catalogue; exits with 1 when there are any.
 
 Arguments: docc's diagnostics file, the folder of the target's symbol graph, the folder of its sources.
 
-swift-symbolgraph-extract leaves out enumerations with payloads of other modules' `package` types. A documentation comment may
-link to such a type all the same; a page may not, because the link would lead nowhere.
+swift-symbolgraph-extract omits enumerations whose payloads are `package` types of other modules. A documentation comment may
+nevertheless link to such a type. A page may not, because readers could not follow the link.
 """
 import json
 import pathlib

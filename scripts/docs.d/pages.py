@@ -1,4 +1,4 @@
-"""Checks what pages say about the repository; scripts/pages calls it in the root of the repository."""
+"""Checks that the pages agree with the repository; scripts/pages calls it in the root of the repository."""
 import collections
 import pathlib
 import re
@@ -15,7 +15,7 @@ def check(is_right, problem):
 
 
 def rows(text, heading):
-    """The cells of the table whose first line begins with `heading`."""
+    """Yields the cells of each row of the table whose first line begins with `heading`."""
     lines = iter(text.splitlines())
     for line in lines:
         if line.startswith(heading):
@@ -33,7 +33,8 @@ def without_code(text):
     return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
 
 
-# Links of Markdown to files of the repository. A folder shows its files, as a host of repositories does.
+# Check the links of Markdown pages to files of the repository. A link to a folder counts as a link to its files, because
+# hosts of repositories list them.
 pages = [path for path in pathlib.Path(".").glob("*.md")]
 pages += [path for folder in ("Manual.docc", "Sources", ".github") for path in pathlib.Path(folder).rglob("*.md")]
 links = collections.defaultdict(set)
@@ -49,14 +50,14 @@ for page in pages:
         if path.is_dir():
             links[path] |= set(path.iterdir())
 
-# The picture is drawn from its text.
+# The picture must be the one that picture.py draws from its text file.
 drawn = subprocess.run(
     [sys.executable, "scripts/docs.d/picture.py", "scripts/docs.d/message.picture"], capture_output=True, text=True, check=True)
 check(
     drawn.stdout == pathlib.Path("Manual.docc/Resources/message.svg").read_text(),
     "Manual.docc/Resources/message.svg is not what scripts/docs.d/picture.py draws from message.picture")
 
-# Each target has a page that begins with a picture, narrow enough to be seen whole.
+# Each target must have a page that begins with a picture of at most 78 columns, so that a page shows all of it.
 for target in sorted(path for path in pathlib.Path("Sources").iterdir() if any(path.glob("*.swift"))):
     page = target / f"{target.name}.docc" / f"{target.name}.md"
     if not page.is_file():
@@ -67,7 +68,8 @@ for target in sorted(path for path in pathlib.Path("Sources").iterdir() if any(p
     widest = max(map(len, figure[1].splitlines()), default=0) if figure else 0
     check(widest <= 78, f"{page}: a picture of {widest} columns; a page shows 78")
 
-# Decision records: one number each, its own in the title, in the index once or superseded, one screen.
+# A decision record has a number that no other has, the number in its title, and at most 60 lines. The index lists it once,
+# unless it is superseded.
 index = (SERVER / "Decisions.md").read_text()
 numbers = collections.Counter()
 for record in sorted((SERVER / "Decisions").glob("*.md")):
@@ -86,13 +88,13 @@ for first, last in re.findall(r"(\d{4}) to (\d{4})", index):
 for number in range(1, max(map(int, numbers)) + 1):
     check(f"{number:04}" in set(numbers) | named, f"Decisions.md does not say why there is no {number:04}")
 
-# The table of stages says what the code has, in the same order.
+# The table of stages must have the cases of StageEvent.Stage in the same order.
 source = pathlib.Path("Sources/MessageServer/Stages/StageEvent.swift").read_text()
 cases = re.findall(r"^        case (\w+)$", source.split("enum Stage:")[1].split("enum Result")[0], re.MULTILINE)
 stages = [cells[1].strip("`") for cells in rows((SERVER / "Architecture.md").read_text(), "| # | stage ") if cells[0]]
 check(stages == cases, f"Architecture.md lists the stages {stages}, StageEvent has {cases}")
 
-# One message, file by file: at most 25 files, and in each the functions to look for.
+# The page OneMessage may list at most 25 files, and each file must have the functions that the page names.
 files = list(rows((SERVER / "OneMessage.md").read_text(), "| # | file "))
 check(0 < len(files) <= 25, f"OneMessage.md lists {len(files)} files; at most 25 are to be opened")
 check(len({cells[1] for cells in files}) == len(files), "OneMessage.md lists a file twice")
@@ -106,7 +108,7 @@ for position, cells in enumerate(files, 1):
         check(
             re.search(rf"\bfunc {function}\b", path.read_text()), f"OneMessage.md: {path} has no function {function}")
 
-# Ten questions, three clicks each.
+# The page Questions must have ten questions. Each answer must be on its page, at most three clicks from the README.
 distance = {pathlib.Path("README.md"): 0}
 queue = collections.deque(distance)
 while queue:
@@ -129,7 +131,7 @@ for question, page, says, clicks in questions:
     words = " ".join(page.read_text().split())
     check(says in words, f"Questions.md: {page} does not say \"{says}\": {question}")
 
-# The version is that of the newest release.
+# The program's version must be that of the newest release in CHANGELOG.md.
 number = re.search(r'number = "([^"]+)"', pathlib.Path("Sources/balloon/BuildVersion.swift").read_text())[1]
 release = re.search(r"^## \[?(\d[\w.]*)", pathlib.Path("CHANGELOG.md").read_text(), re.MULTILINE)
 check(not release or release[1] == number, f"BuildVersion has {number}, the newest release in CHANGELOG.md is {release and release[1]}")

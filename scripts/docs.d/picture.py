@@ -1,4 +1,4 @@
-"""Draws a picture of boxes and arrows as SVG on standard output, from the text file that is its argument."""
+"""Draws boxes and arrows as SVG on standard output; the argument is the text file that describes them."""
 import html
 import pathlib
 import sys

@@ -1,7 +1,7 @@
 """Makes the manual the first page of a merged DocC site, and looks for broken links in the site.
 
 Argument: the site's folder. Every page, section and picture that a page refers to must be in the site. Addresses outside of
-the site are not asked; they must be `https`.
+the site must be `https`; they are not requested.
 """
 import json
 import pathlib
@@ -14,7 +14,8 @@ links = 0
 (site / "index.html").write_text(
     '<!doctype html><meta charset="utf-8"><title>Balloon</title>'
     '<meta http-equiv="refresh" content="0; url=documentation/manual/">\n')
-# The navigator shows a target's pages below the first node with its path. Those of the manual are links without pages.
+# The navigator shows the pages of a target below the first node with the target's path. The manual has such nodes as well, but
+# without pages below them, so the manual is moved to the end.
 index = site / "index" / "index.json"
 tree = json.loads(index.read_text())
 for roots in tree["interfaceLanguages"].values():
@@ -24,7 +25,7 @@ index.write_text(json.dumps(tree))
 
 
 def walk(value):
-    """Every object in a page's JSON."""
+    """Yields every object in a page's JSON."""
     if isinstance(value, dict):
         yield value
         value = value.values()
@@ -53,7 +54,7 @@ for path in pages:
                 if not (site / variant["url"].lstrip("/")).is_file():
                     problems.append(f"{name}: no picture {variant['url']}")
         elif reference.get("type") == "unresolvable" and "/documentation/" in key:
-            # Others are protocols of the standard library, which a page names without a link.
+            # Other unresolvable references are protocols of the standard library, which a page names without a link.
             problems.append(f"{name}: {key} leads nowhere")
         elif url.startswith("/"):
             links += 1

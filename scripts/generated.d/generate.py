@@ -1,4 +1,4 @@
-"""Compares each generated part with its source, and ends with 1 when one differs; with --write it writes them.
+"""Compares each generated part with its source, and exits with 1 when one differs; with --write it writes the parts.
 
 - The tables in config/handlers/python/balloon.py and config/handlers/node/balloon.mjs, from config/schemas. They stand
   between two lines that begin with "generated:" in a comment.
@@ -21,7 +21,7 @@ TEMPLATES = {
 
 
 def compact(schema):
-    """The part of a schema that decides about a message: no descriptions, and `x-rule` as `rule`."""
+    """The schema without descriptions, which do not affect validation, and with `x-rule` renamed to `rule`."""
     if isinstance(schema, list):
         return [compact(value) for value in schema]
     if not isinstance(schema, dict):
@@ -37,7 +37,7 @@ def compact(schema):
 
 
 def wrapped(text, width=116):
-    """JSON without blanks, broken after commas that are outside strings."""
+    """Breaks compact JSON into lines of at most `width` characters, after commas outside strings."""
     parts, start, quoted, escaped = [], 0, False, False
     for place, letter in enumerate(text):
         if escaped:
@@ -59,7 +59,7 @@ def wrapped(text, width=116):
 
 
 def tables():
-    """The facts of both schemas that the libraries need, as JSON texts by name."""
+    """The tables that the libraries need from both schemas, as JSON texts by the names of their constants."""
     with open(SCHEMAS + "outbound.schema.json", encoding="utf-8") as file:
         outbound = json.load(file)
     with open(SCHEMAS + "handler.schema.json", encoding="utf-8") as file:
@@ -84,7 +84,7 @@ def tables():
 
 
 def with_tables(path, begin, end, lines):
-    """The text of a library with `lines` between its two marks."""
+    """The text of the library at `path`, with `lines` between its marks `begin` and `end`."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     head, rest = text.split(begin, 1)
@@ -93,7 +93,7 @@ def with_tables(path, begin, end, lines):
 
 
 def template(files, texts):
-    """A Swift file with the files as constants."""
+    """The text of a Swift file that has each of the files as a constant."""
     lines = ["// Written by scripts/generated from config/handlers; edit the files there.", "", "extension HandlerTemplates {"]
     for name, path in files.items():
         text = texts.get("config/handlers/" + path)
@@ -108,7 +108,7 @@ def template(files, texts):
 
 
 def parts():
-    """The whole new text of each file with a generated part."""
+    """Yields the path and the new text of each file that has a generated part."""
     values = tables()
     marks = ("generated: begin (scripts/generated --write; do not edit)", "generated: end")
     python = [

@@ -1,4 +1,4 @@
-"""A handler whose answer depends on the customer's words; it answers each event on its own, so that none waits for another."""
+"""A handler that chooses its answer by the text of the event. A slow event does not delay the answers to others."""
 import json
 import sys
 import threading

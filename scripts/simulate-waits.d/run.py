@@ -11,7 +11,7 @@ import time
 PROGRAM, COUNT, AT_ONCE = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 FOLDER = pathlib.Path(__file__).resolve().parent
 
-# The customer's words or the kind, further arguments, the exit status, and the lines that follow the customer's own.
+# For each case: the arguments of simulate, the expected exit status, and the expected lines after that of the sent message.
 THREE = ["business  text: one", "business  text: two", "business  text: three"]
 CASES = {
     "three replies": (["text", "--text", "pizza"], 0, THREE),
@@ -30,7 +30,7 @@ CASES = {
 
 
 def same(lines, wanted):
-    """Whether the lines begin as wanted; N stands for a number."""
+    """Whether there are as many lines as wanted, and each begins as wanted; N stands for a number."""
     def plain(line):
         return " ".join("N" if word.rstrip(":").isdigit() and not word.endswith(")") else word for word in line.split(" "))
     lines = [plain(line).replace("letter N ", "letter N: ") for line in lines]

@@ -7,13 +7,13 @@ internal import BalloonJSON
 ///   "appId": 1471612309, "appName": "…", "appIcon": "iVBOR…", "URL": "?data=…", "sessionIdentifier": "…",
 ///   "useLiveLayout": true, "receivedMessage": {…}}
 /// ```
-/// Apple MSP API, "iMessage App". It must have no `data`, which Apple refuses. Only iPhone and iPad show it.
+/// Apple MSP API, "iMessage App". Apple refuses such a message with a member `data`. Only iPhone and iPad show it.
 public struct AppRequest: Hashable, Sendable {
     /// The app in the App Store, which is offered to customers who have not installed it.
     public struct Description: Hashable, Sendable {
-        /// The App Store's number.
+        /// The number of the app in the App Store.
         public let appID: Int?
-        /// The name.
+        /// The name of the app.
         public let name: String?
         /// The icon's file, smaller than 15 KB; written as Base64.
         public let icon: [UInt8]?
@@ -26,24 +26,24 @@ public struct AppRequest: Hashable, Sendable {
         }
     }
 
-    /// The app's extension.
+    /// The identifier of the app's iMessage extension.
     public let bid: String
     /// The app in the App Store.
     public let app: Description?
-    /// The URL passed to the app; its query holds the data, at most 64 KB.
+    /// The URL that the device passes to the app, at most 64 KB; its query holds the data.
     public let url: String
     /// The bubble before the answer.
     public let received: OutboundBubble
     /// The bubble after the answer.
     public let reply: OutboundBubble?
-    /// The session, a UUID; all answers repeat it.
+    /// The identifier of the session, a UUID; all answers repeat it.
     public let sessionIdentifier: String?
-    /// Whether the app draws the bubble itself where it is installed; Apple's default is true.
+    /// Whether an installed app draws the bubble itself; Apple's default is true.
     public let usesLiveLayout: Bool?
     /// The files of the message.
     public let attachments: [OutboundAttachment]
 
-    /// Creates a bubble of the extension `teamID`, `extensionID`.
+    /// Creates a bubble of the extension `extensionID` of the developer team `teamID`.
     public init(
         teamID: String, extensionID: String, app: Description?, url: String, received: OutboundBubble,
         reply: OutboundBubble? = nil, sessionIdentifier: String? = nil, usesLiveLayout: Bool? = nil,
@@ -55,7 +55,7 @@ public struct AppRequest: Hashable, Sendable {
             usesLiveLayout: usesLiveLayout, attachments: attachments)
     }
 
-    /// Creates a bubble of the extension `bid`.
+    /// Creates a bubble of the extension with the identifier `bid`.
     public init(
         bid: String, app: Description?, url: String, received: OutboundBubble, reply: OutboundBubble? = nil,
         sessionIdentifier: String? = nil, usesLiveLayout: Bool? = nil, attachments: [OutboundAttachment] = []

@@ -19,7 +19,7 @@ public struct ApplePayRequest: Hashable, Sendable {
             case pending
         }
 
-        /// The label; on the total the name of the business.
+        /// The label; for the total it is the name of the business.
         public let label: String
         /// The amount in the request's currency; a discount is negative.
         public let amount: String
@@ -46,9 +46,9 @@ public struct ApplePayRequest: Hashable, Sendable {
     public struct ShippingMethod: Hashable, Sendable {
         /// The identifier that Apple Pay reports when the customer chooses the method.
         public let identifier: String
-        /// Its name.
+        /// The method's name.
         public let label: String
-        /// When the goods arrive.
+        /// The text that tells when the goods arrive.
         public let detail: String
         /// The cost; not negative.
         public let amount: String
@@ -104,13 +104,13 @@ public struct ApplePayRequest: Hashable, Sendable {
         public let paymentGateway: String
         /// The page that a browser opens when the device cannot pay.
         public let fallback: String?
-        /// Called after the order.
+        /// The URL that Apple Pay calls after the order.
         public let orderTracking: String?
-        /// Called when the customer selects another card.
+        /// The URL that Apple Pay calls when the customer selects another card.
         public let paymentMethodUpdate: String?
-        /// Called when the customer selects another address.
+        /// The URL that Apple Pay calls when the customer selects another address.
         public let shippingContactUpdate: String?
-        /// Called when the customer selects another shipping method.
+        /// The URL that Apple Pay calls when the customer selects another shipping method.
         public let shippingMethodUpdate: String?
 
         /// Creates endpoints.
@@ -151,7 +151,7 @@ public struct ApplePayRequest: Hashable, Sendable {
     public var currencyCode: String
     /// The sum, more than zero, with the name of the business.
     public var total: LineItem
-    /// The components of the sum; an empty list is omitted, since Apple refuses it.
+    /// The components of the sum; an empty list is not written, since Apple would refuse it.
     public var lineItems: [LineItem] = []
     /// The required contact fields of the payer.
     public var requiredBillingContactFields: [ContactField] = []
@@ -163,9 +163,9 @@ public struct ApplePayRequest: Hashable, Sendable {
     public var supportedCountries: [String] = []
     /// The URLs that Apple Pay calls.
     public var endpoints: Endpoints
-    /// Apple Pay's signed proof that the request is the merchant's; created for this request.
+    /// Apple Pay's signed proof that the request comes from the merchant; get a new one for each request.
     public var merchantSession: MerchantSession
-    /// The bubbles, the images and the identifiers.
+    /// The bubbles, images and identifiers, which all interactive messages have.
     public var presentation: Presentation
 
     /// Creates a payment request with 3-D Secure only; optional values can be set afterwards.

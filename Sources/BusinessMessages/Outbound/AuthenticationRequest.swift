@@ -15,21 +15,22 @@ public struct AuthenticationRequest: Hashable, Sendable {
     public enum Procedure: Hashable, Sendable {
         /// The device fetches the token and sends it encrypted.
         ///
-        /// The key is the point of a P-384 key pair, 97 bytes in Base64; the provider receives the secret.
+        /// The encryption key is the public point of a P-384 key pair: 97 bytes, written as Base64. The device sends
+        /// the client secret to the identity provider.
         case one(responseEncryptionKey: String, clientSecret: String)
-        /// The business fetches the token; the provider redirects the customer to the address.
+        /// The business fetches the token after the identity provider redirected the customer to `redirectURI`.
         ///
-        /// The parameters are added to the provider's address: `a=1&b=2`.
+        /// The parameters, such as `a=1&b=2`, are added to the query of the provider's address.
         case two(redirectURI: String, additionalParameters: String? = nil)
     }
 
-    /// The scopes requested from the provider.
+    /// The scopes requested from the identity provider.
     public let scope: [String]
     /// A random value that the answer repeats; use it once.
     public let state: String
     /// The version, with its specific data.
     public let procedure: Procedure
-    /// The bubbles, the images and the identifiers.
+    /// The bubbles, images and identifiers, which all interactive messages have.
     public let presentation: Presentation
 
     /// Creates a request to sign in.

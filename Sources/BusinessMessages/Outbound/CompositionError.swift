@@ -1,5 +1,6 @@
-/// The reason why an outbound message cannot be composed; always its author's fault, since Apple would answer
-/// 400.
+/// The reason why an outbound message cannot be created: Apple would answer it with 400.
+///
+/// The author of the message must correct it.
 public enum CompositionError: Error, Equatable, Sendable {
     /// A quick reply has `count` items instead of two to five; Apple refuses other counts.
     case itemCount(Int)

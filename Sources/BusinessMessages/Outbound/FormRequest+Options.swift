@@ -3,7 +3,7 @@ internal import BalloonJSON
 extension FormRequest.Page {
     /// The options of a date page; dates are written in ``format``.
     public struct DateOptions: Hashable, Sendable {
-        /// A date pattern; the default is `MM/dd/yyyy`.
+        /// The pattern in which the dates are written; the default is `MM/dd/yyyy`.
         public let format: String?
         /// The preselected date; the default is today.
         public let start: String?
@@ -46,7 +46,7 @@ extension FormRequest.Page {
         public let isMultiline: Bool
         /// The maximum number of characters; the default is 30, or 300 for several lines.
         public let maximumCharacters: Int?
-        /// A regular expression that the text must match; JSON escapes are added automatically.
+        /// A regular expression that the text must match, without JSON escapes.
         public let regex: String?
         /// The placeholder of the empty field; the default is `Required` or `Optional`.
         public let placeholder: String?
@@ -93,8 +93,8 @@ extension FormRequest.Page {
 
     /// A keyboard of the device.
     ///
-    /// Apple's table and its sample differ: `emailAddress` and `UIKeyboardTypeEmailAddress`. The table's
-    /// spelling is written.
+    /// Apple's table has `emailAddress`, and Apple's sample `UIKeyboardTypeEmailAddress`. The raw values follow the
+    /// table.
     public enum Keyboard: String, CaseIterable, Sendable {
         /// The default keyboard.
         case standard = "default"

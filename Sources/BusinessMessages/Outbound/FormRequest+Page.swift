@@ -3,7 +3,7 @@ internal import BalloonJSON
 extension FormRequest {
     /// One page of a form: a choice, a wheel, a date or an input field.
     ///
-    /// Apple MSP API, "Types of Pages". A page without ``nextPageIdentifier`` is a last page, unless its
+    /// Apple MSP API, "Types of Pages". The form ends after a page without ``nextPageIdentifier``, unless the page's
     /// items name a next page.
     public struct Page: Hashable, Sendable {
         /// An item that can be chosen on a page.
@@ -14,9 +14,9 @@ extension FormRequest {
             public let title: String
             /// The answer's `value` when the customer chooses the item.
             public let value: String
-            /// The identifier of one of the message's images; `select` only.
+            /// The identifier of one of the message's images; for `select` pages only.
             public let imageIdentifier: String?
-            /// The page that follows this choice; `select` with a single choice only.
+            /// The identifier of the page that follows this choice; for `select` pages with a single choice only.
             public let nextPageIdentifier: String?
 
             /// Creates an item.
@@ -45,7 +45,7 @@ extension FormRequest {
         public let title: String?
         /// The question.
         public let subtitle: String?
-        /// The next page; `nil` on a last page.
+        /// The identifier of the next page; `nil` on a page that ends the form.
         public let nextPageIdentifier: String?
         /// Whether the form is sent after this page.
         public let submitsForm: Bool
@@ -61,7 +61,9 @@ extension FormRequest {
                 submitsForm: submitsForm, content: .select(items, isMultiple: isMultiple))
         }
 
-        /// Creates a page with a wheel; `pickerTitle` is its label, `selectedIndex` counts from 0.
+        /// Creates a page with a wheel of items.
+        ///
+        /// `pickerTitle` is the wheel's label; `selectedIndex`, from 0, is the preselected item.
         public static func picker(
             _ identifier: String, title: String? = nil, subtitle: String? = nil, pickerTitle: String? = nil,
             items: [Item], selectedIndex: Int? = nil, next: String? = nil, submitsForm: Bool = false
@@ -83,7 +85,7 @@ extension FormRequest {
                 submitsForm: submitsForm, content: .datePicker(options, hint: hint))
         }
 
-        /// Creates a page with an input field; `hint` is displayed under it.
+        /// Creates a page with an input field; `hint` is displayed under the field.
         public static func input(
             _ identifier: String, title: String? = nil, subtitle: String?,
             options: InputOptions = InputOptions(), hint: String? = nil, next: String? = nil,

@@ -6,8 +6,7 @@ internal import BalloonJSON
 /// "data": {"dynamic": {"version": "1.1", "template": "messageForms", "data": {
 ///          "startPageIdentifier": "0", "showSummary": true, "private": true, "splash": {…}, "pages": […]}}}
 /// ```
-/// Apple MSP API, "Form Message". Devices without ``Capability/form`` cannot show it; only iPhone and iPad
-/// have it.
+/// Apple MSP API, "Form Message". Only devices with ``Capability/form`` can show it: iPhone and iPad.
 public struct FormRequest: Hashable, Sendable {
     /// The screen before the first page.
     public struct Splash: Hashable, Sendable {
@@ -29,19 +28,21 @@ public struct FormRequest: Hashable, Sendable {
         }
     }
 
-    /// The pages; each names its next page.
+    /// The pages in any order; each names the page that follows it.
     public let pages: [Page]
     /// The identifier of the first page.
     public let startPageIdentifier: String
-    /// The screen before it.
+    /// The screen before the first page; `nil` for none.
     public let splash: Splash?
-    /// Whether the answers are private: then they must not be logged or shown in transcripts.
+    /// Whether the answers are private.
+    ///
+    /// Private answers must not be logged or shown in transcripts.
     public let isPrivate: Bool
     /// Whether the customer sees all answers before sending them.
     public let showsSummary: Bool
     /// The form schema's version.
     public let version: String
-    /// The bubbles, the images and the identifiers.
+    /// The bubbles, images and identifiers, which all interactive messages have.
     public let presentation: Presentation
 
     /// Creates a form; its first page is `pages[0]` unless another one is named.

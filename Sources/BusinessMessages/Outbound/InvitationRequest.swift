@@ -1,7 +1,8 @@
 internal import BalloonJSON
 
-/// Asks a person who never wrote for permission to write; sent to `tel:+…` with the header `message-type:
-/// notification`.
+/// Asks a person who has never written to the business for permission to write.
+///
+/// The server sends it to `tel:+…` with the header `message-type: notification`.
 ///
 /// ```json
 /// "data": {"version": "1.0", "requestIdentifier": "…", "notification": {
@@ -10,16 +11,15 @@ internal import BalloonJSON
 /// ```
 /// The answer is an ``Invitation``, or a ``Close`` with the reference.
 public struct InvitationRequest: Hashable, Sendable {
-    /// Apple's name for the text: `binaryChoice.engage.withImage`, `binaryChoice.engage.noImage`.
+    /// Apple's template for the text, such as `binaryChoice.engage.withImage` or `binaryChoice.engage.noImage`.
     public let templateID: String
     /// An identifier that the answer repeats.
     public let referenceID: String
     /// The language of the text, such as `en-us`.
     public let locale: String
-    /// The name of the business in the text.
+    /// The name of the business, which appears in the text.
     public let brandName: String
-    /// The image of the business, in the form that Apple's template requires; templates that end in `noImage`
-    /// must not have one.
+    /// The logo of the business, in the form that Apple's template requires; nil for templates that end in `noImage`.
     public let brandLogo: String?
     /// The answer's `requestIdentifier`; the default is the message's own identifier.
     public let requestIdentifier: String?

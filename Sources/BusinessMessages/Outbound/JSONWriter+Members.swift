@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension JSONValue {
-    /// The text of an object, as it was read; nil when it is something else.
+    /// The JSON text of this object, with spaces for line breaks; nil when the value is not an object.
     var objectText: [UInt8]? {
         guard kind == .object else { return nil }
         var writer = JSONWriter(reservingCapacity: text.count)
@@ -32,15 +32,15 @@ extension JSONWriter {
         list(name, strings) { $1.string($0) }
     }
 
-    /// Writes members that are already JSON, including the commas between them; at least one.
+    /// Writes one or more members that are already JSON text, with the commas between them.
     mutating func members(_ json: [UInt8]) { raw(json) }
 
-    /// Writes a member whose value is bytes in Base64.
+    /// Writes a member whose value is the bytes as a Base64 string.
     mutating func base64(_ name: String, _ bytes: [UInt8]) {
         field(name, Base64.encode(bytes))
     }
 
-    /// Writes a member whose value is a bubble, if there is one.
+    /// Writes a member whose value is a bubble; writes nothing when `bubble` is nil.
     mutating func bubble(_ name: String, _ bubble: OutboundBubble?) {
         guard let bubble else { return }
         key(name)

@@ -27,7 +27,7 @@ public struct ListPickerRequest: Hashable, Sendable {
 
     /// An item that can be chosen.
     public struct Item: Hashable, Sendable {
-        /// The identifier in the answer; unique in the list.
+        /// The identifier that the answer contains; unique in the list.
         public let identifier: String
         /// The item's text.
         public let title: String
@@ -47,7 +47,7 @@ public struct ListPickerRequest: Hashable, Sendable {
 
     /// The sections, in display order.
     public let sections: [Section]
-    /// The bubbles, the images and the identifiers.
+    /// The bubbles, images and identifiers, which all interactive messages have.
     public let presentation: Presentation
 
     /// Creates a list picker.

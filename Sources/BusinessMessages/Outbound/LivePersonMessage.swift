@@ -1,6 +1,6 @@
 public import BalloonJSON
 
-/// An iMessage app's bubble in the metadata of LivePerson's structured content.
+/// A message of an iMessage app, written as the metadata of LivePerson's structured content.
 ///
 /// ```json
 /// {"type": "BusinessChatCustomMessage", "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:EXTENSION",
@@ -9,9 +9,9 @@ public import BalloonJSON
 /// ```
 /// LivePerson, "Structured Content Schema for Custom iMessage Apps".
 public struct LivePersonMessage: Hashable, Sendable {
-    /// The result of reading metadata: a message, unless there are errors.
+    /// The result of reading metadata: a message, and the problems that were found.
     public struct Reading: Sendable {
-        /// The message.
+        /// The message; `nil` when one of the problems is an error.
         public let message: LivePersonMessage?
         /// All problems of the metadata.
         public let problems: [MessageProblem]
@@ -19,17 +19,17 @@ public struct LivePersonMessage: Hashable, Sendable {
 
     /// The message for Apple.
     public let request: AppRequest
-    /// The URL of the bubble's image, a LivePerson extension.
+    /// The URL of the bubble's image, which only LivePerson's format has.
     ///
-    /// Apple accepts no URL; the image must be uploaded and sent as an attachment.
+    /// Apple accepts no URL for an image; upload the image and send it as an attachment.
     public let imageURL: String?
 
     /// Reads metadata: the object itself, a list that contains it, or an object with such a list as
     /// `metadata`.
     ///
-    /// Images must come from one of `imageHosts` or from a subdomain; without hosts an image is refused. Without a value, Live Layout is off,
-    /// which is LivePerson's default and differs from Apple's. Characters that are not allowed in a query are
-    /// percent-encoded.
+    /// Images must come from one of `imageHosts` or from a subdomain of one; when `imageHosts` is empty, every image is
+    /// refused. Without `useLiveLayout`, Live Layout is off: LivePerson's default differs from Apple's. In the URL,
+    /// characters that a URL may not contain are percent-encoded.
     public static func read(_ value: JSONValue, imageHosts: [String]) -> Reading {
         let metadata = metadata(in: value)
         var inspection = Inspection(author: "LivePerson")
@@ -38,7 +38,7 @@ public struct LivePersonMessage: Hashable, Sendable {
         return Reading(message: problems.hasErrors ? nil : LivePersonMessage(metadata), problems: problems)
     }
 
-    /// The query in which an app sends its reply as text, as ``App/replyText`` reads it.
+    /// Creates the URL by which an app sends its reply as text; ``App/replyText`` reads the text.
     ///
     /// `?data={"lpData<BRAND>":{"interactive":{"response":{"text":"…"}}}}`, percent-encoded.
     public static func replyURL(_ text: String, brand: String = "") -> String {
@@ -52,7 +52,7 @@ public struct LivePersonMessage: Hashable, Sendable {
         return "?data=" + json.percentEncoded(keeping: \.isUnreserved)
     }
 
-    /// Whether a handler's reply is such metadata instead of a message in Apple's format.
+    /// Whether a handler's reply is metadata of LivePerson instead of a message in Apple's format.
     package static func isMetadata(_ reply: JSONValue) -> Bool {
         reply["type"].map { $0.string == type } ?? (reply["metadata"]?.kind == .array)
     }
@@ -63,7 +63,7 @@ public struct LivePersonMessage: Hashable, Sendable {
         return list.elements.first { $0["type"]?.string == type } ?? list.elements.first { _ in true } ?? list
     }
 
-    /// Reads valid metadata.
+    /// Converts metadata that was found to be valid.
     private init(_ metadata: JSONValue) {
         let bubble = metadata["receivedMessage"]
         func text(_ name: String) -> String? { bubble?[name]?.string }
@@ -123,7 +123,9 @@ extension LivePersonMessage {
 }
 
 extension String {
-    /// Whether it is an `https` URL without user information whose host is one of these or a subdomain.
+    /// Whether the text is an `https` URL whose host is one of these or a subdomain of one.
+    ///
+    /// A URL with user information, such as `https://user@host`, is refused.
     fileprivate func isSecureAddress(onOneOf hosts: [String]) -> Bool {
         guard isWebAddress(schemes: ["https"]), let separator = firstRange(of: "://") else { return false }
         let authority = self[separator.upperBound...].prefix { !"/?#\\".contains($0) }.lowercased()

@@ -1,14 +1,16 @@
 public import BalloonJSON
 
-/// Apple Pay's proof that a payment request is the merchant's; signed, so it is sent unchanged.
+/// Apple Pay's signed proof that a payment request comes from the merchant.
+///
+/// The server sends it unchanged, because a change would break the signature.
 ///
 /// ```json
 /// {"epochTimestamp": 1525722894057, "expiresAt": 1525730094057, "merchantSessionIdentifier": "PSH4…",
 ///  "nonce": "fe72cd0f", "merchantIdentifier": "302B…", "displayName": "Sam's Fish", "signature": "3080…",
 ///  "initiative": "messaging", "initiativeContext": "https://…", "signedFields": ["merchantIdentifier", …]}
 /// ```
-/// Apple MSP API, "Payment.MerchantSession Dictionary". One per request; it expires after five minutes. Both
-/// times are in milliseconds, although the table says seconds.
+/// Apple MSP API, "Payment.MerchantSession Dictionary". Each payment request needs a new session, which expires after
+/// five minutes. Both times are in milliseconds, although Apple's table says seconds.
 public struct MerchantSession: Hashable, Sendable {
     /// The object as it is sent.
     public let json: [UInt8]

@@ -6,8 +6,8 @@ internal import BalloonJSON
 /// {"name": "offer.pdf", "mimeType": "application/pdf", "size": "148861", "signature-base64": "gT6/…",
 ///  "url": "https://p29-content.icloud.com/MY57…", "owner": "MY57…", "key": "00AB…"}
 /// ```
-/// Apple MSP API, "Sending Messages with Attachments". The upload determines every field except the first
-/// two; Apple stores it for 30 days.
+/// Apple MSP API, "Sending Messages with Attachments". The upload determines every field except `name` and `mimeType`.
+/// Apple stores the file for 30 days.
 public struct OutboundAttachment: Hashable, Sendable {
     /// The file name shown to the customer.
     public let name: String
@@ -17,11 +17,11 @@ public struct OutboundAttachment: Hashable, Sendable {
     public let sizeBytes: Int
     /// The checksum from the upload's answer, in Base64.
     public let signatureBase64: String
-    /// The `mmcs-url` from `preUpload`.
+    /// The `mmcs-url` that the gateway's `preUpload` returned.
     public let url: String
-    /// The `mmcs-owner` from `preUpload`.
+    /// The `mmcs-owner` that the gateway's `preUpload` returned.
     public let owner: String
-    /// `00` and 64 hexadecimal digits: the AES-256 key.
+    /// The AES-256 key: `00` and 64 hexadecimal digits.
     public let key: String
 
     /// Creates an attachment from the upload's answer.

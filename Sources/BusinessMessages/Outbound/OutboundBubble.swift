@@ -8,11 +8,11 @@ internal import BalloonJSON
 public struct OutboundBubble: Hashable, Sendable {
     /// The size of the bubble and of its image.
     public enum Style: String, CaseIterable, Sendable {
-        /// 280 x 65 points; the image has 120 x 120 pixels. This is Apple's default.
+        /// A bubble of 280 x 65 points; its image has 120 x 120 pixels. This is Apple's default.
         case icon
-        /// 280 x 85 points; the image has 180 x 180 pixels.
+        /// A bubble of 280 x 85 points; its image has 180 x 180 pixels.
         case small
-        /// 280 x 210 points; the image has 789 x 450 pixels.
+        /// A bubble of 280 x 210 points; its image has 789 x 450 pixels.
         case large
     }
 

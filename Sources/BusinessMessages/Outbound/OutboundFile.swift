@@ -5,9 +5,11 @@ internal import BalloonJSON
 /// ```json
 /// {"name": "offer.pdf", "mimeType": "application/pdf", "path": "/srv/offers/7.pdf"}
 /// ```
-/// The server copies it when the handler returns; afterwards it may be removed.
+/// The server copies the file when the handler returns; afterwards the handler may remove it.
 public struct OutboundFile: Hashable, Sendable {
-    /// The path, absolute or relative to the server's working directory; at most 100 MB.
+    /// The path of the file, absolute or relative to the server's working directory.
+    ///
+    /// The file has at most 100 MB.
     public let path: String
     /// The file name shown to the customer.
     public let name: String

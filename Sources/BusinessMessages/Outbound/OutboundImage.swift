@@ -1,6 +1,6 @@
 internal import BalloonJSON
 
-/// An image inside an interactive message, at @3x and 72 dpi.
+/// An image inside an interactive message, at 72 dpi and with 3 pixels for each displayed point.
 ///
 /// ```json
 /// {"identifier": "1", "data": "iVBOR…", "description": "A red apple"}

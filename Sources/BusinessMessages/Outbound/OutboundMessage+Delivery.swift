@@ -7,9 +7,9 @@ extension OutboundMessage {
         case authenticate = "/v1/authenticate"
     }
 
-    /// The message's kind; a rich link counts as text, since no customer ever sends one.
+    /// The message's kind; a rich link counts as a text, since ``Kind`` names what customers send.
     ///
-    /// A reference from JSON is ``Kind/unrecognized``.
+    /// It is ``Kind/unrecognized`` for a message from JSON whose content is a reference.
     public var kind: Kind {
         switch body {
         case .text, .files, .richLink, .uploadedLink: .text

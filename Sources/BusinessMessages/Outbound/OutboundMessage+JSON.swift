@@ -1,6 +1,6 @@
 public import BalloonJSON
 
-/// The reason why a message in JSON is refused: Apple would refuse it, so its author must correct it.
+/// The error for a message in JSON that Apple would refuse; the author of the message must correct it.
 public struct InvalidMessage: Error, Equatable, Sendable {
     /// All problems, including warnings; at least one is an error.
     public let problems: [MessageProblem]
@@ -9,8 +9,8 @@ public struct InvalidMessage: Error, Equatable, Sendable {
 extension OutboundMessage {
     /// Creates a message from Apple's JSON format, as written by a handler in another language.
     ///
-    /// All members are sent unchanged except `id`, `v`, `sourceId` and `destinationId`, which the server
-    /// sets, ``fallback``, `reusable`, and an attachment's `size`, which becomes a text. Throws when
+    /// The server sets `id`, `v`, `sourceId` and `destinationId`, does not send ``fallback`` and `reusable`, and
+    /// writes an attachment's `size` as a string; all other members are sent unchanged. Throws when
     /// ``problems(in:needsEnvelope:for:now:)`` finds an error.
     public init(json document: JSONDocument) throws(InvalidMessage) {
         let document = Self.quotingSizes(in: document)
@@ -29,7 +29,9 @@ extension OutboundMessage {
         isReusable = document.root["reusable"]?.bool ?? false
     }
 
-    /// The message with each attachment's `size` as a text, which Apple requires, although its table has a number.
+    /// The message with each attachment's `size` as a string.
+    ///
+    /// Apple requires the string, although Apple's table shows a number.
     package static func quotingSizes(in document: JSONDocument) -> JSONDocument {
         let attachments = document.root["attachments"]?.elements.map(\.self) ?? []
         let sizes = attachments.compactMap { $0["size"] }.filter { $0.kind == .number }
@@ -39,7 +41,7 @@ extension OutboundMessage {
             bytes.insert(UInt8(ascii: "\""), at: size.text.endIndex)
             bytes.insert(UInt8(ascii: "\""), at: size.text.startIndex)
         }
-        // A number in quotes is a string, so that the document is valid as before.
+        // Quotation marks around a number make a string, so the document is still valid and parsing does not fail.
         return (try? JSONDocument(bytes)) ?? document
     }
 

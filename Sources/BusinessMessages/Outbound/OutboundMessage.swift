@@ -2,7 +2,7 @@ internal import BalloonJSON
 
 /// A message of a business.
 ///
-/// Created by one function per type, so that types can be added without breaking callers.
+/// One static function for each type creates it, so that later versions can add types without breaking callers.
 public struct OutboundMessage: Hashable, Sendable {
     indirect enum Body: Hashable, Sendable {
         case text(String, [OutboundAttachment])
@@ -25,11 +25,14 @@ public struct OutboundMessage: Hashable, Sendable {
 
     let body: Body
     private var attributes = MessageAttributes()
-    /// The text for a device that cannot show the message, `fallback` in JSON; never sent beside it.
-    public internal(set) var fallback: String?
-    /// Whether the content is the same for all customers, `reusable` in JSON; never sent.
+    /// The text that the server sends instead of the message to a device that cannot show it.
     ///
-    /// The server derives the `requestIdentifier` from the content then, so that Apple stores the content once.
+    /// In JSON it is the member `fallback`, which Apple never receives.
+    public internal(set) var fallback: String?
+    /// Whether the content is the same for all customers.
+    ///
+    /// The server then derives the `requestIdentifier` from the content, so that Apple stores the content only once. In
+    /// JSON it is the member `reusable`, which Apple never receives.
     public internal(set) var isReusable = false
 
     init(_ body: Body, reusable: Bool = false) {
@@ -42,7 +45,7 @@ public struct OutboundMessage: Hashable, Sendable {
 
     /// Creates a text with uploaded files; U+FFFC in the text marks the place of each file.
     ///
-    /// A file without a marker gets one at the end.
+    /// Files without a marker are placed at the end.
     public static func text(_ text: String, attachments: [OutboundAttachment]) -> OutboundMessage {
         OutboundMessage(.text(marked(text, attachments.count), attachments))
     }
@@ -50,7 +53,7 @@ public struct OutboundMessage: Hashable, Sendable {
     /// Creates a text with local files, which the server uploads; U+FFFC in the text marks the place of each
     /// file.
     ///
-    /// A file without a marker gets one at the end.
+    /// Files without a marker are placed at the end.
     public static func text(_ text: String, files: [OutboundFile]) -> OutboundMessage {
         files.isEmpty ? .text(text) : OutboundMessage(.files(marked(text, files.count), files))
     }
@@ -69,27 +72,27 @@ public struct OutboundMessage: Hashable, Sendable {
     /// Creates a link to a web page.
     public static func richLink(_ link: RichLink) -> OutboundMessage { OutboundMessage(.richLink(link)) }
 
-    /// Creates a link to an App Clip, a song or a place, from the answer of `constructPayload`.
+    /// Creates a link to an App Clip, a song or a place, whose preview Apple's `constructPayload` returned.
     public static func richLink(_ payload: UploadedPayload) -> OutboundMessage {
         OutboundMessage(.uploadedLink(payload))
     }
 
-    /// Asks for one of a few choices; see ``isReusable``.
+    /// Asks the customer to choose one of a few items; for `reusable` see ``isReusable``.
     public static func quickReply(_ request: QuickReplyRequest, reusable: Bool = false) -> OutboundMessage {
         OutboundMessage(.quickReply(request), reusable: reusable)
     }
 
-    /// Asks for items of a list; see ``isReusable``.
+    /// Asks the customer to choose items of a list; for `reusable` see ``isReusable``.
     public static func listPicker(_ request: ListPickerRequest, reusable: Bool = false) -> OutboundMessage {
         OutboundMessage(.listPicker(request), reusable: reusable)
     }
 
-    /// Asks for a time; see ``isReusable``.
+    /// Asks the customer to choose a time; for `reusable` see ``isReusable``.
     public static func timePicker(_ request: TimePickerRequest, reusable: Bool = false) -> OutboundMessage {
         OutboundMessage(.timePicker(request), reusable: reusable)
     }
 
-    /// Asks for the answers of a form; see ``isReusable``.
+    /// Asks the customer to fill in a form; for `reusable` see ``isReusable``.
     public static func form(_ request: FormRequest, reusable: Bool = false) -> OutboundMessage {
         OutboundMessage(.form(request), reusable: reusable)
     }
@@ -120,10 +123,10 @@ public struct OutboundMessage: Hashable, Sendable {
     /// Shows the customer that the business is typing.
     public static let typingStart = OutboundMessage(.typingStart)
 
-    /// Ends ``typingStart``; every other message does so too.
+    /// Shows the customer that the business stopped typing; every other message does so too.
     public static let typingEnd = OutboundMessage(.typingEnd)
 
-    /// The same message with `locale`, `intent` and `group` in its envelope.
+    /// Returns the same message with `locale`, `intent` and `group` in its envelope.
     public func labelled(
         locale: String? = nil, intent: String? = nil, group: String? = nil
     ) -> OutboundMessage {
@@ -132,16 +135,18 @@ public struct OutboundMessage: Hashable, Sendable {
         return message
     }
 
-    /// The same message with a text that the server sends instead when the customer's device cannot show it.
+    /// Returns the same message with a text that the server sends instead to a device that cannot show the message.
     public func orText(_ text: String) -> OutboundMessage {
         var message = self
         message.fallback = text
         return message
     }
 
-    /// The message itself, or its ``fallback`` when the customer's device cannot show it; throws when it has none.
+    /// Returns this message, or its ``fallback`` as a text when the customer's device cannot show the message.
+    ///
+    /// Throws when the device cannot show the message and it has no fallback.
     public func showable(on capabilities: Capabilities) throws(UnsupportedMessage) -> OutboundMessage {
-        // Most replies are texts, which every device shows.
+        // Return early for a text: most replies are texts, and every device shows them.
         if kind == .text { return self }
         do {
             try require(capabilities)
@@ -186,7 +191,7 @@ public struct OutboundMessage: Hashable, Sendable {
     /// Writes the message without the members that the server adds: `id`, `v`, `sourceId` and
     /// `destinationId`.
     ///
-    /// A missing request identifier is written as an empty one.
+    /// When the request has no identifier, `requestIdentifier` is written as an empty string.
     package func draft() -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             writeServersMembers(to: &writer)
@@ -231,7 +236,7 @@ public struct OutboundMessage: Hashable, Sendable {
         }
     }
 
-    /// The body's `type`; `nil` when it is one of the verbatim members.
+    /// The body's `type`; `nil` for a message from JSON, whose members already include it.
     private var type: String? {
         switch body {
         case .json: nil

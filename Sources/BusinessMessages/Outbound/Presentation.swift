@@ -1,16 +1,16 @@
 internal import BalloonJSON
 
-/// The common parts of interactive requests besides the question: bubbles, images and identifiers.
+/// The parts that all interactive requests have besides their question: bubbles, images and identifiers.
 public struct Presentation: Hashable, Sendable {
     /// The bubble before the answer.
     public var received: OutboundBubble
-    /// The bubble after the answer; the device creates a missing one.
+    /// The bubble after the answer; when it is nil, the device creates it.
     public var reply: OutboundBubble?
     /// The images that bubbles, items and pages refer to.
     public var images: [OutboundImage]
     /// The answer's `requestIdentifier`; the default is the message's own identifier.
     public var requestIdentifier: String?
-    /// The session, a UUID, which all answers repeat; Apple creates a missing one.
+    /// The identifier of the session, a UUID, which all answers repeat; when it is nil, Apple creates it.
     public var sessionIdentifier: String?
 
     /// Creates a presentation.
@@ -30,8 +30,7 @@ public struct Presentation: Hashable, Sendable {
         self.init(OutboundBubble(title), images: images)
     }
 
-    /// Writes the member `interactiveData` of one of Apple's own types; `payload` writes the type's specific
-    /// members.
+    /// Writes the member `interactiveData` of one of Apple's own kinds; `payload` writes the members of that kind.
     ///
     /// Apple MSP API, "BaseInteractiveMessage Dictionary".
     func write(

@@ -2,12 +2,12 @@ internal import BalloonJSON
 
 /// A question that the customer answers with one tap.
 ///
-/// Explain the question in a text before it. Devices without ``Capability/quickReply`` cannot show it.
+/// Send a text that explains the question first. Devices without ``Capability/quickReply`` cannot show a quick reply.
 /// Apple MSP API, "Quick Reply Message".
 public struct QuickReplyRequest: Hashable, Sendable {
     /// One of the choices.
     public struct Item: Hashable, Sendable {
-        /// The identifier in the answer; unique in the question.
+        /// The identifier that the answer contains; unique in the question.
         public let identifier: String
         /// The text shown to the customer, one line.
         public let title: String
@@ -19,10 +19,10 @@ public struct QuickReplyRequest: Hashable, Sendable {
         }
     }
 
-    /// The numbers of items that Apple accepts.
+    /// The range for the number of items that Apple accepts.
     public static let itemCounts = 2...5
 
-    /// The text of the notification, and of the transcript after the choice.
+    /// The text that the notification shows, and the transcript after the customer's choice.
     public let summary: String
     /// The choices, in display order.
     public let items: [Item]

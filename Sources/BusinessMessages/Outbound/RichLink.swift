@@ -12,9 +12,9 @@ internal import BalloonJSON
 public struct RichLink: Hashable, Sendable {
     /// The image of a link; at most 200 kB, best 240 x 240 pixels.
     public struct Image: Hashable, Sendable {
-        /// The file, written as Base64; a remote image would be refused.
+        /// The bytes of the image's file, written as Base64; Apple refuses an image that is given as a URL.
         public let bytes: [UInt8]
-        /// `image/png`, `image/jpeg` and so on.
+        /// The media type, such as `image/png` or `image/jpeg`.
         public let mimeType: String
 
         /// Creates an image from a file's bytes.
@@ -28,7 +28,7 @@ public struct RichLink: Hashable, Sendable {
     public struct Video: Hashable, Sendable {
         /// The URL from which the device loads the video.
         public let url: String
-        /// `video/mp4` and so on.
+        /// The media type, such as `video/mp4`.
         public let mimeType: String
 
         /// Creates a video.
@@ -46,16 +46,19 @@ public struct RichLink: Hashable, Sendable {
     public let image: Image?
     /// The video of the bubble.
     public let video: Video?
-    /// The App Store's country of the preview that Apple makes; nil for a bubble of the title and the image.
+    /// The country code of the App Store from which Apple makes the preview.
+    ///
+    /// Nil when the bubble shows ``title`` and ``image`` instead.
     public private(set) var previewRegion: String?
 
-    /// Creates a link without a title, for ``fetched(storeRegion:)``.
+    /// Creates a link without a title; call ``fetched(storeRegion:)`` on it, so that Apple makes the preview.
     public init(_ url: String) { self.init(url, title: "", image: nil) }
 
     /// The same link with the preview that Apple makes of an App Clip, a song or a place.
     ///
-    /// The server asks Apple for it when it sends the message (`constructPayload`). When Apple has no preview for the
-    /// address, the title is sent without one; a link without a title is refused. `storeRegion` is a country code.
+    /// The server asks Apple for the preview when it sends the message (`constructPayload`). When Apple has none for
+    /// the address, the server sends the link with its title only, or refuses a link without a title. `storeRegion`
+    /// is a country code.
     public func fetched(storeRegion: String = "us") -> RichLink {
         var link = self
         link.previewRegion = storeRegion

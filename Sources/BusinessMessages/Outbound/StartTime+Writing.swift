@@ -1,6 +1,6 @@
 /// Writes a date in Apple's format: `2026-07-10T17:00+0000`, with seconds only when they are not zero.
 ///
-/// Years outside 0 to 9999 cannot be written; the nearest possible date is used.
+/// A date outside the years 0 to 9999 cannot be written; the nearest possible date is written instead.
 package func startTime(at seconds: Int) -> String {
     let bounded = min(max(seconds, -62_167_219_200), 253_402_300_799)
     let days = (bounded >= 0 ? bounded : bounded - 86_399) / 86_400
@@ -12,7 +12,7 @@ package func startTime(at seconds: Int) -> String {
 }
 
 extension CalendarDate {
-    /// The date in GMT this many seconds after 1970-01-01, at most in the year 9999.
+    /// Creates the date in GMT this many seconds after 1970-01-01; the result is in the years 0 to 9999.
     package init(atSeconds seconds: Int) {
         let bounded = min(max(seconds, -62_167_219_200), 253_402_300_799)
         let (year, month, day) = date(afterDays: (bounded >= 0 ? bounded : bounded - 86_399) / 86_400)
@@ -22,7 +22,7 @@ extension CalendarDate {
 
 /// The date this many days after 1970-01-01, in the Gregorian calendar.
 ///
-/// Counts in eras of 400 years that begin on 1 March, so that leap days are last.
+/// The calculation counts eras of 400 years that begin on 1 March, so that a leap day is the last day of its year.
 private func date(afterDays days: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -37,7 +37,7 @@ private func date(afterDays days: Int) -> (year: Int, month: Int, day: Int) {
 }
 
 extension Int {
-    /// The number with zeros before it, up to this many digits.
+    /// The number as text, with leading zeros if it has fewer than this many digits.
     func padded(_ digits: Int) -> String {
         let text = String(self)
         return String(repeating: "0", count: Swift.max(0, digits - text.count)) + text

@@ -10,7 +10,7 @@ internal import BalloonJSON
 public struct TimePickerRequest: Hashable, Sendable {
     /// A time slot.
     public struct Timeslot: Hashable, Sendable {
-        /// The identifier in the answer; unique in the request.
+        /// The identifier that the answer contains; unique in the request.
         public let identifier: String
         /// The start in GMT, in Apple's format.
         public let startTime: String
@@ -34,11 +34,11 @@ public struct TimePickerRequest: Hashable, Sendable {
     public struct Location: Hashable, Sendable {
         /// The location's name.
         public let title: String?
-        /// Degrees north.
+        /// The latitude in degrees, positive north of the equator.
         public let latitude: Double?
-        /// Degrees east.
+        /// The longitude in degrees, positive east of Greenwich.
         public let longitude: Double?
-        /// The radius around it in metres; ignored without latitude and longitude.
+        /// The radius of the location in metres; ignored without latitude and longitude.
         public let radius: Double?
 
         /// Creates a location.
@@ -62,11 +62,11 @@ public struct TimePickerRequest: Hashable, Sendable {
     public let location: Location?
     /// The offset from GMT of the displayed times; `nil` means the customer's own time zone.
     ///
-    /// Whole minutes.
+    /// It is a number of whole minutes.
     public let timezoneOffset: Duration?
     /// The identifier of one of the message's images, 1125 x 624 pixels, shown with the answer.
     public let imageIdentifier: String?
-    /// The bubbles, the images and the identifiers.
+    /// The bubbles, images and identifiers, which all interactive messages have.
     public let presentation: Presentation
 
     /// Creates a time picker.

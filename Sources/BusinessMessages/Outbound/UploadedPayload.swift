@@ -6,8 +6,8 @@ public import BalloonJSON
 /// {"bid": "com.apple…", "title": "…", "url": "https://…", "owner": "M58…", "size": 101267,
 ///  "signature-base64": "gaYZ…", "signature": "81a6…", "key": "00c0…", "dataRefSig": "…"}
 /// ```
-/// The gateway answers one as `dataRef` to a message sent with `include-data-ref: true`, and as `richLinkDataRef` to
-/// `constructPayload`. It may be sent for 30 days (Apple MSP API, "Receiving an Interactive Message").
+/// The gateway returns it as `dataRef` for a message sent with `include-data-ref: true`, and as `richLinkDataRef` from
+/// `constructPayload`. A business may send it for 30 days (Apple MSP API, "Receiving an Interactive Message").
 public struct UploadedPayload: Hashable, Sendable {
     /// The object as it is sent.
     public let json: [UInt8]

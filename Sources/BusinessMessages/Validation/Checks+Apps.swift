@@ -3,7 +3,7 @@ internal import BalloonJSON
 extension Checks {
     /// The maximum length of an app's URL in bytes.
     static let maximumAppURLBytes = 64 << 10
-    /// The icon of an app must have fewer bytes than this.
+    /// The icon of an app must have fewer than this number of bytes.
     static let appIconLimitBytes = 15_000
 
     static let app: [Member] =
@@ -42,7 +42,7 @@ extension Checks {
         }
     }
 
-    // Invitations.
+    // Checks of invitations.
 
     static let notification = object(
         "invitations",
@@ -65,7 +65,10 @@ extension Checks {
     /// The maximum number of characters of an invitation's reference.
     static let maximumReferenceCharacters = 1000
 
-    /// Apple's catalogue is not public; the known names are `binaryChoice.engage.withImage` and `….noImage`.
+    /// Checks the form of a template's name: `binaryChoice`, a purpose, and `withImage` or `noImage`.
+    ///
+    /// Apple's catalogue is not public; the known names are `binaryChoice.engage.withImage` and
+    /// `binaryChoice.engage.noImage`.
     private static let invitationTemplate: Check = { value, inspection in
         guard let name = value.nonEmptyString else { return }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)

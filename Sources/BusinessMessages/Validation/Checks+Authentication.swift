@@ -26,7 +26,7 @@ extension Checks {
 
     private static let encryptionKey: Check = { value, inspection in
         guard value.nonEmptyString != nil else { return }
-        // SEC 1 §2.3.3: 4, then both coordinates of 48 bytes.
+        // SEC 1 §2.3.3: an uncompressed point is the byte 4, then two coordinates of 48 bytes each.
         guard let point = value.base64Bytes, point.count == 97, point[0] == 4 else {
             return inspection.report(
                 .encryptionKey, at: value, found: "something else",

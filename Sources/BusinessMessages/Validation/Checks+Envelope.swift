@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// A complete message of a business; members that the server adds may be missing.
+    /// Checks a whole message of a business; the members that the server adds are required if `needsEnvelope`.
     static func message(needsEnvelope: Bool) -> Check {
         { value, inspection in
             inspection.inspect(
@@ -35,7 +35,7 @@ extension Checks {
         ]
     }
 
-    /// The members of a message that the server is to send.
+    /// The members that a message has only for the server, which does not send them to Apple.
     private static let drafts: [Member] = [.optional("fallback", words), .optional("reusable", boolean)]
 
     private static let version: Check = { value, inspection in
@@ -45,7 +45,7 @@ extension Checks {
         if number != 1 { inspection.report(.protocolVersion, at: value, allowed: "1") }
     }
 
-    /// The required members of each type, and the members of other types.
+    /// Checks that a message has the content that its type requires, and no content of other types.
     private static func content(of message: JSONValue, _ inspection: inout Inspection) {
         if let type = message["type"]?.string, let own = contents[type] {
             for name in contentNames where !own.contains(name) {
@@ -75,7 +75,9 @@ extension Checks {
         return ["quick-reply", "listPicker", "event", "dynamic"].contains { data?[$0] != nil }
     }
 
-    /// The content of each type; Apple's sample of an interactive message has attachments.
+    /// The names of the content members that each type may have.
+    ///
+    /// `attachments` are allowed in interactive messages, because Apple's sample has them.
     private static let contents: [String: [String]] = [
         "text": ["body", "subject", "attachments"],
         "interactive": ["interactiveData", "interactiveDataRef", "attachments"],

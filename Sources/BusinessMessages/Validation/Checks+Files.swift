@@ -12,7 +12,7 @@ extension Checks {
             .required("owner", words), .required("key", key), .optional("signature", text),
         ])
 
-    /// A number in a string, as Apple's sample says; the table shows a plain number.
+    /// Checks that a size is a string with a number, as in Apple's sample; Apple's table shows a plain number.
     private static let attachmentSize: Check = { value, inspection in
         guard let text = value.string else {
             return inspection.report(.type, at: value, allowed: "a number as a text")
@@ -51,7 +51,7 @@ extension Checks {
             .optional("assets", object("Rich Links", assets, then: checkAssets)),
         ])
 
-    /// A link whose preview Apple makes; the server replaces it before it sends the message.
+    /// Checks a link whose preview Apple makes; the server replaces `preview` before it sends the message.
     static let preview = object(
         "Rich Links",
         [
@@ -97,7 +97,7 @@ extension Checks {
 }
 
 extension String {
-    /// Whether it is a two-letter country code in lower case.
+    /// Whether the text is a two-letter country code in lower case.
     fileprivate var isStoreRegion: Bool {
         utf8.count == 2 && utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     }

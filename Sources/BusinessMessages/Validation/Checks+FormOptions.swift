@@ -56,7 +56,7 @@ extension Checks {
         return date
     }
 
-    // Input fields.
+    // Checks of the input fields of forms.
 
     static let inputPage: [Member] = [
         .optional("hintText", text),

@@ -1,34 +1,34 @@
 internal import BalloonJSON
 
 extension Checks {
-    /// A UUID in either case.
+    /// Checks that a text is a UUID, in upper or lower case.
     static func uuid(_ rule: MessageRule) -> Check {
         text(rule, allowed: "a UUID", \.isUUID)
     }
 
-    /// Bytes in Base64, at least one.
+    /// Checks that a text is Base64 of at least one byte.
     static let base64: Check = { value, inspection in
         words(value, &inspection)
         guard let text = value.string, !text.isEmpty, value.base64Bytes == nil else { return }
         inspection.report(.base64, at: value, allowed: "Base64 with padding")
     }
 
-    /// A language and its region.
+    /// Checks that a text is a language, possibly with its region.
     static let locale = text(.locale, allowed: "a language such as en_US", \.isLocale)
 
-    /// An absolute web URL.
+    /// Checks that a text is an absolute `http` or `https` URL.
     static let webAddress = text(.webAddress, allowed: "https:// and a host") {
         $0.isWebAddress(schemes: ["https", "http"])
     }
 
-    /// An absolute `https` URL.
+    /// Checks that a text is an absolute `https` URL.
     static let secureAddress = text(.webAddress, allowed: "https:// and a host") {
         $0.isWebAddress(schemes: ["https"])
     }
 }
 
 extension JSONValue {
-    /// The decoded bytes of a Base64 string.
+    /// The decoded bytes of a Base64 string; nil for any other value.
     var base64Bytes: [UInt8]? {
         if let plain = stringBytes { return Base64.decode(plain) }
         return string.flatMap { Base64.decode($0) }
@@ -73,7 +73,7 @@ extension StringProtocol {
 extension UInt8 {
     fileprivate var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    /// Setting the bit 0x20 makes an ASCII letter lower case.
+    /// Whether the byte is an ASCII letter; setting the bit 0x20 makes an upper-case letter lower case.
     fileprivate var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 
     fileprivate var isHexadecimal: Bool {

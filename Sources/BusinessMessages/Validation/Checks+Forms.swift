@@ -36,7 +36,7 @@ extension Checks {
                 allowed: "a text; without it the screen is omitted")
         })
 
-    // Pages.
+    // Checks of the pages of forms.
 
     static let pageTypes = ["select", "picker", "datePicker", "input"]
 
@@ -68,7 +68,7 @@ extension Checks {
         }
     }
 
-    /// A picker page in Apple's own sample has no subtitle, so wheels may omit it.
+    /// Checks that a page has a question; a picker page needs none, because Apple's sample of it has none.
     private static func checkQuestion(
         of page: JSONValue, _ type: String, _ inspection: inout Inspection
     ) {
@@ -98,7 +98,7 @@ extension Checks {
         .required("identifier", words), .required("title", words), .required("value", text),
     ]
 
-    /// A page that ends the form leads to no other.
+    /// Checks that a page with `submitForm`, which ends the form, names no next page.
     private static func checkNextPages(of page: JSONValue, _ inspection: inout Inspection) {
         guard page["submitForm"]?.bool == true else { return }
         for next in nextPages(of: page) where next.nonEmptyString != nil {

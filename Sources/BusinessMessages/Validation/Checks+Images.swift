@@ -5,7 +5,7 @@ extension Checks {
         "ImageItem Dictionary",
         [
             .required("identifier", looseIdentifier), .required("data", all(base64, imageFile)),
-            // VoiceOver skips an image with null.
+            // Null is allowed: VoiceOver then skips the image.
             .optional("description", nullable(text)),
         ])
 
@@ -14,15 +14,14 @@ extension Checks {
         if ImageSize(header: bytes) == nil {
             inspection.report(.imageFormat, at: value, found: "another file", allowed: "a PNG or JPEG file")
         }
-        // PNG counts dots per metre, so that 72 dpi is 2,834 or 2,835 of them.
+        // PNG stores dots per metre. 72 dpi is 2,834.6 of them, so round before comparing.
         if let resolution = imageResolution(of: bytes), Int(resolution.rounded()) != 72 {
             inspection.report(
                 .imageResolution, at: value, found: "\(Int(resolution.rounded())) dpi", allowed: "72 dpi")
         }
     }
 
-    /// Checks that images are unique, used and of the right size, and that every reference names an existing
-    /// one.
+    /// Checks that images are unique, used and of the right size, and that every `imageIdentifier` names one of them.
     static func checkImages(of interactiveData: JSONValue, _ inspection: inout Inspection) {
         let images = interactiveData["data"]?["images"]?.elements.filter { $0.kind == .object } ?? []
         unique(images, "identifier", .imageIdentifiers, &inspection)
@@ -32,7 +31,7 @@ extension Checks {
         }
         var used: Set<String> = []
         for (reference, size) in imageReferences(in: interactiveData) {
-            // An empty text names no image either.
+            // An empty text is looked up too, and reported because no image has it.
             guard let name = reference.string ?? reference.scalarString else { continue }
             used.insert(name)
             guard let image = byName[name] else {
@@ -61,7 +60,7 @@ extension Checks {
         inspection.report(.imagePixels, at: data, found: "\(size) pixels", allowed: "\(expected) pixels")
     }
 
-    /// Every `imageIdentifier` of a built-in message, with the displayed size.
+    /// Every `imageIdentifier` of a message of Apple's own kinds, with the size in which the image is displayed.
     private static func imageReferences(in value: JSONValue) -> [(JSONValue, ImageSize?)] {
         var found: [(JSONValue, ImageSize?)] = []
         func add(_ owner: JSONValue?, _ size: ImageSize?) {

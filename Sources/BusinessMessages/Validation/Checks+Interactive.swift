@@ -11,13 +11,13 @@ extension Checks {
         return parts.count == 3 && text.hasPrefix(plugin) && parts.allSatisfy { !$0.isEmpty }
     }
 
-    /// The members of `data` that determine a kind; the first three columns of Apple's tables.
+    /// The members of `data` that determine a message's kind; a message has exactly one of them.
     private static let payloads: [(name: String, check: Check)] = [
         ("quick-reply", quickReply), ("listPicker", listPicker), ("event", event), ("dynamic", dynamic),
         ("payment", payment), ("authenticate", authenticate), ("notification", notification),
     ]
 
-    /// The kinds without bubbles: a quick reply has its own layout, and a notification is a template.
+    /// The members whose messages have no bubbles: a quick reply has its own layout, and an invitation uses a template.
     private static let bubbleless: Set = ["quick-reply", "notification"]
 
     static let interactiveData: Check = { value, inspection in
@@ -30,8 +30,7 @@ extension Checks {
         }
     }
 
-    /// The common members of interactive messages; the names of ``app`` are known too, so that they are not
-    /// reported as misspelled.
+    /// The members that messages of Apple's own kinds and messages of iMessage apps have in common.
     static let common: [Member] = [
         .required("bid", bid), .optional("sessionIdentifier", uuid(.sessionIdentifier)),
         .optional("receivedMessage", bubble), .optional("replyMessage", bubble),
@@ -40,7 +39,7 @@ extension Checks {
     private static let builtin: [Member] =
         common + [
             .required("data", data), .optional("appId", builtinMember), .optional("appName", builtinMember),
-            // Apple's samples have it in messages of all kinds.
+            // useLiveLayout is allowed, because Apple's samples have it in messages of all kinds.
             .optional("appIcon", builtinMember), .optional("useLiveLayout", boolean),
         ]
 
@@ -56,7 +55,7 @@ extension Checks {
             .optional("images", list(of: image)),
         ] + payloads.map { .optional($0.name, $0.check) },
         then: { data, inspection in
-            // Apple's own samples use either name.
+            // Apple's own samples use either `version` or `mspVersion`.
             if data["version"] == nil, data["mspVersion"] == nil {
                 inspection.report(.required, at: data, missing: "version", allowed: "version, always")
             }
@@ -107,7 +106,7 @@ extension Checks {
         checkImages(of: value, &inspection)
     }
 
-    // Bubbles.
+    // Checks of bubbles.
 
     private static let bubbleText = text(atMost: maximumBubbleCharacters, .bubbleText)
 
@@ -118,7 +117,7 @@ extension Checks {
             .optional("subtitle", bubbleText), .optional("imageTitle", bubbleText),
             .optional("imageSubtitle", bubbleText), .optional("secondarySubtitle", bubbleText),
             .optional("tertiarySubtitle", bubbleText), .optional("imageIdentifier", imageIdentifier),
-            // Not documented; Apple's samples have it.
+            // Apple does not document this member, but its samples have it.
             .optional("alternateTitle", text),
             .optional("style", oneOf(OutboundBubble.Style.allCases.map(\.rawValue), .bubbleStyle)),
         ])

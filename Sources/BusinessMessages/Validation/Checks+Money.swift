@@ -12,7 +12,7 @@ extension Checks {
             .optional("type", text(.lineItemType, allowed: "final or pending", isFinality)),
         ])
 
-    /// Apple writes both `final` and `Final`.
+    /// Whether a text is a known finality; Apple writes both `final` and `Final`.
     private static let isFinality: @Sendable (String) -> Bool = {
         ["final", "pending", "Final", "Pending"].contains($0)
     }
@@ -51,14 +51,14 @@ extension Checks {
     }
 }
 
-/// An amount in Apple Pay's format: digits, optionally with a minus sign and a decimal point.
+/// An amount of money in Apple Pay's format: digits, optionally with a minus sign and a decimal point.
 struct Money {
     let isNegative: Bool
     let isPositive: Bool
-    /// The number of decimals.
+    /// The number of digits after the decimal point.
     let decimals: Int
 
-    /// Parses an amount; `nil` when the text is not one.
+    /// Parses an amount; `nil` when the text has another format.
     init?(_ text: String) {
         let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
         let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

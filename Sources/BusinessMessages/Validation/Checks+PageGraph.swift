@@ -45,8 +45,10 @@ extension Checks {
         }
     }
 
-    /// Removes pages without a next page until none is left; the remaining ones are on cycles or lead to
-    /// them.
+    /// Reports pages that lead back to themselves.
+    ///
+    /// It repeatedly removes the pages that lead to no remaining page. Every page that remains in the end is on a
+    /// cycle or leads to one.
     private static func reportCycles(
         _ pages: [JSONValue], _ ways: [String: [String]], _ inspection: inout Inspection
     ) {
@@ -66,7 +68,7 @@ extension Checks {
                 if count == 1 { open.append(source) }
             }
         }
-        // Pages that lead to a cycle also remain; pages on the cycle have a predecessor that remained.
+        // Pages that only lead to a cycle also remain; a page is on a cycle if it can be reached from itself.
         let onCycle = remaining.keys.filter { isReachable($0, from: $0, ways, within: remaining) }
         guard let first = pages.first(where: { onCycle.contains($0["pageIdentifier"]?.string ?? "") }),
             let identifier = first["pageIdentifier"]

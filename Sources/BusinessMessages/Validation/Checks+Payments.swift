@@ -56,7 +56,8 @@ extension Checks {
             allowed: "at most \(maximumDisplayNameBytes) bytes")
     }
 
-    /// The table specifies a string of seconds; Apple Pay sends a number of milliseconds.
+    /// Accepts a time as a string or a number: Apple's table has a string of seconds, but Apple Pay sends a number of
+    /// milliseconds.
     private static let timestamp: Check = { value, inspection in
         guard value.int == nil, value.string.flatMap({ Int($0) }) == nil else { return }
         inspection.report(.type, at: value, allowed: "a whole number, as a number or a text")
@@ -71,7 +72,7 @@ extension Checks {
             .optional("requiredShippingContactFields", list(of: contactField)),
             .optional("shippingMethods", list(of: shippingMethod)),
             .optional("supportedCountries", list(of: country)),
-            // Not documented; Apple's samples have it.
+            // Apple does not document this member, but its samples have it.
             .optional("merchantName", text), .required("total", all(lineItem, total)),
         ],
         then: { request, inspection in
@@ -110,7 +111,7 @@ extension Checks {
         inspection.report(.threeDSecure, at: value, allowed: "a list with supports3DS")
     }
 
-    /// The six documented networks, and two from Apple's own tutorial.
+    /// The six card networks that Apple documents, and two from Apple's own tutorial.
     private static let networks: Set = [
         "amex", "discover", "jcb", "masterCard", "privateLabel", "visa", "chinaUnionPay", "interac",
     ]

@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 extension Checks {
-    // Quick replies.
+    // Checks of quick replies.
 
     static let quickReply = object(
         "Data.Quick-Reply Dictionary",
@@ -34,13 +34,13 @@ extension Checks {
         inspection.report(.quickReplyCount, at: items, found: "\(items.count) items", allowed: "2 to 5 items")
     }
 
-    // List pickers.
+    // Checks of list pickers.
 
     static let listPicker = object(
         "List Picker Message",
         [
             .required("sections", list(of: section, minimum: 1)),
-            // Devices return this member, so Apple knows it.
+            // Apple does not document this member here, but devices return it.
             .optional("multipleSelection", boolean),
         ],
         then: { picker, inspection in
@@ -63,7 +63,7 @@ extension Checks {
             .optional("imageIdentifier", imageIdentifier),
         ])
 
-    // Time pickers.
+    // Checks of time pickers.
 
     static let event = object(
         "Data.Event Dictionary",

@@ -1,32 +1,32 @@
 internal import BalloonJSON
 
-/// Checks of single values, which are combined to the shapes of messages.
+/// Checks of single values; larger checks combine them to describe whole messages.
 enum Checks {
-    /// Any value.
+    /// Accepts any value.
     static let any: Check = { _, _ in }
 
-    /// A text, possibly empty.
+    /// Checks that a value is a string, possibly an empty one.
     static let text: Check = { value, inspection in _ = textOrReport(value, &inspection) }
 
-    /// A text that is not empty.
+    /// Checks that a value is a string and not empty.
     static let words: Check = { value, inspection in _ = wordsOrReport(value, &inspection) }
 
-    /// `true` or `false`.
+    /// Checks that a value is `true` or `false`.
     static let boolean: Check = { value, inspection in
         if value.kind != .boolean { inspection.report(.type, at: value, allowed: "true or false") }
     }
 
-    /// A number.
+    /// Checks that a value is a number.
     static let number: Check = { value, inspection in
         if value.kind != .number { inspection.report(.type, at: value, allowed: "a number") }
     }
 
-    /// A whole number.
+    /// Checks that a value is a whole number.
     static let integer: Check = { value, inspection in
         if value.int == nil { inspection.report(.type, at: value, allowed: "a whole number") }
     }
 
-    /// An identifier: a text, or a whole number where Apple's tables contradict each other.
+    /// Checks that a value is a string or a whole number, for identifiers where Apple's tables contradict each other.
     static let looseIdentifier: Check = { value, inspection in
         guard value.int == nil else { return }
         if value.kind == .string {
@@ -36,21 +36,21 @@ enum Checks {
         }
     }
 
-    /// The identifier of an image: a text, possibly empty, or a whole number.
+    /// Checks that a value can identify an image: a string, possibly an empty one, or a whole number.
     static let imageIdentifier: Check = { value, inspection in
         if value.kind != .string, value.int == nil {
             inspection.report(.type, at: value, allowed: "a text or a whole number")
         }
     }
 
-    /// `null`, or a value that `check` accepts.
+    /// Accepts `null`; any other value must pass `check`.
     static func nullable(_ check: @escaping Check) -> Check {
         { value, inspection in
             if !value.isNull { check(value, &inspection) }
         }
     }
 
-    /// A whole number of at least `minimum`.
+    /// Checks that a value is a whole number of at least `minimum`.
     static func integer(from minimum: Int, _ rule: MessageRule) -> Check {
         { value, inspection in
             guard let number = value.int else {
@@ -60,7 +60,7 @@ enum Checks {
         }
     }
 
-    /// A text of at most `maximum` Unicode scalars.
+    /// Checks that a value is a string of at most `maximum` Unicode scalars.
     static func text(
         atMost maximum: Int, _ rule: MessageRule, mayBeEmpty: Bool = true
     ) -> Check {
@@ -72,7 +72,7 @@ enum Checks {
         }
     }
 
-    /// A text that `isAllowed` accepts; `allowed` describes it.
+    /// Checks that a value is a string that `isAllowed` accepts; `allowed` describes such strings in a problem.
     static func text(
         _ rule: MessageRule, allowed: String, _ isAllowed: @escaping @Sendable (String) -> Bool
     ) -> Check {
@@ -82,12 +82,12 @@ enum Checks {
         }
     }
 
-    /// One of the given texts.
+    /// Checks that a value is one of the given strings.
     static func oneOf(_ texts: [String], _ rule: MessageRule) -> Check {
         text(rule, allowed: texts.joined(separator: " "), texts.contains)
     }
 
-    /// A list of at least `minimum` elements.
+    /// Checks that a value is a list of at least `minimum` elements, each of which passes `check`.
     static func list(of check: @escaping Check, minimum: Int = 0) -> Check {
         { value, inspection in
             guard value.kind == .array else {
@@ -98,12 +98,14 @@ enum Checks {
         }
     }
 
-    /// An object that a section of the documentation describes.
+    /// Checks that a value is an object with these members, as a section of the documentation describes it.
+    ///
+    /// `then` checks the object as a whole afterwards.
     static func object(_ section: String, _ members: [Member], then: Check? = nil) -> Check {
         { value, inspection in inspection.inspect(value, as: members, in: section, then: then) }
     }
 
-    /// Several checks in sequence.
+    /// Runs several checks on the same value, one after another.
     static func all(_ checks: Check...) -> Check {
         { value, inspection in
             for check in checks { check(value, &inspection) }
@@ -126,7 +128,7 @@ enum Checks {
 }
 
 extension Checks {
-    /// The uniqueness of `name` among objects.
+    /// Checks that no two objects have the same value of the member `name`.
     static func unique(
         _ objects: some Sequence<JSONValue>, _ name: String, _ rule: MessageRule,
         _ inspection: inout Inspection

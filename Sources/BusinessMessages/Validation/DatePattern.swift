@@ -7,13 +7,14 @@ package struct CalendarDate: Equatable, Comparable, Sendable {
     /// The day of the month, from 1.
     package let day: Int
 
-    /// Compares by time.
+    /// Whether the left date is earlier.
     package static func < (left: CalendarDate, right: CalendarDate) -> Bool {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
 }
 
-/// A pattern for dates in numbers, the documented subset of Unicode's (UTS 35, "Date Format Patterns").
+/// A pattern for dates in numbers, such as `dd.MM.yyyy`: a subset of Unicode's patterns (UTS 35, "Date Format
+/// Patterns").
 ///
 /// `yyyy` or `y`, `yy`, `MM` or `M`, `dd` or `d`, each once, separated by punctuation and blanks, with
 /// literal text in apostrophes. Names of months and days depend on the device's language and are refused.
@@ -41,7 +42,7 @@ package struct DatePattern: Sendable {
         self.text = text
     }
 
-    /// Parses a pattern; `nil` when it has other parts, a repeated part, or not all three.
+    /// Parses a pattern; `nil` unless it has year, month and day exactly once and no other fields.
     package init?(_ text: String) {
         var parts: [Part] = []
         var rest = text[...]
@@ -64,7 +65,9 @@ package struct DatePattern: Sendable {
         self.init(parts, text)
     }
 
-    /// Consumes a text in apostrophes; two apostrophes stand for one.
+    /// Consumes literal text in apostrophes; nil when the closing apostrophe is missing.
+    ///
+    /// Two apostrophes stand for one.
     private static func quoted(_ rest: inout Substring) -> String? {
         rest.removeFirst()
         if rest.first == "'" {
@@ -110,7 +113,7 @@ package struct DatePattern: Sendable {
         return CalendarDate(year: year, month: month, day: day)
     }
 
-    /// Writes a date.
+    /// The date written in this pattern.
     package func text(of date: CalendarDate) -> String {
         parts.map { part in
             switch part {
@@ -147,7 +150,9 @@ extension DatePattern.Part {
 }
 
 extension Substring {
-    /// Consumes a number of exactly this many ASCII digits, or of up to a maximum.
+    /// Consumes a number of exactly `digits` ASCII digits or, if that is nil, of one to `maximum` digits.
+    ///
+    /// Nil when the text does not begin with such a number.
     fileprivate mutating func takeNumber(_ digits: Int?, atMost maximum: Int) -> Int? {
         let run = prefix(digits ?? maximum).prefix { $0.isASCII && $0.isNumber }
         guard !run.isEmpty, digits == nil || run.count == digits else { return nil }

@@ -3,9 +3,9 @@ struct ImageSize: Equatable, Sendable {
     let width: Int
     let height: Int
 
-    /// A list item's image, 60 points at @3x.
+    /// The size of a list item's image: 60 x 60 points, with 3 pixels for each point.
     static let listItem = ImageSize(width: 180, height: 180)
-    /// A time picker's image, 375 x 208 points at @3x.
+    /// The size of a time picker's image: 375 x 208 points, with 3 pixels for each point.
     static let event = ImageSize(width: 1125, height: 624)
 
     /// The image size of a bubble style; the default style is `icon`.
@@ -29,7 +29,7 @@ struct ImageSize: Equatable, Sendable {
         self = size
     }
 
-    /// The first chunk of a PNG is `IHDR` (W3C PNG §11.2.1).
+    /// Reads the size of a PNG file from its first chunk, `IHDR` (W3C PNG §11.2.1); nil for other files.
     private init?(png bytes: [UInt8]) {
         let start: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
         guard bytes.count >= 24, bytes.starts(with: start), bytes[12..<16].elementsEqual("IHDR".utf8) else {
@@ -39,7 +39,9 @@ struct ImageSize: Equatable, Sendable {
         height = bytes.number(at: 20, bytes: 4)
     }
 
-    /// The size of a JPEG is in its frame header, after any number of other segments (ITU T.81 §B.2.2).
+    /// Reads the size of a JPEG file; nil for other files.
+    ///
+    /// The size is in the frame header, which any number of other segments precede (ITU T.81 §B.2.2).
     private init?(jpeg bytes: [UInt8]) {
         guard bytes.starts(with: [0xFF, 0xD8]) else { return nil }
         var position = 2
@@ -66,7 +68,7 @@ extension ImageSize: CustomStringConvertible {
 }
 
 extension [UInt8] {
-    /// An unsigned number in network byte order.
+    /// Reads `count` bytes at `position` as an unsigned number in network byte order.
     func number(at position: Int, bytes count: Int) -> Int {
         self[position..<(position + count)].reduce(0) { $0 << 8 | Int($1) }
     }

@@ -3,14 +3,14 @@ package import BalloonJSON
 /// A check of one value; it reports problems and never stops.
 typealias Check = @Sendable (JSONValue, inout Inspection) -> Void
 
-/// The problems found so far in one message.
+/// The state of a message's inspection: the problems found so far, and the section that describes the current object.
 struct Inspection {
     private(set) var problems: [MessageProblem] = []
-    /// The latest date that is today anywhere on Earth; nil without a clock.
+    /// The latest date that any time zone has now; nil when the caller gave no time.
     let today: CalendarDate?
-    /// The author of the documentation that contains the sections.
+    /// The author of the documentation whose sections problems name.
     private let author: String
-    /// The section of the documentation about the current object.
+    /// The section of the documentation that describes the current object.
     private var section = ""
 
     init(author: String = "Apple MSP API", now seconds: Int? = nil) {

@@ -2,15 +2,15 @@
 public struct MessageProblem: Hashable, Sendable {
     /// The consequence of a broken rule.
     public enum Severity: String, Sendable {
-        /// Apple refuses it, or Apple's documents forbid it.
+        /// Apple refuses the message, or Apple's documents forbid it.
         case error
-        /// Apple accepts it, but the device shows it wrongly.
+        /// Apple accepts the message, but the device shows it wrongly.
         case warning
     }
 
     /// The broken rule.
     public let rule: MessageRule
-    /// The place, as a JSON Pointer (RFC 6901); a missing member is named as if it existed.
+    /// The place as a JSON Pointer (RFC 6901); for a missing member, the place where it belongs.
     public let pointer: String
     /// The line of the place, from 1; for a missing member the line of its object.
     public let line: Int

@@ -30,9 +30,9 @@ extension MessageRule {
         }
     }
 
-    /// Whether the JSON Schema of outbound messages contains the rule, so that both refuse the same messages.
+    /// Whether the JSON Schema of outbound messages also contains the rule.
     ///
-    /// The other rules compare values with each other or parse a string.
+    /// A schema cannot express the other rules, which compare values with each other or parse a string.
     public var isInSchema: Bool {
         switch self {
         case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .locale,
@@ -62,7 +62,9 @@ extension MessageRule {
         }
     }
 
-    /// The passage that contains the rule; `nil` where it is the section about the object in question.
+    /// The passage of a specification that contains the rule.
+    ///
+    /// `nil` when it is the section of Apple's documentation about the object that has the problem.
     public var passage: String? {
         switch self {
         case .json: "RFC 8259"

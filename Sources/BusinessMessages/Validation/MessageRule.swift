@@ -1,7 +1,7 @@
 /// A rule of Apple's documentation for messages of a business.
 ///
-/// The name appears in every problem; ``passage`` is the source of the rule. Lengths of texts count Unicode
-/// scalars unless bytes are mentioned.
+/// Each case states what a valid message fulfils. Its name appears in every problem, and ``passage`` is its source.
+/// Lengths of texts count Unicode scalars unless bytes are mentioned.
 public enum MessageRule: String, CaseIterable, Sendable {
     /// The message is JSON.
     case json
@@ -13,7 +13,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case empty
     /// Every member is documented; an unknown one is usually misspelled.
     case unknownMember
-    /// No member of an object is repeated; the last one would be used.
+    /// No object has two members of the same name, of which only the last would count.
     case repeatedMember
 
     /// `type` is allowed for a business; `close` never is.
@@ -28,7 +28,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case destinationAddress
     /// A language is written like `en_US`.
     case locale
-    /// A message has only the content of its type: a text no `interactiveData`, typing no `body`.
+    /// A message has only the content of its type: for example, a text has no `interactiveData`.
     case typeContent
     /// Only a quick reply, a list picker, a time picker and a form are `reusable`: sign-ins, payments and invitations
     /// are for one customer.
@@ -70,7 +70,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case bubbleText
     /// A bubble's style is `icon`, `small` or `large`.
     case bubbleStyle
-    /// A bubble has only visible members: some are for iMessage apps only, some never for them.
+    /// A bubble has only members that the device shows: some work in iMessage apps only, others never in them.
     case bubbleMember
     /// `appId`, `appName` and `appIcon` are for iMessage apps only.
     case builtinMember
@@ -83,7 +83,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case unusedImage
     /// An image is a PNG or a JPEG file.
     case imageFormat
-    /// An image has the displayed number of pixels.
+    /// An image has exactly as many pixels as the device displays.
     case imagePixels
     /// An image that names its resolution has 72 dpi.
     case imageResolution
@@ -100,17 +100,17 @@ public enum MessageRule: String, CaseIterable, Sendable {
     /// No two items of a list have the same identifier.
     case listItemIdentifiers
 
-    /// A start is a date in GMT.
+    /// The start of a time slot is a date in GMT.
     case startTime
-    /// A slot takes at least one second.
+    /// A time slot lasts at least one second.
     case slotDuration
-    /// No two slots have the same identifier.
+    /// No two time slots have the same identifier.
     case slotIdentifiers
     /// The offset from GMT belongs to an existing time zone: -720 to 840 minutes.
     case timezoneOffset
     /// Latitude is -90 to 90 degrees, longitude -180 to 180.
     case coordinates
-    /// A radius has a latitude and a longitude; otherwise it is ignored.
+    /// A location with a radius has a latitude and a longitude, without which devices ignore the radius.
     case radius
 
     /// A form's template is `messageForms`.
@@ -137,7 +137,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case pageItemIdentifiers
     /// An item names a next page only where a single item can be chosen.
     case itemNextPage
-    /// Where one item names a next page, every item does, or the page.
+    /// If one item of a page names a next page, then every item names one, or the page itself does.
     case branchItem
     /// A page with `submitForm` names no next page, and neither do its items.
     case submitPage
@@ -149,23 +149,24 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case dateValue
     /// A date is written in `dateFormat`, although Apple's own sample has `yyyy-MM-dd`.
     case dateSpelling
-    /// The earliest date is not after the preselected date, and that one is not after the latest date.
+    /// The preselected date is neither before the earliest nor after the latest date.
     case dateOrder
-    /// A page whose earliest date is in the future has a latest date, whose default is today.
+    /// A page whose earliest date is in the future names a latest date; the default, today, would be before the
+    /// earliest.
     case dateMaximum
     /// An input is `singleline` or `multiline`.
     case inputType
-    /// An input has room for at least one character.
+    /// An input field accepts at least one character.
     case characterCount
     /// A keyboard is one that Apple documents, with or without the prefix `UIKeyboardType`.
     case keyboardType
     /// A content type is one that Apple documents.
     case textContentType
-    /// A regular expression is valid; the dialect of devices differs from that of this check.
+    /// A regular expression is valid; devices use another dialect than this check, which may therefore be wrong.
     case regex
     /// `labelText` and `prefixText` belong to single-line fields.
     case singleLineOnly
-    /// A splash screen has a button; without it the screen is omitted.
+    /// A splash screen has a button; devices do not show a splash screen without one.
     case splashButton
 
     /// A merchant session's `initiative` is `messaging`.
@@ -192,7 +193,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case total
     /// Shipping costs zero or more.
     case shippingAmount
-    /// An amount is `final` or `pending`.
+    /// The type of a line item is `final` or `pending`.
     case lineItemType
     /// A contact field is one that Apple documents.
     case contactField
@@ -203,15 +204,15 @@ public enum MessageRule: String, CaseIterable, Sendable {
     /// A payment's bubble is large.
     case paymentStyle
 
-    /// An authentication asks for a `code`.
+    /// The `responseType` of an authentication request is `code`.
     case responseType
-    /// An authentication is of version 1 (key and secret) or of version 2 (redirect address).
+    /// An authentication request has the members of version 1 (key and secret) or of version 2 (redirect address).
     case authenticationProcedure
     /// An encryption key is the uncompressed point of a P-384 key: 97 bytes in Base64.
     case encryptionKey
     /// A redirect address is `https`, in printable ASCII, with at most 8,192 bytes.
     case redirectAddress
-    /// Additional parameters are a query: `a=1&b=2`.
+    /// The additional parameters of an authentication request have the form of a query: `a=1&b=2`.
     case additionalParameters
 
     /// An iMessage app's message has no `data`.

@@ -3,9 +3,9 @@ public import BalloonJSON
 extension OutboundMessage {
     /// Finds all problems of a business's message, in the order of the message.
     ///
-    /// Members that the server adds (`id`, `v`, `sourceId`, `destinationId`) may be missing unless
-    /// `needsEnvelope`. With capabilities, content that the customer's device cannot show is a problem too. With
-    /// `now`, in seconds since 1970, a form's dates are compared with today.
+    /// The members that the server adds (`id`, `v`, `sourceId`, `destinationId`) are required only if
+    /// `needsEnvelope`. If `capabilities` are given, content that such a device cannot show is a problem too. If
+    /// `now` is given, in seconds since 1970, a form's dates are compared with today.
     public static func problems(
         in message: JSONValue, needsEnvelope: Bool = false, for capabilities: Capabilities? = nil,
         now seconds: Int? = nil
@@ -53,7 +53,7 @@ extension OutboundMessage {
     /// Headers").
     public func require(_ capabilities: Capabilities) throws(UnsupportedMessage) {
         let bytes = encode(id: MessageID(""), from: BusinessID(""), to: CustomerID(""))
-        // The message was encoded by a JSON writer.
+        // A JSON writer encoded the message, so parsing does not fail.
         guard let message = try? JSONDocument(bytes).root else { return }
         try UnsupportedMessage.check(message, for: capabilities)
     }

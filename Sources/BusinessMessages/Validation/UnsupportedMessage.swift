@@ -1,13 +1,13 @@
 public import BalloonJSON
 
-/// A message that the customer's device cannot show; the business should write ``fallback`` instead.
+/// The error for a message that the customer's device cannot show; the business should send ``fallback`` instead.
 public struct UnsupportedMessage: Error, Equatable, Sendable {
     /// The missing capability of the device.
     public let missing: Capability
     /// The message as plain text; empty when it contains no text.
     public let fallback: String
 
-    /// Refuses a message that needs a missing capability.
+    /// Throws when a message needs a capability that the device does not have.
     public static func check(
         _ message: JSONValue, for capabilities: Capabilities
     ) throws(UnsupportedMessage) {

@@ -12,7 +12,7 @@ enum ChatLine: Equatable {
     case quit
     case unknownCommand(String)
 
-    /// Parses a line; a path begins with a dot and a slash, or with a slash, and names a file.
+    /// Parses a line; a line that begins with `/`, `./` or `../` and names an existing file is a file to send.
     init(_ line: String) {
         switch line {
         case "/typing": self = .typing

@@ -16,7 +16,9 @@ actor ChatScreen {
     /// The unanswered questions, oldest first.
     private var questions: [DeviceOffer] = []
 
-    /// Starts after the messages so far; a question that the customer has not answered is printed again.
+    /// Skips the messages that the gateway already has, and keeps the newest unanswered question.
+    ///
+    /// Prints that question once more, unless the output is JSON.
     init(of customer: SimulatedCustomer, data: String, json: Bool) async throws {
         self.customer = customer
         rendering = SimulationRendering(json: json)
@@ -27,7 +29,7 @@ actor ChatScreen {
         }
     }
 
-    /// The newest question without an answer.
+    /// The newest unanswered question; nil when there is none.
     var question: DeviceOffer? { questions.last }
 
     /// Forgets a question that was answered.
@@ -36,15 +38,17 @@ actor ChatScreen {
     /// Switches between text and JSON.
     func switchFormat() { rendering = SimulationRendering(json: !rendering.json) }
 
-    /// Prints the messages that arrived at the gateway, after a wait for the first; does nothing without a gateway.
+    /// Prints the messages that have arrived at the gateway and are not yet printed, without waiting for more.
+    ///
+    /// Does nothing without a simulated gateway.
     func showReplies() async throws {
         guard customer.hasGateway else { return }
         show(try await customer.replies(after: lastNumber))
     }
 
-    /// Prints messages as they arrive, until it is cancelled or the gateway is gone.
+    /// Prints messages as they arrive, until the task is cancelled or the gateway stops answering.
     nonisolated func follow() async {
-        // The next message that the customer sends reports the gateway's end.
+        // An error is not reported here: it ends the loop, and the next message of the customer reports the failure.
         while !Task.isCancelled, let replies = try? await nextReplies() { await show(replies) }
     }
 
@@ -52,11 +56,11 @@ actor ChatScreen {
         try await customer.replies(after: lastNumber, within: .seconds(30))
     }
 
-    /// Prints the end of a delivery; replies that the gateway has were printed before.
+    /// Prints how a delivery ended, and its accepted replies if no simulated gateway has delivered them.
     func show(_ answer: DeliveryAnswer) {
         if !customer.hasGateway {
             for reply in answer.replies where reply.status == .accepted {
-                // The server wrote it, so it is valid JSON.
+                // The server wrote this message, so parsing it does not fail.
                 if let message = try? JSONDocument(reply.message) { show(message) }
             }
         }
@@ -70,9 +74,9 @@ actor ChatScreen {
         }
     }
 
-    /// Prints a message, and keeps a question.
+    /// Prints a message; a question is also kept until the customer answers it.
     private func show(_ message: JSONDocument) {
-        // Most messages ask nothing.
+        // DeviceOffer throws for a message that asks nothing, as most messages do.
         let offer = try? DeviceOffer(message)
         if let offer {
             if questions.count == Self.maximumQuestions { questions.removeFirst() }
@@ -85,7 +89,7 @@ actor ChatScreen {
         }
     }
 
-    /// Prints a question and what can be chosen.
+    /// Prints a question and its choices.
     private func print(_ offer: DeviceOffer) {
         StandardStream.output.write("business  \(offer.kind): \(terminalText(offer.question ?? ""))\n")
         if offer.kind == .app {

@@ -13,7 +13,7 @@ struct ChatSession {
     private let screen: ChatScreen
     private let lines = InputLines()
     private let isTerminal = StandardStream.inputIsTerminal && StandardStream.output.isTerminal
-    /// The form that is being filled in, and its pages so far.
+    /// The form that the customer is filling in, and the answers so far; nil when there is none.
     private var filling: (offer: DeviceOffer, fills: [DeviceChoice.Fill])?
     private var hasDeadLetter = false
 
@@ -28,7 +28,7 @@ struct ChatSession {
     mutating func run() async throws -> Bool {
         if isTerminal { StandardStream.output.write("write a message; /help lists the commands\n") }
         let screen = screen
-        // Between two lines of a terminal, messages arrive at any time.
+        // At a terminal, also print messages that arrive while the person has not typed a line.
         let follower = isTerminal ? Task { await screen.follow() } : nil
         defer { follower?.cancel() }
         try await beginForm()
@@ -65,7 +65,9 @@ struct ChatSession {
         write("the form is not sent\n")
     }
 
-    /// Fills in a page, answers a question, or sends a text; an impossible answer prints what can be chosen.
+    /// Uses a typed text to fill in the form's page, to answer the newest question, or as a message.
+    ///
+    /// An invalid answer is not sent; the possible answers are printed instead.
     private mutating func take(_ text: String) async throws {
         do {
             if let filling {
@@ -81,13 +83,13 @@ struct ChatSession {
         }
     }
 
-    /// The answer to a question; nil when the text is no answer to it, but something else that the customer writes.
+    /// The answer that a typed text gives to a question; nil when the text is an ordinary message instead.
     private func answer(_ text: String, to offer: DeviceOffer) throws(DeviceAnswerError) -> DeviceAnswer? {
         guard offer.form == nil, offer.kind != .app || text.hasPrefix("?") else { return nil }
         do throws(DeviceAnswerError) {
             return try DeviceAnswer(to: offer, choosing: DeviceChoice(items: [text]), today: today)
         } catch {
-            // A number, or several, is meant as a choice.
+            // A line of numbers is meant as a choice: report that it matches none. Any other text is a message.
             if case .unknownChoice = error,
                 !text.allSatisfy({ $0.isNumber || $0 == "," || $0 == " " }) || text.isEmpty
             {
@@ -99,7 +101,7 @@ struct ChatSession {
 
     private var today: CalendarDate { CalendarDate(atSeconds: SystemClock.secondsSince1970()) }
 
-    /// Begins with the newest question when it is a form.
+    /// Starts to fill in the newest question if it is a form, and shows its first page.
     private mutating func beginForm() async throws {
         guard filling == nil, let offer = await screen.question, let form = offer.form else { return }
         do throws(DeviceAnswerError) {
@@ -139,7 +141,7 @@ struct ChatSession {
 
     /// Sends a message and waits for the end of its delivery.
     ///
-    /// Most businesses handle neither typing nor closing, so that it says nothing of a missing handler for these.
+    /// Without `expectsHandler`, a missing handler is not reported: most businesses handle neither typing nor closing.
     private mutating func send(_ message: [UInt8], expectsHandler: Bool = true) async throws {
         try await customer.send(message, to: url)
         guard let end = try await inquiry.end(of: message) else { throw CommandFailure.noControlSocket }

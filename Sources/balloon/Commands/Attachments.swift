@@ -10,7 +10,7 @@ struct Attachments: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List and get the files that customers sent.", subcommands: [List.self, Get.self])
 
-    /// `balloon attachments list`.
+    /// `balloon attachments list`: lists the files that customers sent.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the files: time, hash, bytes, customer, name and media type.",
@@ -19,7 +19,7 @@ struct Attachments: AsyncParsableCommand {
                 type are the device's claims.
                 """)
 
-        @Option(help: ArgumentHelp("Only of the customer with this identifier.", valueName: "id"))
+        @Option(help: ArgumentHelp("Only files of the customer with this identifier.", valueName: "id"))
         var customer: String?
 
         @OptionGroup var options: ReadingOptions
@@ -41,7 +41,7 @@ struct Attachments: AsyncParsableCommand {
         }
     }
 
-    /// `balloon attachments get`.
+    /// `balloon attachments get`: writes the content of one file.
     struct Get: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write a file's content to standard output, or to a file.",
@@ -75,7 +75,8 @@ struct Attachments: AsyncParsableCommand {
                 try copy(source, to: output) { piece throws(SystemError) in try target.append(piece) }
                 try written(to: output) { () throws(SystemError) in try target.synchronize() }
             } catch {
-                // A partial copy must not look complete; report the first error.
+                // Remove the partial copy, which would look complete. Ignore an error of the removal, because the
+                // first error is the one to report.
                 try? Directory.remove(output)
                 throw error
             }

@@ -16,7 +16,7 @@ struct Config: AsyncParsableCommand {
             abstract: "Read a configuration as the server would, and report every problem.",
             discussion: "Also reports programs that cannot be started; a server starts without them.")
 
-        @Option(help: ArgumentHelp("The server's file.", valueName: "file"))
+        @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
         var config: String
 
         func run() async throws {

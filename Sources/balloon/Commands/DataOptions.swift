@@ -2,19 +2,19 @@ import ArgumentParser
 import BalloonPOSIX
 import MessageServer
 
-/// The server that a command works with, by its data directory or its file.
+/// The options that name the server of a command, by its data directory or its configuration file.
 struct DataOptions: ParsableArguments {
     @Option(
         name: .customLong("data"),
         help: ArgumentHelp(
-            "The data directory; else that of --config, of BALLOON_DATA_DIRECTORY, or data.", valueName: "dir"
-        ))
+            "The data directory; else that of --config, else BALLOON_DATA_DIRECTORY, else data.",
+            valueName: "dir"))
     var directory: String?
 
-    @Option(help: ArgumentHelp("The server's file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
     var config: String?
 
-    /// The data directory.
+    /// The data directory that the options, the configuration or the environment name, else `data`.
     var data: String {
         get throws {
             if let directory { return directory }

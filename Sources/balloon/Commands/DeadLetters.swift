@@ -12,7 +12,7 @@ struct DeadLetters: AsyncParsableCommand {
             "List, show, retry and drop messages that no handler handled, and replies that were not sent.",
         subcommands: [List.self, Show.self, Retry.self, Drop.self])
 
-    /// `balloon deadletters list`.
+    /// `balloon deadletters list`: lists messages and replies that are dead letters.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the dead letters: record, time, status, business, customer, summary, reason.")
@@ -25,12 +25,12 @@ struct DeadLetters: AsyncParsableCommand {
             let filter = try filter.resolved(options)
             options.writeHeader("RECORD", "TIME", "STATUS", "BUSINESS", "CUSTOMER", "MESSAGE")
             var events = Deque<JournalEvent>()
-            // Records outside the damage are listed before it is reported.
+            // In a damaged journal, list the readable records first, then report the damage.
             var damage: (any Error)?
             do {
                 try journal.forEach(where: { $0.isDeadLetter && filter.admits($0) }) { events.append($0) }
             } catch { damage = error }
-            // A reply belongs to the place of its message.
+            // List messages and replies in the order of their records; a reply follows the message that it answers.
             do {
                 try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }) { reply in
                     while let event = events.first, event.record <= reply.id.record {
@@ -45,7 +45,7 @@ struct DeadLetters: AsyncParsableCommand {
         }
     }
 
-    /// `balloon deadletters show`.
+    /// `balloon deadletters show`: shows one dead letter as JSON.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a dead letter and its reason as JSON, without secrets.")
@@ -71,7 +71,7 @@ struct DeadLetters: AsyncParsableCommand {
         }
     }
 
-    /// `balloon deadletters retry`.
+    /// `balloon deadletters retry`: delivers messages again, and sends replies again.
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Deliver messages to their handlers again; send replies again, with the same id.")
@@ -139,7 +139,7 @@ struct DeadLetters: AsyncParsableCommand {
             }
         }
 
-        /// The message in the file, checked like by `balloon send`; nil without a file.
+        /// Reads and checks the message of `--edit`, like `balloon send` does; nil without `--edit`.
         private func edited() throws -> DecidedReply? {
             guard let edit, case .reply(let name)? = choice.names.first else { return nil }
             guard let reply = try options.journal().replies([name]).first else { return nil }
@@ -152,7 +152,7 @@ struct DeadLetters: AsyncParsableCommand {
         }
     }
 
-    /// `balloon deadletters drop`.
+    /// `balloon deadletters drop`: removes dead letters from the list.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove dead letters from the list for good; they stay in their conversations.")
@@ -182,7 +182,7 @@ struct DeadLetters: AsyncParsableCommand {
     }
 }
 
-/// The dead letters that a command acts on.
+/// The arguments that choose the dead letters of a command.
 struct DeadLetterChoice: ParsableArguments {
     @Argument(help: "The messages' records and the replies' names, from the list: 57 57.1.")
     var names: [DeadLetterName] = []
@@ -196,8 +196,10 @@ struct DeadLetterChoice: ParsableArguments {
         if names.isEmpty != all { throw ValidationError("Name the records, or --all.") }
     }
 
-    /// The dead letters that pass the filters; named messages that are no longer dead letters are included,
-    /// for a repetition.
+    /// The messages among the chosen dead letters.
+    ///
+    /// They pass the filters. A named message that is no longer a dead letter is included, so that a repeated command
+    /// can report what became of it.
     func events(_ options: ReadingOptions) throws -> [JournalEvent] {
         let journal = try options.journal()
         let filter = try filter.resolved(options)
@@ -207,7 +209,10 @@ struct DeadLetterChoice: ParsableArguments {
             ? [] : journal.events(records).filter { !$0.isDeadLetter || filter.admits($0) }
     }
 
-    /// The replies among them; named replies that are no longer dead letters are included, for a repetition.
+    /// The replies among the chosen dead letters.
+    ///
+    /// They pass the filters. A named reply that is no longer a dead letter is included, so that a repeated command can
+    /// report what became of it.
     func replies(_ options: ReadingOptions) throws -> [JournalReply] {
         let journal = try options.journal()
         let filter = try filter.resolved(options)
@@ -227,7 +232,7 @@ enum DeadLetterName: ExpressibleByArgument {
     case event(UInt64)
     case reply(ReplyID)
 
-    /// Parses `57` or `57.1`.
+    /// Parses the record of a message, such as `57`, or the name of a reply, such as `57.1`; nil for any other text.
     init?(argument: String) {
         if let record = UInt64(argument) {
             self = .event(record)

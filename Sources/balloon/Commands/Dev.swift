@@ -26,13 +26,13 @@ struct Dev: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The address to listen on; with port 0 the system chooses.", valueName: "host:port"))
+            "The address to listen on; with port 0 the system chooses a port.", valueName: "host:port"))
     var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
 
     @Option(
         name: .customLong("data"),
         help: ArgumentHelp(
-            "The data directory; else that of BALLOON_DATA_DIRECTORY, or data, and never that of --config.",
+            "The data directory; the default is BALLOON_DATA_DIRECTORY, else data, and never that of --config.",
             valueName: "dir"))
     var directory: String?
 
@@ -70,7 +70,7 @@ struct Dev: AsyncParsableCommand {
         let logger = try log.start().logger
         let gateway = FakeGateway(
             mspID: known.mspID, secret: known.secret,
-            // Those of a configuration may change while the server runs.
+            // Nil accepts any business, because those of a configuration may change while the server runs.
             businesses: choice.config == nil ? [known.businessID] : nil, logger: logger)
         for rule in misbehave { gateway.misbehave(rule) }
         known.gateway = "http://\(try await gateway.start())"
@@ -87,12 +87,12 @@ struct Dev: AsyncParsableCommand {
     private func identity() throws -> DevelopmentServer {
         let data = try data
         if let known = try DevelopmentServer.read(in: data) { return known }
-        // Replies that wait there belong to Apple's gateway, and the simulated one would accept them.
-        // An error means that no server has made the directory.
+        // Refuse the directory of `balloon serve`: the simulated gateway would accept its queued replies, which are
+        // for Apple's gateway. The check throws when no server has created the directory.
         if Directory.isDirectory(data), (try? Store.check(data)) != nil {
             throw CommandFailure.foreignDataDirectory(path: terminalText(data))
         }
-        // At once: a start that fails later leaves a directory that belongs to balloon dev.
+        // Write the file now: if the start fails later, the next start finds a directory that belongs to balloon dev.
         let server = DevelopmentServer.random()
         try Directory.make(data)
         try server.write(in: data)
@@ -119,8 +119,8 @@ struct Dev: AsyncParsableCommand {
             var known = known
             known.server = addresses.first?.localURL ?? ""
             known.businesses = businesses.map { .init(slug: $0.slug, id: $0.businessID) }
-            // Written only after the server locked the directory, so that another server's addresses are not
-            // overwritten.
+            // Write the addresses only after the server has locked the directory, so that they never overwrite those
+            // of another running server.
             try known.write(in: data)
             if reload { reloading = HandlerReloading(of: businesses, data: data, logger: logger) }
             let greeting = DevelopmentGreeting(server: known, directory: data, handlers: businesses)
@@ -130,7 +130,7 @@ struct Dev: AsyncParsableCommand {
     }
 }
 
-/// `ENDPOINT=WHAT[,times=N][,every=N]`.
+/// An argument of the form `ENDPOINT=WHAT[,times=N][,every=N]`.
 extension MisbehaviourRule: ExpressibleByArgument {
     init?(argument: String) { self.init(argument) }
 }

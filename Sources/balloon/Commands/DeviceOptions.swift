@@ -2,14 +2,16 @@ import ArgumentParser
 import BusinessMessages
 import Simulator
 
-/// The device of a simulated customer.
+/// The options that describe the device of a simulated customer.
 struct DeviceOptions: ParsableArguments {
-    /// A device with the capabilities of its system.
+    /// A device, whose operating system decides what it can show.
     enum Device: String, CaseIterable, ExpressibleByArgument {
         case iphone, ipad, mac
         case oldIPhone = "old-iphone"
 
-        /// A Mac shows no forms; an older iPhone has none of what came later.
+        /// The interactive messages that the device can show.
+        ///
+        /// A Mac shows no forms; an old iPhone shows neither forms nor quick replies, nor the newer sign-in.
         var capabilities: Capabilities {
             switch self {
             case .iphone, .ipad:
@@ -25,7 +27,7 @@ struct DeviceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The device's capabilities instead, as Apple sends them: QUICK,LIST,TIME,AUTH,AUTH2,FORM.",
+            "The capabilities, instead of those of --device, as Apple sends them: QUICK,LIST,TIME,AUTH,AUTH2,FORM.",
             valueName: "list"))
     var capabilities: String?
 
@@ -41,7 +43,7 @@ struct DeviceOptions: ParsableArguments {
             "The department that the customer's link to the business names.", valueName: "text"))
     var group: String?
 
-    /// The customer with this device.
+    /// Returns the customer with this device.
     func applied(to customer: SimulatedCustomer) -> SimulatedCustomer {
         var customer = customer
         customer.capabilities = capabilities.map { Capabilities(parsing: $0) } ?? device.capabilities

@@ -8,7 +8,7 @@ struct Events: AsyncParsableCommand {
         abstract: "List, follow, show, replay and drop the messages in the journal.",
         subcommands: [List.self, Tail.self, Show.self, Replay.self, Drop.self])
 
-    /// `balloon events list`.
+    /// `balloon events list`: lists the messages that pass the filters.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
@@ -25,7 +25,7 @@ struct Events: AsyncParsableCommand {
         }
     }
 
-    /// `balloon events show`.
+    /// `balloon events show`: shows one message as JSON.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a message and its outcome as JSON, without secrets.")
@@ -42,7 +42,7 @@ struct Events: AsyncParsableCommand {
         }
     }
 
-    /// `balloon events replay`.
+    /// `balloon events replay`: delivers finished messages to their handlers again.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Deliver messages again; a dry run without --send.",
@@ -84,7 +84,7 @@ struct Events: AsyncParsableCommand {
 }
 
 extension Events {
-    /// `balloon events drop`.
+    /// `balloon events drop`: ends pending messages without their handlers.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End pending messages for good, without their handlers.",

@@ -18,7 +18,7 @@ struct Handlers: AsyncParsableCommand {
             "List and restart the handlers of a running server, show their logs, and check a handler program.",
         subcommands: [List.self, Restart.self, Logs.self, Check.self])
 
-    /// `balloon handlers list`.
+    /// `balloon handlers list`: lists the handlers of the running server with their states.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
@@ -55,7 +55,7 @@ struct Handlers: AsyncParsableCommand {
         }
     }
 
-    /// `balloon handlers restart`.
+    /// `balloon handlers restart`: restarts the handler of one business.
     struct Restart: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
@@ -78,7 +78,7 @@ struct Handlers: AsyncParsableCommand {
         }
     }
 
-    /// `balloon handlers logs`.
+    /// `balloon handlers logs`: shows the latest log lines of one business's handler.
     struct Logs: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the latest lines that a business's handler logged, 200 at most.")
@@ -115,7 +115,7 @@ struct Handlers: AsyncParsableCommand {
         }
     }
 
-    /// `balloon handlers check`.
+    /// `balloon handlers check`: checks whether a program is a reliable handler.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check whether a program is a reliable handler, and report what to correct.",
@@ -133,7 +133,7 @@ struct Handlers: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "A directory with events of your own, one message of a customer in each .json file.",
+                "A directory with events of your own: one message of a customer in each .json file.",
                 valueName: "dir"))
         var events: String?
 
@@ -141,7 +141,7 @@ struct Handlers: AsyncParsableCommand {
         var deadline = 30
 
         func validate() throws {
-            // The same range as in a business's file.
+            // `deadlineSeconds` in a business's file has the same range.
             guard (1...300).contains(deadline) else {
                 throw ValidationError("--deadline takes 1 to 300 seconds.")
             }
@@ -160,7 +160,7 @@ struct Handlers: AsyncParsableCommand {
             let status = Mutex(CommandStatus.failed.rawValue)
             let signals = TerminationSignals { [check] number in
                 status.withLock { $0 = number }
-                // The program is in its own process group, so terminal signals do not reach it.
+                // End the program here: it has its own process group, so the terminal's signals do not reach it.
                 Task { await check.end() }
             }
             let isSound = await check.run(Self.tell)
@@ -169,7 +169,7 @@ struct Handlers: AsyncParsableCommand {
         }
 
         @Sendable private static func tell(_ finding: HandlerCheck.Finding) {
-            // The log lines belong before the finding that they led to.
+            // Print the program's log lines first, because they led to the finding.
             for line in finding.log.suffix(maximumLogLines) {
                 StandardStream.output.write("    | \(terminalText(line))\n")
             }
@@ -184,7 +184,7 @@ struct Handlers: AsyncParsableCommand {
 
         private static let maximumLogLines = 20
 
-        /// Canned messages of a customer whose device can show everything.
+        /// One canned message of each kind, from a customer whose device can show everything.
         private static func samples() throws -> [HandlerCheck.Sample] {
             let customer = SimulatedCustomer(
                 id: CustomerID(Simulate.defaultCustomer),

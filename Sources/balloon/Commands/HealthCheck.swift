@@ -18,7 +18,7 @@ struct HealthCheck: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The server's listening address.", valueName: "host:port"))
     var listen: SocketAddress?
 
-    @Option(help: ArgumentHelp("The server's base URL instead.", valueName: "url"))
+    @Option(help: ArgumentHelp("The server's base URL, instead of --listen.", valueName: "url"))
     var url: String?
 
     @Option(
@@ -27,7 +27,7 @@ struct HealthCheck: AsyncParsableCommand {
             valueName: "dir"))
     var data: String?
 
-    @Flag(help: "Check readiness instead, and print every check with its state and reason.")
+    @Flag(help: "Check whether the server is ready, and print every check with its state and reason.")
     var verbose = false
 
     func validate() throws {
@@ -49,7 +49,7 @@ struct HealthCheck: AsyncParsableCommand {
         do throws(TransportError) {
             answer = try await ask(place, socket)
         } catch {
-            // 1 and not 69: for a health check, an unreachable server is unhealthy.
+            // Exit with 1 instead of 69, because for a health check an unreachable server is an unhealthy one.
             StandardStream.error.write("error: \(place) does not answer: \(error.reason)\n")
             throw ExitCode(CommandStatus.failed.rawValue)
         }
@@ -66,14 +66,15 @@ struct HealthCheck: AsyncParsableCommand {
         StandardStream.output.write("ok\n")
     }
 
-    /// The answer of `/livez`, or of `/readyz` for --verbose.
+    /// Asks the server for `/livez`, or for `/readyz` with `--verbose`.
     private func ask(_ place: Place, _ socket: String) async throws(TransportError) -> TransportResponse {
         let transport = try CurlTransport()
         let path = verbose ? "/readyz?verbose" : "/livez"
         do {
             return try await transport.send(place.request(path))
         } catch {
-            // A server accepts connections there, but does not speak plain HTTP.
+            // The server accepted the connection but did not answer plain HTTP, probably because the listener uses
+            // TLS: ask the control socket instead.
             guard error.isAboutTheAnswer, listen != nil, Directory.exists(socket) else { throw error }
             return try await transport.send(Place.socket(path: socket).request(path))
         }
@@ -82,7 +83,7 @@ struct HealthCheck: AsyncParsableCommand {
     /// The place to ask: the given address, else the control socket, else the address in the environment,
     /// else the default.
     ///
-    /// The socket exists from the server's start to its end; a killed server leaves it behind.
+    /// The control socket exists while the server runs; a killed server leaves it behind.
     private func place(
         in environment: [String: String], _ socket: String
     ) throws(CommandFailure) -> Place {
@@ -102,9 +103,9 @@ struct HealthCheck: AsyncParsableCommand {
     private static let variable = "BALLOON_LISTEN"
 }
 
-/// The endpoint of a health check.
+/// The address or the socket that a health check asks.
 private enum Place: CustomStringConvertible {
-    /// At its base URL.
+    /// A server at its base URL.
     case address(String)
     /// A unix socket on which the server speaks plain HTTP.
     case socket(path: String)

@@ -9,11 +9,11 @@ struct Initialize: ParsableCommand {
         abstract: "Write an initial configuration and a working handler.",
         discussion: "Existing files are not overwritten.")
 
-    /// The languages of the sample handlers.
+    /// The programming language of the handler that is written.
     enum Language: String, ExpressibleByArgument, CaseIterable {
         case python, node, shell, swift
 
-        /// The path of the program, relative to the directory.
+        /// The path of the handler program, relative to the directory that the command writes to.
         var program: String {
             switch self {
             case .python: "shop.py"
@@ -50,7 +50,7 @@ struct Initialize: ParsableCommand {
         StandardStream.output.write(next)
     }
 
-    /// Writes all files or, so that the command can be repeated, none.
+    /// Writes all files; after an error it removes those that it wrote, so that the command can be repeated.
     private func write(_ files: [File]) throws(CommandFailure) {
         var made: [String] = []
         for (index, file) in files.enumerated() {
@@ -61,7 +61,8 @@ struct Initialize: ParsableCommand {
                 try AtomicFile.write(Array(file.text.utf8), to: path)
                 if file.isProgram { try Directory.makeExecutable(path) }
             } catch {
-                // The last file may be missing; the next attempt names a leftover.
+                // Errors of the removal are ignored: the last file may not exist yet, and a repeated command names a
+                // file that was left behind.
                 for written in files[...index] { try? Directory.remove(self.path(written.name)) }
                 for directory in made.reversed() { try? Directory.removeEmpty(directory) }
                 throw .unwritten(to: terminalText(path), error)
@@ -138,7 +139,7 @@ struct Initialize: ParsableCommand {
         ]
     }
 
-    /// The next steps, each line as a command.
+    /// The commands that the user runs next, one on each line.
     private var next: String {
         let program = handler == .swift ? handler.program : "./" + handler.program
         let build = handler == .swift ? "  swift build\n" : ""

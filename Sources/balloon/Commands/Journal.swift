@@ -9,7 +9,7 @@ struct JournalCommands: AsyncParsableCommand {
         commandName: "journal", abstract: "Repair the journal in a data directory.",
         subcommands: [Repair.self])
 
-    /// `balloon journal repair`.
+    /// `balloon journal repair`: removes lost records from a damaged journal.
     struct Repair: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
@@ -66,7 +66,9 @@ struct JournalCommands: AsyncParsableCommand {
                 + "held back until then; add --yes to do it\n" + list(repair)
         }
 
-        /// One line for each listed conversation that is held back, with its queued replies.
+        /// One line for each conversation whose deliveries wait for the repair, with its queued replies.
+        ///
+        /// The list may be shortened; a last line has the number of the other conversations.
         private func list(_ repair: JournalRepair) -> String {
             let lines = repair.held.map { held in
                 let replies = held.replies.isEmpty ? "" : ", replies \(held.replies.joined(separator: ", "))"

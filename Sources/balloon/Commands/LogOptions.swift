@@ -3,7 +3,7 @@ import BalloonPOSIX
 import Logging
 import MessageServer
 
-/// The log level: an option, else `BALLOON_LOG_LEVEL`, else `info`.
+/// The option for the log level; without it `BALLOON_LOG_LEVEL` names the level, else it is `info`.
 struct LogOptions: ParsableArguments {
     private static let variable = "BALLOON_LOG_LEVEL"
 
@@ -19,7 +19,7 @@ struct LogOptions: ParsableArguments {
         return (logger, StandardStream.error.isTerminal ? LogObserver(logger) : JSONStageLog(level: level))
     }
 
-    /// Sets up logging for a command that works on the data directory, by the environment only; called once.
+    /// Sets up logging for a command without log options, at the level that the environment names; called once.
     static func start() throws -> Logger {
         logger(try level(in: ProcessEnvironment.variables()) ?? .info)
     }

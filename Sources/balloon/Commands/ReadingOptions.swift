@@ -14,19 +14,21 @@ struct ReadingOptions: ParsableArguments {
     /// The data directory.
     var data: String { get throws { try place.data } }
 
-    /// The conversations' files, possibly none; throws unless a server created the directory.
+    /// Opens the conversations' files for reading; throws unless a server created the data directory.
     func files() throws -> ConversationFiles {
         try check()
         return ConversationFiles(dataDirectory: try data)
     }
 
-    /// The journal; throws unless a server created the directory.
+    /// Opens the journal for reading; throws unless a server created the data directory.
     func journal() throws -> JournalFiles {
         try check()
         return JournalFiles(dataDirectory: try data)
     }
 
-    /// The business with that slug, identifier or beginning of one; nil without a name.
+    /// The business that `name` names by its slug, its identifier, or the beginning of either; nil without a name.
+    ///
+    /// Throws when no business matches, or several do.
     func business(_ name: String?) throws -> BusinessID? {
         guard let name else { return nil }
         var known: [KnownBusiness] = []
@@ -41,7 +43,7 @@ struct ReadingOptions: ParsableArguments {
             known.append(KnownBusiness(slug: nil, id: id))
         }
         if let business = try? KnownBusiness.find(name, among: known) { return business.id }
-        // Messages of a business whose conversations are not kept.
+        // A business whose conversations are not kept has no file of them, but its messages are in the journal.
         try journal().forEach { event in
             guard !known.contains(where: { $0.id == event.business }) else { return }
             known.append(KnownBusiness(slug: nil, id: event.business))
@@ -49,8 +51,9 @@ struct ReadingOptions: ParsableArguments {
         return try KnownBusiness.find(name, among: known).id
     }
 
-    /// Throws unless a server created the directory and it is readable, because a missing directory is not an
-    /// empty one.
+    /// Throws unless a server created the data directory and it is readable.
+    ///
+    /// Without this check, a mistyped path would look like an empty data directory.
     func check() throws {
         let data = try data
         guard Directory.isDirectory(data) else {
@@ -61,23 +64,23 @@ struct ReadingOptions: ParsableArguments {
 }
 
 extension ReadingOptions {
-    /// Writes the names of a list's columns when a person reads it.
+    /// Writes the names of a list's columns, if the output is text on a terminal.
     func writeHeader(_ columns: String...) {
         guard !json, StandardStream.output.isTerminal else { return }
         StandardStream.output.write(TerminalStyle.output.faint(columns.joined(separator: "  ")) + "\n")
     }
 
-    /// Writes a result in the form that was asked for.
+    /// Writes a result to standard output: as JSON with `--json`, otherwise as text.
     func write(_ text: @autoclosure () -> String, json line: @autoclosure () -> String) {
         StandardStream.output.write(json ? line() : text())
     }
 
-    /// Writes an event in the form that was asked for.
+    /// Writes an event to standard output: as JSON with `--json`, otherwise as text.
     func write(_ event: JournalEvent) {
         write(EventRendering.text(event), json: EventRendering.json(event, withMessage: false))
     }
 
-    /// Writes a reply in the form that was asked for.
+    /// Writes a reply to standard output: as JSON with `--json`, otherwise as text.
     func write(_ reply: JournalReply) {
         write(ReplyRendering.text(reply), json: ReplyRendering.json(reply, withMessage: false))
     }

@@ -3,13 +3,13 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// `balloon replies …`: the decided replies in the journal, and their outcomes.
+/// `balloon replies …`: the replies in the journal, and what became of them.
 struct Replies: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List, show and drop the replies in the journal.",
         subcommands: [List.self, Show.self, Drop.self])
 
-    /// `balloon replies list`.
+    /// `balloon replies list`: lists replies, by default the queued ones.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
@@ -18,7 +18,7 @@ struct Replies: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Only replies of this business: its slug, its identifier, or the beginning of one.",
+                "Only replies of this business: its slug, its identifier, or the beginning of either.",
                 valueName: "business"))
         var business: String?
 
@@ -43,7 +43,7 @@ struct Replies: AsyncParsableCommand {
         }
     }
 
-    /// `balloon replies show`.
+    /// `balloon replies show`: shows one reply as JSON.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a reply and its outcome as JSON.")
@@ -60,7 +60,7 @@ struct Replies: AsyncParsableCommand {
         }
     }
 
-    /// `balloon replies drop`.
+    /// `balloon replies drop`: ends queued replies without sending them.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End queued replies without sending them.",
@@ -83,7 +83,7 @@ struct Replies: AsyncParsableCommand {
 }
 
 extension ReplyID: ExpressibleByArgument {
-    /// Parses `57.1`.
+    /// Parses the name of a reply, such as `57.1`: the record of its message, and its number among the replies.
     package init?(argument: String) { self.init(argument) }
 }
 

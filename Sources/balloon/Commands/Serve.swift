@@ -3,7 +3,7 @@ import BalloonPOSIX
 import Logging
 import MessageServer
 
-/// `balloon serve`: the server, until SIGTERM or SIGINT.
+/// `balloon serve`: runs the server until SIGTERM or SIGINT.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server.",
@@ -12,15 +12,16 @@ struct Serve: AsyncParsableCommand {
             the configuration's .json files, reload the businesses, the certificate and its key.
             """)
 
-    @Option(help: ArgumentHelp("The server's file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
     var config: String
 
     @Option(
         help: ArgumentHelp(
-            "The address to listen on instead; with port 0 the system chooses.", valueName: "host:port"))
+            "The address to listen on, instead of the configured one; with port 0 the system chooses a port.",
+            valueName: "host:port"))
     var listen: SocketAddress?
 
-    @Option(help: ArgumentHelp("The data directory to use instead.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data directory, instead of the configured one.", valueName: "dir"))
     var data: String?
 
     @OptionGroup var log: LogOptions

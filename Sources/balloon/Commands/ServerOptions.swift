@@ -4,14 +4,14 @@ import BalloonWire
 import BusinessMessages
 import MessageServer
 
-/// The server that a command works with: the one of `balloon dev`, or a configured one.
+/// The options that name the server of a command: the one that `balloon dev` runs, or a configured server.
 struct ServerOptions: ParsableArguments {
     @OptionGroup var place: DataOptions
 
-    /// Whether the options name a server.
+    /// Whether `--data` or `--config` was given.
     var namesServer: Bool { place.directory != nil || place.config != nil }
 
-    /// Collects the addresses and secrets of the server.
+    /// Reads the addresses and secrets of the server; throws when `balloon dev` has not run in the directory.
     func server() throws -> KnownServer {
         if let config = place.config {
             var configuration =
@@ -21,7 +21,7 @@ struct ServerOptions: ParsableArguments {
             return KnownServer(configuration)
         }
         let directory = try place.data
-        // A server that has not started yet has no address.
+        // The file has no address until balloon dev has started once.
         guard let server = try DevelopmentServer.read(in: directory), !server.server.isEmpty else {
             throw CommandFailure.noDevelopmentServer(path: DevelopmentServer.path(in: directory))
         }
@@ -29,9 +29,9 @@ struct ServerOptions: ParsableArguments {
     }
 }
 
-/// The values needed to write to a server like Apple, and to read its replies.
+/// The values that a command needs to post messages to a server as Apple does, and to read the replies.
 struct KnownServer {
-    /// The server's base URL; nil when HTTP cannot reach its listener.
+    /// The server's base URL; nil for a listener on a unix socket, or with TLS but without a public URL.
     let url: String?
     /// The base URL of the simulated gateway, if any.
     let gateway: String?
@@ -59,7 +59,7 @@ struct KnownServer {
     init(_ configuration: ServerConfiguration) {
         // A certificate is valid for the public name, not for this machine's address.
         url = configuration.tls == nil ? configuration.listen.localURL : configuration.publicURL
-        // Plain http is allowed with loopback addresses only, and a gateway there is the simulator.
+        // A configuration may have plain http for loopback addresses only, and a gateway there is the simulator.
         let base = configuration.gateway.url
         gateway = base.hasPrefix("http://") && base.hasSuffix("/v1") ? String(base.dropLast(3)) : nil
         mspID = configuration.mspID
@@ -69,7 +69,10 @@ struct KnownServer {
         self.configuration = configuration
     }
 
-    /// The business with that slug, identifier or beginning of one, or the only business.
+    /// The business that `name` names by its slug, its identifier, or the beginning of either; without a name, the
+    /// only business.
+    ///
+    /// Throws when no business matches, or several do.
     func business(_ name: String?) throws(CommandFailure) -> BusinessID {
         if let name { return try KnownBusiness.find(name, among: businesses).id }
         guard businesses.count == 1, let business = businesses.first else {

@@ -17,7 +17,7 @@ struct Simulate: AsyncParsableCommand {
             balloon dev runs, unless --config names another.
             """)
 
-    /// The default customer.
+    /// The identifier of the customer when `--customer` names no other.
     static let defaultCustomer = "urn:mbid:AQAAYballoonSimulatedCustomer=="
     /// The maximum wait for a reply when the server cannot be asked what became of the message, in seconds.
     private static let patience = 20
@@ -112,7 +112,7 @@ struct Simulate: AsyncParsableCommand {
         let server = try options.server()
         let (customer, url) = try server.customer(
             customer, with: device, business: business, to: to)
-        // With --to it may be another server than the one of the data directory.
+        // With --to alone, the server at that address may be another than the one whose data directory is known.
         let data =
             to == nil || options.namesServer
             ? server.configuration.dataDirectory : nil
@@ -125,7 +125,7 @@ struct Simulate: AsyncParsableCommand {
         var ends: [SimulatedEnd] = []
         var known: Set<[UInt8]> = []
         for message in messages {
-            // A repeated message is a duplicate and gets no second reply.
+            // A repeated message is a duplicate and gets no second reply, so do not wait for one.
             let waits = wait && known.insert(message).inserted
             if let end = try await send(message, as: customer, to: url, data: data, waits: waits) {
                 ends.append(end)
@@ -144,11 +144,11 @@ struct Simulate: AsyncParsableCommand {
         return try await customer.message(message, attaching: attach)
     }
 
-    /// Posts a message; returns how its delivery ended when the command waits for that.
+    /// Posts a message and, if `waits`, returns how its delivery ended; otherwise nil.
     private func send(
         _ message: [UInt8], as customer: SimulatedCustomer, to url: String, data: String?, waits: Bool
     ) async throws -> SimulatedEnd? {
-        // Numbers separate these replies from those to earlier messages.
+        // Replies to earlier messages have at most this number.
         let before = waits && customer.hasGateway ? try await customer.replies().last?.number ?? 0 : 0
         try await customer.send(message, to: url, isLarge: large)
         let rendering = SimulationRendering(json: json)
@@ -168,7 +168,7 @@ struct Simulate: AsyncParsableCommand {
         return .pending
     }
 
-    /// The first reply, and others that closely follow it; none when no reply comes in time.
+    /// Waits for the first reply and for others that closely follow it; empty when no reply arrives in time.
     private func replies(to customer: SimulatedCustomer, after number: Int) async throws -> [DeliveredMessage]
     {
         var replies = try await customer.replies(after: number, within: .seconds(min(Self.patience, timeout)))
@@ -181,14 +181,14 @@ struct Simulate: AsyncParsableCommand {
     }
 }
 
-/// How the delivery of a simulated message ended.
+/// The result of a simulated message's delivery, which decides the exit status of `balloon simulate --wait`.
 enum SimulatedEnd {
     case handled
-    /// The business has no handler for its kind.
+    /// The business has no handler for the message's kind.
     case unhandled
     /// The message, or a reply to it, is a dead letter.
     case deadLetter
-    /// It has not ended in time.
+    /// The delivery has not ended in time.
     case pending
 
     init(_ answer: DeliveryAnswer) {

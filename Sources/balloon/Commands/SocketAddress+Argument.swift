@@ -1,7 +1,7 @@
 import ArgumentParser
 import BalloonPOSIX
 
-/// `HOST:PORT` with an IP address, or `unix:PATH`.
+/// An argument of the form `HOST:PORT` with an IP address, or `unix:PATH`.
 extension SocketAddress: ExpressibleByArgument {
     init?(argument: String) { self.init(argument) }
 }

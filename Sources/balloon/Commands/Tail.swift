@@ -3,7 +3,7 @@ import BalloonPOSIX
 import MessageStore
 
 extension Events {
-    /// `balloon events tail`.
+    /// `balloon events tail`: shows the latest messages, and with `-f` also the following ones.
     struct Tail: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the latest messages, and with -f each further one and each change of its status.")
@@ -37,33 +37,35 @@ extension Events {
                 if latest.count > count { _ = latest.popFirst() }
             }
             while let event = latest.popFirst() { options.write(event) }
-            // A reader of a pipe that is gone ends the command.
+            // Stop when writing failed, for example because the reader of a pipe has closed it.
             while follow, StandardStream.output.failure == nil {
                 let start = ContinuousClock.now
-                // A write within the second of the last look, or in the one before, may have come after it.
+                // File times have whole seconds and may lag behind the clock. The journal may therefore have been
+                // written after the last reading, yet have a time in the same second or in the second before.
                 if try journal.lastWriteSecondsSince1970() + 2 > lookedAt {
                     lookedAt = SystemClock.secondsSince1970()
                     try journal.forEach(where: { shown.note($0) && filter.admits($0) }, options.write)
                 }
-                // Reading takes a fifth of the time at most, however long the journal is.
+                // Wait four times as long as the reading took, so that a long journal keeps the command busy for a
+                // fifth of the time at most.
                 try await Task.sleep(for: max(.milliseconds(300), (.now - start) * 4))
             }
         }
     }
 }
 
-/// The state in which each message was shown last; keeps those that can change.
+/// The last known status of each message whose status can still change.
 private struct ShownEvents {
     private var lastRecord: UInt64 = 0
     private var pending: [UInt64: JournalEvent.Status] = [:]
 
-    /// Whether the message is new or has changed.
+    /// Records the status of a message; returns whether the message is new or its status has changed.
     @discardableResult
     mutating func note(_ event: JournalEvent) -> Bool {
         let isNew = event.record > lastRecord
         lastRecord = max(lastRecord, event.record)
         let before = pending[event.record]
-        // A dead letter that is retried changes later too.
+        // A dead letter is finished, but a retry still changes its status.
         pending[event.record] = event.isFinished && !event.isDeadLetter ? nil : event.status
         return isNew || (before != nil && before != event.status)
     }

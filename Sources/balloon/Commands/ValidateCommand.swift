@@ -42,8 +42,9 @@ struct Validate: AsyncParsableCommand {
         if isRefused { throw ExitCode(CommandStatus.badData.rawValue) }
     }
 
-    /// The capabilities in the option; an unknown name here is a typing error, although devices may announce
-    /// any name.
+    /// The capabilities that the option lists; throws for an unknown name.
+    ///
+    /// A device may announce unknown capabilities, but in the option an unknown name is probably a typing error.
     private func known(_ list: String) throws(CommandFailure) -> Capabilities {
         let result = Capabilities(parsing: list)
         let names = Self.capabilities.map(\.rawValue)
@@ -62,8 +63,8 @@ struct Validate: AsyncParsableCommand {
 
 /// Formats a problem for output.
 enum ProblemRendering {
-    /// Two lines of text; the first has the form of a compiler's message, so that editors can jump to the
-    /// place.
+    /// Two lines of text; the first has the form of a compiler's message, so that an editor can open the file at the
+    /// place of the problem.
     static func text(_ problem: MessageProblem, in file: String) -> String {
         let place = "\(file):\(problem.line):\(problem.column)"
         let pointer = problem.pointer.isEmpty ? "/" : problem.pointer
@@ -71,7 +72,7 @@ enum ProblemRendering {
             + terminalText("  found \(problem.found); allowed \(problem.allowed); \(problem.passage)") + "\n"
     }
 
-    /// One line of JSON.
+    /// One line of JSON with the place of the problem, the rule, and the found and allowed values.
     static func json(_ problem: MessageProblem, in file: String) -> [UInt8] {
         let json = JSONWriter.object(reservingCapacity: 256) { writer in
             writer.field("file", file)

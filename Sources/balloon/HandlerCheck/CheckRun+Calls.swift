@@ -5,7 +5,7 @@ import HandlerKit
 import HandlerProtocol
 import Logging
 
-/// A call of `event`, and the delivery that it names.
+/// The parameters of one call of `event`: the event, and the id of its delivery.
 struct EventParameters: Sendable {
     let delivery: String
     let context: Context

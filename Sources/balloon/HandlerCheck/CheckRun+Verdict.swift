@@ -6,7 +6,7 @@ import HandlerProtocol
 import Logging
 import MessageServer
 
-/// The verdict of an answer on the program.
+/// Judges the program by its answer to an event.
 extension CheckRun {
     func verdict(_ answer: ChildSession.Answer, after time: Duration) -> HandlerCheck.Finding.Verdict {
         switch answer {
@@ -54,14 +54,16 @@ extension CheckRun {
         return switch outcome {
         case .handled: "handled, \(replies)"
         case .retry: "asks for a retry"
-        case .reject: "rejects it"
-        case .handoff: "hands it over to a person" + (count == 0 ? "" : ", \(replies)")
+        case .reject: "rejects the event"
+        case .handoff: "passes the conversation to a person" + (count == 0 ? "" : ", \(replies)")
         }
     }
 }
 
 extension HandlerCheck.Finding.Verdict {
-    /// A failure at a canned event says so: the author's customers may send other identifiers.
+    /// This verdict; if a canned event failed, its correction also recommends `--events`.
+    ///
+    /// A handler may rightly fail at the identifiers of a canned event, which its own customers never send.
     func about(_ sample: HandlerCheck.Sample) -> HandlerCheck.Finding.Verdict {
         guard case .failed(let what, let correction) = self, sample.file == nil, sample.replyFailure == nil
         else {

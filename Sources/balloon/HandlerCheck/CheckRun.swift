@@ -5,7 +5,7 @@ import HandlerKit
 import HandlerProtocol
 import Logging
 
-/// One run of ``HandlerCheck``, over several processes of the program in sequence.
+/// One run of all checks, which starts the program several times, one after another.
 struct CheckRun {
     let check: HandlerCheck
     let loop: DescriptorLoop
@@ -14,7 +14,7 @@ struct CheckRun {
     private let tell: @Sendable (HandlerCheck.Finding) -> Void
     private let tail = LogTail()
     var nextDelivery = 1
-    /// The slowest check, and its time.
+    /// The name of the event check that took longest so far, and its time.
     private var slowest: (name: String, time: Duration) = ("nothing", .zero)
 
     init(
@@ -45,7 +45,7 @@ struct CheckRun {
         guard !check.isEnded else { return nil }
         let session: ChildSession
         do throws(SystemError) { session = try await check.start(loop, tail) } catch {
-            record(name, CheckFailure("it cannot be started: \(error)", check.advice(about: error)))
+            record(name, CheckFailure("the program cannot be started: \(error)", check.advice(about: error)))
             return nil
         }
         switch await check.introduce(session) {
@@ -84,17 +84,18 @@ struct CheckRun {
         Subscription.all.first(where: introduction.events.contains).flatMap { check.samples(of: $0).first }
     }
 
-    /// Writes one event in two pieces, because a pipe may deliver less than a line, and checks that the program
-    /// waits for the line feed; false when the program hangs or has ended.
+    /// Checks that the program reads until the line feed; false when the program hangs or has ended.
+    ///
+    /// Writes one event in two pieces, because a single read of a pipe may return less than a line.
     private mutating func lookAtPieces(_ event: HandlerCheck.Sample, _ session: ChildSession) async -> Bool {
         let begun = ContinuousClock.now
         let call = parameters(event, attempt: 1, path: nil)
         let beginning = Array(call.line(0).prefix { $0 != UInt8(ascii: ",") })
         await session.notify(beginning)
-        // The program gets enough time to read the first piece on its own.
+        // Wait until the program has read the first piece, so that it does not get both pieces at once.
         let patience = begun + check.deadline
         while await !session.hasReadAll, ContinuousClock.now < patience {
-            // This wait cannot be cancelled.
+            // The task of a check is never cancelled, so the sleep does not throw.
             _ = try? await Task.sleep(for: .milliseconds(10))
         }
         let answer = await session.call(within: check.deadline) {
@@ -130,7 +131,7 @@ struct CheckRun {
     private func oversize(_ sample: HandlerCheck.Sample) -> HandlerCheck.Sample {
         let event = sample.event
         let padding = String(repeating: "x", count: ProtocolVersion.maximumLineBytes)
-        // An unknown member comes first; the message's own members follow.
+        // Insert an unknown member in front of the message's own members.
         let message = Array(#"{"padding":"\#(padding)","#.utf8) + event.message.text.dropFirst()
         guard let document = try? JSONDocument(message) else { return sample }
         return HandlerCheck.Sample(
@@ -155,7 +156,7 @@ struct CheckRun {
             record(
                 name,
                 CheckFailure(
-                    "the process ended with \(exit.words)", "catch the error; standard error says which"))
+                    "the process ended with \(exit.words)", "catch the error that standard error shows"))
         default: record(name, verdict(answer, after: time).about(event))
         }
         return switch answer {
@@ -164,7 +165,10 @@ struct CheckRun {
         }
     }
 
-    /// Sends as many concurrent events as the program allows, each from another customer.
+    /// Sends the same event several times at once, each time as a delivery of its own, and checks that all are
+    /// answered.
+    ///
+    /// `count` is the number of concurrent events that the program allows, at most 16.
     private mutating func lookAtMany(_ event: HandlerCheck.Sample, _ session: ChildSession, count: Int) async
     {
         var calls: [(EventParameters)] = []
@@ -199,11 +203,12 @@ struct CheckRun {
                 RPCLine.notification(method: Method.cancel) { $0.field("deliveryId", call.delivery) })
             _ = await answer
             await lookForLife(
-                "cancel", session, correction: "accept a call without an id, and do not answer it")
+                "cancel", session, correction: "accept a call without an id, and send no answer")
         }
         _ = await session.call(within: .seconds(1)) { RPCLine.request(id: $0, method: "unheardOf") }
         await lookForLife(
-            "an unknown call", session, correction: "answer it with error -32601, or with anything")
+            "an unknown call", session,
+            correction: "answer an unknown method with error -32601 or with any result")
     }
 
     private mutating func lookForLife(_ name: String, _ session: ChildSession, correction: String) async {
@@ -211,9 +216,10 @@ struct CheckRun {
             RPCLine.request(id: $0, method: Method.ping)
         }
         switch answer {
-        case .success: record(name, .passed("it continues, and answers ping"))
+        case .success: record(name, .passed("the program still answers ping"))
         case .failure(let error):
-            record(name, .failed("after it ping has no answer: \(error.reason)", correction: correction))
+            record(
+                name, .failed("the program no longer answers ping: \(error.reason)", correction: correction))
         }
     }
 

@@ -1,7 +1,7 @@
 import HandlerBridges
 import Synchronization
 
-/// The child process that a check currently runs; after a cancelled check no further one is started.
+/// The child process that a check currently runs, and whether the check was cancelled.
 final class CheckedChild: Sendable {
     private struct State {
         var session: ChildSession?
@@ -15,7 +15,7 @@ final class CheckedChild: Sendable {
     /// Replaces the previous child, which has ended.
     func replace(with session: ChildSession) { state.withLock { $0.session = session } }
 
-    /// Kills the child and all processes that it started.
+    /// Cancels the check: kills the child and all processes that it started.
     func end() async {
         let session = state.withLock { state in
             state.isEnded = true

@@ -3,7 +3,9 @@ import BalloonPOSIX
 import BusinessMessages
 
 extension HandlerCheck.Sample {
-    /// A message of a customer whose device can show everything; `file` is the author's, nil for a canned message.
+    /// Creates an event from a message of a customer whose device can show everything.
+    ///
+    /// `file` is the name of the author's file; nil for a canned message.
     init(_ message: JSONDocument, file: String? = nil) {
         let attributes = MessageAttributes(
             capabilities: [

@@ -12,9 +12,9 @@ struct HandlerCheck: Sendable {
     struct Finding: Sendable {
         /// The result of a check.
         enum Verdict: Hashable, Sendable {
-            /// Passed, with a fact worth knowing.
+            /// The check passed; the text is a detail such as the number of replies.
             case passed(String)
-            /// Failed, with the observation and the correction.
+            /// The check failed; the texts are what was observed, and what the author should correct.
             case failed(String, correction: String)
         }
 
@@ -28,7 +28,7 @@ struct HandlerCheck: Sendable {
 
     /// The time limit of one event.
     var deadline = Duration.seconds(30)
-    /// The time limits of everything else.
+    /// The time limits of all other calls, and of the program's start and end.
     var timings = ChildTimings()
     private let program: SpawnedProcess.Program
     private let configuration: JSONValue?
@@ -53,7 +53,7 @@ struct HandlerCheck: Sendable {
     /// Whether the check was cancelled.
     var isEnded: Bool { child.isEnded }
 
-    /// Runs all checks and reports each finding at once; returns whether all passed.
+    /// Runs all checks and reports each finding as soon as it is known; returns whether all passed.
     func run(_ tell: @escaping @Sendable (Finding) -> Void) async -> Bool {
         let loop: DescriptorLoop
         do throws(SystemError) { loop = try DescriptorLoop() } catch {
@@ -80,7 +80,7 @@ struct HandlerCheck: Sendable {
             }, tail: tail, logger: logger)
         child.replace(with: session)
         _ = try await session.start(program)
-        // Before the first start no process exists.
+        // If the check was cancelled while the program started, `end()` found no process to kill.
         if isEnded { await session.kill() }
         return session
     }
@@ -110,7 +110,7 @@ struct HandlerCheck: Sendable {
         }
     }
 
-    /// The reason why the first call has no answer.
+    /// Explains why the program did not answer `initialize`, its first call.
     private func failure(_ error: BridgeError, _ session: ChildSession) async -> CheckFailure {
         if let noise = await session.firstNoise { return .noise(noise) }
         switch error {
@@ -118,7 +118,7 @@ struct HandlerCheck: Sendable {
         case .timedOut:
             return CheckFailure(
                 "initialize was not answered within \(timings.handshake.milliseconds / 1000) s",
-                "answer it first, and flush standard output after each line")
+                "answer initialize first, and flush standard output after each line")
         case .ended:
             let exit = await session.waitForExit()
             // The status that env(1) and shells return for a program that they cannot run.
@@ -133,7 +133,7 @@ struct HandlerCheck: Sendable {
         }
     }
 
-    /// The events for a subscription: the author's own, or the canned one.
+    /// The events that check a subscription: the author's own or, if there are none, a canned event.
     func samples(of subscription: Subscription) -> [Sample] {
         switch subscription {
         case .kind(let kind):
@@ -144,18 +144,18 @@ struct HandlerCheck: Sendable {
         }
     }
 
-    /// An event, with the failed reply that it reports, if any.
+    /// An event that a check sends to the program; `replyFailure` is the failed reply that it reports, if any.
     struct Sample: Sendable {
         let event: InboundEvent
         var replyFailure: ReplyFailure?
-        /// The author's file; nil for a canned event.
+        /// The name of the author's file that has the event; nil for a canned event.
         var file: String?
 
         fileprivate static var replyFailure: Sample? {
             let failure = ReplyFailure(
                 reply: .random(), inReplyTo: .random(), kind: .text, status: .refused, httpStatus: 400,
                 reason: "Bad Request")
-            // A JSON writer produced these bytes.
+            // A JSON writer produced these bytes, so parsing does not fail.
             return (try? JSONDocument(failure.json)).map {
                 Sample(event: InboundEvent.decode(message: $0), replyFailure: failure)
             }
@@ -163,7 +163,7 @@ struct HandlerCheck: Sendable {
     }
 }
 
-/// A problem and its correction.
+/// A problem of the checked program, and how its author can correct it.
 struct CheckFailure: Error {
     let what: String
     let correction: String
@@ -181,7 +181,8 @@ struct CheckFailure: Error {
     }
 
     static let strayAnswer = CheckFailure(
-        "an answer has an id that matches no open call", "answer each call with its own id, as it came")
+        "an answer has an id that matches no open call",
+        "answer each call with its own id, unchanged")
 }
 
 extension SpawnedProcess.Exit {

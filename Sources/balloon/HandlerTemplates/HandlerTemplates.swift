@@ -3,7 +3,7 @@
 /// `scripts/generated` writes the copies. Every line begins with a bar, so that tools do not mistake another language's
 /// imports for Swift imports.
 enum HandlerTemplates {
-    /// The text without the bars.
+    /// Removes the bar at the beginning of each line.
     static func lines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.dropFirst() + "\n" }.joined()
     }

@@ -19,7 +19,7 @@ final class BenchedServer: Sendable {
     private let transport: CurlTransport
     private let address: String
 
-    /// Starts it with one business for each binding.
+    /// Starts the server with one business for each binding.
     init(_ bindings: [String], folder: String) async throws {
         let secret = Secret.random(byteCount: 32)
         let logger = Logger(label: "bench")

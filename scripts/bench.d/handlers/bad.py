@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A handler that is slow, crashes, floods or does not read, as its argument says."""
+"""A faulty handler: as its argument says, it is slow, crashes, writes too much output, or does not read its input."""
 import json
 import os
 import signal

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers every event at once."""
+"""A handler that answers every event immediately."""
 import json
 import sys
 

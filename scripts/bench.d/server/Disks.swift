@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import MessageStore
 
-/// A disk without syncs.
+/// A disk that ignores syncs, so that the server does not wait for the disk.
 struct UnsyncedDisk: StoreDisk {
     private let disk = SystemDisk()
 

@@ -18,7 +18,7 @@ struct TrivialHandler: TimePickerHandler, TextHandler {
     }
 }
 
-/// Creates it for `"handler": {"builtin": "trivial"}`.
+/// Creates the counting handler for `"handler": {"builtin": "trivial"}`.
 struct TrivialFactory: HandlerFactory {
     let name = "trivial"
     func make(configuration: JSONValue?) -> any Handler { TrivialHandler() }
