@@ -8,49 +8,126 @@ import Synchronization
 ///
 /// A subscriber that does not read is cut off: when a batch would raise its untaken bytes above
 /// ``maximumUntakenBytes``, or when the listener has no memory left for answers. The socket buffers of the kernel are
-/// not counted.
+/// not counted. A shard that is behind by ``maximumWaitingBytes`` cuts off all its subscribers.
 package final class HTTPBroadcast: Sendable {
     /// The bytes that a subscriber may leave untaken; one batch may be larger.
     package static let maximumUntakenBytes = 65536
+    /// The bytes of batches that may wait for one shard; one batch may be larger.
+    package static let maximumWaitingBytes = 1 << 20
+    /// The number of batches that may wait for one shard: each that is sent separately has a list of its subscribers.
+    static let maximumWaitingBatches = 256
 
-    /// The number of subscribers on each shard that has any.
-    private let shards = Mutex<[(shard: Shard, count: Int)]>([])
+    private struct State {
+        /// One for each shard with subscribers.
+        var sections: [BroadcastSection] = []
+        var isFinished = false
+    }
+
+    private let state = Mutex(State())
 
     /// Creates a broadcast without subscribers.
     package init() {}
 
     /// The number of subscribers.
-    package var subscriberCount: Int { shards.withLock { $0.reduce(0) { $0 + $1.count } } }
+    package var subscriberCount: Int { state.withLock { $0.sections.reduce(0) { $0 + $1.subscriberCount } } }
 
     /// Sends one batch to all current subscribers; returns at once, from any thread.
     package func send(_ bytes: [UInt8]) {
         // RFC 9112 §7.1: a chunk without bytes would end the body.
         guard !bytes.isEmpty else { return }
-        shards.withLock { shards in
-            guard !shards.isEmpty else { return }
+        state.withLock { state in
+            guard !state.sections.isEmpty else { return }
             let batch = BroadcastBatch(bytes)
             // Posted under the lock, so that all shards get batches in the same order.
-            for (shard, _) in shards { shard.post(.batch(batch, of: self)) }
-        }
-    }
-
-    /// Counts a subscriber on a shard.
-    func add(_ shard: Shard) {
-        shards.withLock { shards in
-            if let index = shards.firstIndex(where: { $0.shard === shard }) {
-                shards[index].count += 1
-            } else {
-                shards.append((shard, 1))
+            state.sections.removeAll { section in
+                if section.addWaiting(bytes.count) {
+                    section.shard.post(.batch(batch, to: section))
+                    return false
+                }
+                // Later subscribers of the shard are in another section, and lose nothing.
+                section.end(isRegular: false)
+                return true
             }
         }
     }
 
-    func remove(_ shard: Shard) {
-        shards.withLock { shards in
-            guard let index = shards.firstIndex(where: { $0.shard === shard }) else { return }
-            shards[index].count -= 1
-            if shards[index].count == 0 { shards.remove(at: index) }
+    /// Ends the answers of all current and later subscribers; returns at once, from any thread.
+    package func finish() {
+        state.withLock { state in
+            state.isFinished = true
+            for section in state.sections { section.end(isRegular: true) }
+            state.sections = []
         }
+    }
+
+    /// Adds a subscriber on a shard; nil when the broadcast is finished.
+    func add(_ shard: Shard) -> BroadcastSection? {
+        state.withLock { state in
+            if state.isFinished { return nil }
+            if let section = state.sections.first(where: { $0.shard === shard }) {
+                section.countSubscriber(1)
+                return section
+            }
+            let section = BroadcastSection(of: self, on: shard)
+            state.sections.append(section)
+            return section
+        }
+    }
+
+    /// Removes a subscriber from a section.
+    func remove(from section: BroadcastSection) {
+        state.withLock { state in
+            section.countSubscriber(-1)
+            if section.subscriberCount == 0 { state.sections.removeAll { $0 === section } }
+        }
+    }
+}
+
+/// The subscribers of one broadcast on one shard, from the first of them until all have left or are cut off.
+final class BroadcastSection: Sendable {
+    let broadcast: HTTPBroadcast
+    let shard: Shard
+    private let subscribers = Atomic(1)
+    private let waitingBytes = Atomic(0)
+    private let waitingBatches = Atomic(0)
+    private let ended = Atomic(false)
+
+    init(of broadcast: HTTPBroadcast, on shard: Shard) {
+        self.broadcast = broadcast
+        self.shard = shard
+    }
+
+    var subscriberCount: Int { subscribers.load(ordering: .relaxed) }
+    /// Whether no further batch is sent to the section.
+    var hasEnded: Bool { ended.load(ordering: .acquiring) }
+
+    func countSubscriber(_ change: Int) { subscribers.add(change, ordering: .relaxed) }
+
+    /// Counts a batch that waits for the shard; false when the shard is too far behind.
+    ///
+    /// Called under the broadcast's lock.
+    func addWaiting(_ bytes: Int) -> Bool {
+        let waiting = waitingBytes.load(ordering: .relaxed)
+        guard
+            waiting == 0
+                || waiting + bytes <= HTTPBroadcast.maximumWaitingBytes
+                    && waitingBatches.load(ordering: .relaxed) < HTTPBroadcast.maximumWaitingBatches
+        else { return false }
+        waitingBytes.add(bytes, ordering: .relaxed)
+        waitingBatches.add(1, ordering: .relaxed)
+        return true
+    }
+
+    /// Uncounts bytes that were sent to all subscribers, and a batch that was sent or merged with another.
+    func removeWaiting(_ bytes: Int, batches: Int) {
+        waitingBytes.subtract(bytes, ordering: .relaxed)
+        waitingBatches.subtract(batches, ordering: .relaxed)
+    }
+
+    /// Ends the section: its answers end after the waiting batches, or are cut off at once.
+    func end(isRegular: Bool) {
+        ended.store(true, ordering: .releasing)
+        shard.post(.endSection(self, isRegular: isRegular))
     }
 }
 

@@ -44,10 +44,10 @@ package struct HTTPBodyWriter: Sendable {
     /// Adds the batches of `broadcast` to the body; the answer becomes open-ended.
     ///
     /// The order of calls counts: a batch that is sent after this call follows the pieces that were written before
-    /// it. An answer subscribes to one broadcast, until it ends.
+    /// it. An answer subscribes to one broadcast, until it ends; a finished broadcast ends it at once.
     package func subscribe(to broadcast: HTTPBroadcast) {
-        broadcast.add(shard)
-        shard.post(.subscribe(exchange, to: broadcast))
+        guard let section = broadcast.add(shard) else { return finish() }
+        shard.post(.subscribe(exchange, to: section))
     }
 
     /// Ends the body.

@@ -1,25 +1,33 @@
-/// The subscribers of one broadcast on one shard.
+/// The audience of one broadcast on one shard.
 final class BroadcastAudience {
-    let broadcast: HTTPBroadcast
+    let section: BroadcastSection
     var subscribers: Set<ExchangeID> = []
     /// The number of subscriptions so far: a batch reaches only the subscribers before it.
     var subscriptions = 0
 
-    init(_ broadcast: HTTPBroadcast) { self.broadcast = broadcast }
+    init(_ section: BroadcastSection) { self.section = section }
 }
 
-/// A batch that a shard is sending to an audience.
+/// A batch that a shard is sending to an audience, or the end of their answers.
 final class BroadcastDelivery {
+    enum Content {
+        case batch(BroadcastBatch)
+        /// The answers end with their last chunk.
+        case regularEnd
+        /// The connections close without the last chunk, so that a client knows that its answer is incomplete.
+        case cut
+    }
+
     let audience: BroadcastAudience
-    private(set) var batch: BroadcastBatch
+    private(set) var content: Content
     let subscribers: [ExchangeID]
     private let subscriptions: Int
     /// The number of subscribers that were served.
     private(set) var served = 0
 
-    init(_ batch: BroadcastBatch, to audience: BroadcastAudience) {
+    init(_ content: Content, to audience: BroadcastAudience) {
         self.audience = audience
-        self.batch = batch
+        self.content = content
         subscribers = Array(audience.subscribers)
         subscriptions = audience.subscriptions
     }
@@ -35,11 +43,20 @@ final class BroadcastDelivery {
 
     /// Appends the next batch for the same subscribers; false when this delivery has begun or would be too large.
     func merge(_ next: BroadcastBatch) -> Bool {
-        guard served == 0, audience.subscriptions == subscriptions,
+        guard served == 0, audience.subscriptions == subscriptions, case .batch(var batch) = content,
             batch.bytes.count + next.bytes.count <= HTTPBroadcast.maximumUntakenBytes
         else { return false }
+        // The only copy may change in place.
+        content = .cut
         batch.append(next)
+        content = .batch(batch)
         return true
+    }
+
+    /// Uncounts the bytes that waited for the shard.
+    func release() {
+        guard case .batch(let batch) = content else { return }
+        audience.section.removeWaiting(batch.bytes.count, batches: 1)
     }
 }
 
@@ -48,12 +65,14 @@ extension Shard {
     static let broadcastStep = 256
 
     /// Makes a streamed answer a subscriber.
-    func subscribe(_ exchange: ExchangeID, to broadcast: HTTPBroadcast) {
+    func subscribe(_ exchange: ExchangeID, to section: BroadcastSection) {
         guard let (connection, _, answer) = streaming(exchange), answer.audience == nil else {
-            return broadcast.remove(self)
+            return section.broadcast.remove(from: section)
         }
-        let audience = audiences[ObjectIdentifier(broadcast)] ?? BroadcastAudience(broadcast)
-        audiences[ObjectIdentifier(broadcast)] = audience
+        // No batch follows: the client must notice that its answer is incomplete.
+        if section.hasEnded { return close(connection) }
+        let audience = audiences[ObjectIdentifier(section)] ?? BroadcastAudience(section)
+        audiences[ObjectIdentifier(section)] = audience
         audience.subscribers.insert(exchange)
         audience.subscriptions += 1
         answer.audience = audience
@@ -66,31 +85,49 @@ extension Shard {
         guard let audience = answer.audience else { return }
         answer.audience = nil
         audience.subscribers.remove(exchange)
-        audience.broadcast.remove(self)
-        if audience.subscribers.isEmpty { audiences[ObjectIdentifier(audience.broadcast)] = nil }
+        audience.section.broadcast.remove(from: audience.section)
+        if audience.subscribers.isEmpty { audiences[ObjectIdentifier(audience.section)] = nil }
     }
 
-    /// Queues a batch for the current subscribers of a broadcast.
+    /// Queues a batch for the current subscribers of a section.
     ///
     /// A shard that is behind merges batches, so that it catches up with fewer system calls.
-    func deliver(_ batch: BroadcastBatch, of broadcast: HTTPBroadcast) {
-        guard let audience = audiences[ObjectIdentifier(broadcast)] else { return }
+    func deliver(_ batch: BroadcastBatch, to section: BroadcastSection) {
+        guard let audience = audiences[ObjectIdentifier(section)] else {
+            return section.removeWaiting(batch.bytes.count, batches: 1)
+        }
         let latest = deliveries.last { $0.audience === audience }
-        if latest?.merge(batch) == true { return }
-        deliveries.append(BroadcastDelivery(batch, to: audience))
+        if latest?.merge(batch) == true { return section.removeWaiting(0, batches: 1) }
+        deliveries.append(BroadcastDelivery(.batch(batch), to: audience))
+    }
+
+    /// Ends the answers of a section, after its waiting batches if it `isRegular`.
+    func end(_ section: BroadcastSection, isRegular: Bool) {
+        guard let audience = audiences[ObjectIdentifier(section)] else { return }
+        if !isRegular { deliveries.removeAll { $0.audience === audience } }
+        deliveries.append(BroadcastDelivery(isRegular ? .regularEnd : .cut, to: audience))
     }
 
     /// Sends the oldest batch to its next subscribers.
     func continueBroadcasts() {
         guard let delivery = deliveries.first else { return }
-        for subscriber in delivery.advance(by: Self.broadcastStep) { send(delivery.batch, to: subscriber) }
-        if delivery.isFinished { deliveries.removeFirst() }
+        for subscriber in delivery.advance(by: Self.broadcastStep) { send(delivery.content, to: subscriber) }
+        guard delivery.isFinished else { return }
+        deliveries.removeFirst()
+        delivery.release()
     }
 
-    private func send(_ batch: BroadcastBatch, to exchange: ExchangeID) {
+    private func send(_ content: BroadcastDelivery.Content, to exchange: ExchangeID) {
         // The subscriber may have ended after the batch was queued.
         guard let (connection, _, answer) = streaming(exchange), answer.audience != nil else { return }
-        let bytes = answer.isChunked ? batch.chunk : batch.bytes
+        switch content {
+        case .batch(let batch): send(answer.isChunked ? batch.chunk : batch.bytes, to: connection)
+        case .regularEnd: endOpenEnded(connection)
+        case .cut: close(connection)
+        }
+    }
+
+    private func send(_ bytes: [UInt8], to connection: Connection) {
         guard hasRoom(connection, bytes.count) else { return close(connection) }
         transmitSealed(connection, bytes)
         // The common case: the socket accepted all bytes.

@@ -125,8 +125,9 @@ actor Shard {
         case .streamHead(let exchange, let head): startStream(exchange, head)
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
         case .streamEnd(let exchange): endStream(exchange)
-        case .subscribe(let exchange, let broadcast): subscribe(exchange, to: broadcast)
-        case .batch(let batch, let broadcast): deliver(batch, of: broadcast)
+        case .subscribe(let exchange, let section): subscribe(exchange, to: section)
+        case .batch(let batch, let section): deliver(batch, to: section)
+        case .endSection(let section, let isRegular): end(section, isRegular: isRegular)
         case .abort(let exchange): abort(exchange)
         case .pull(let exchange, let reader): pull(exchange, reader)
         case .drain(let grace, let continuation): stop(within: grace, continuation)
@@ -142,8 +143,8 @@ actor Shard {
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
         case .drain(_, let continuation): continuation.resume()
-        case .subscribe(_, let broadcast): broadcast.remove(self)
-        case .answer, .streamHead, .streamEnd, .batch, .abort: break
+        case .subscribe(_, let section): section.broadcast.remove(from: section)
+        case .answer, .streamHead, .streamEnd, .batch, .endSection, .abort: break
         }
     }
 }

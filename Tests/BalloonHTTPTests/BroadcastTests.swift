@@ -128,6 +128,70 @@ import Testing
         }
     }
 
+    @Test func `a shard that is too far behind cuts its subscribers, and later ones get every batch`()
+        async throws
+    {
+        let (isBlocked, hold) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let block = HTTPRoute(.get, "/block") { _, _ in
+            isBlocked.signal()
+            hold.wait()
+            return HTTPResponse(.ok)
+        }
+        let server = try await HTTPServerUnderTest([events, block], shards: 1)
+        async let first = server.exchange(get("/events"))
+        #expect(await eventually { broadcast.subscriberCount == 1 })
+        async let blocked = server.exchange(get("/block", "Connection: close\r\n"))
+        try await onThread { isBlocked.wait() }
+        let batch = [UInt8](repeating: 0x78, count: 4096)
+        var sent = 0
+        while broadcast.subscriberCount > 0, sent < 100_000_000 {
+            broadcast.send(batch)
+            sent += batch.count
+        }
+        #expect(broadcast.subscriberCount == 0)
+        #expect(sent <= HTTPBroadcast.maximumWaitingBytes + batch.count)
+        hold.signal()
+        #expect(try await blocked.hasPrefix("HTTP/1.1 200 "))
+        #expect(try await !first.hasSuffix("0\r\n\r\n"))
+        async let later = server.exchange(get("/events"))
+        #expect(await eventually { broadcast.subscriberCount == 1 })
+        broadcast.send(Array("one".utf8))
+        await server.stop()
+        #expect(try await later.hasSuffix("\r\n\r\n3\r\none\r\n0\r\n\r\n"))
+    }
+
+    @Test func `a finished broadcast ends the answers of its subscribers, and of later ones`() async throws {
+        try await withServer([events]) { server in
+            async let first = server.exchange(get("/events"))
+            #expect(await eventually { broadcast.subscriberCount == 1 })
+            broadcast.send(Array("one".utf8))
+            broadcast.finish()
+            #expect(try await first.hasSuffix("\r\n\r\n3\r\none\r\n0\r\n\r\n"))
+            let later = try await server.exchange(get("/events", "Connection: close\r\n"))
+            #expect(later.hasSuffix("\r\n\r\n0\r\n\r\n"))
+            #expect(broadcast.subscriberCount == 0)
+        }
+    }
+
+    @Test func `a stop with 1000 open streams takes less than two seconds`() async throws {
+        OpenFileLimit.raise()
+        let server = try await HTTPServerUnderTest([events])
+        let hold = DispatchSemaphore(value: 0)
+        async let ends = server.withConnection { [address = server.address] _ in
+            let clients = try (0..<1000).map { _ in try RawConnection(address) }
+            for client in clients { try client.send(get("/events")) }
+            hold.wait()
+            return try clients.count { try $0.rest().hasSuffix("\r\n\r\n3\r\none\r\n0\r\n\r\n") }
+        }
+        #expect(await eventually { broadcast.subscriberCount == 1000 })
+        broadcast.send(Array("one".utf8))
+        let begin = ContinuousClock.now
+        await server.server.stop(within: .seconds(3600))
+        #expect(ContinuousClock.now - begin < .seconds(2))
+        hold.signal()
+        #expect(try await ends == 1000)
+    }
+
     @Test
     func
         `a shard serves 256 subscribers before it turns to other work, and merges batches when it is behind`()
@@ -143,7 +207,7 @@ import Testing
         }
         #expect(await eventually { broadcast.subscriberCount == 300 })
         let batches = ["one", "two"].map { BroadcastBatch(Array($0.utf8)) }
-        #expect(await server.server.shards[0].remaining(after: batches, of: broadcast) == [44, 0])
+        #expect(await server.server.shards[0].remaining(after: batches) == [44, 0])
         hold.signal()
         await server.stop()
         #expect(try await bodies == Array(repeating: true, count: 300))
@@ -152,8 +216,9 @@ import Testing
 
 extension Shard {
     /// The number of unserved subscribers after each step, when these batches are queued at once.
-    fileprivate func remaining(after batches: [BroadcastBatch], of broadcast: HTTPBroadcast) -> [Int] {
-        for batch in batches { deliver(batch, of: broadcast) }
+    fileprivate func remaining(after batches: [BroadcastBatch]) -> [Int] {
+        guard let section = audiences.values.first?.section else { return [] }
+        for batch in batches { deliver(batch, to: section) }
         var remaining: [Int] = []
         while let delivery = deliveries.first {
             continueBroadcasts()
