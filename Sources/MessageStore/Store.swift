@@ -14,6 +14,8 @@ package final class Store: Sendable {
     let scheduler: DeliveryScheduler
     let outbox: Outbox
     let unwrittenLines = UnwrittenLines()
+    /// The changes for followers of events; empty while there are none.
+    let feed: EventFeed
     let gate: DiskCircuitBreaker
     let reader: SegmentReader
     let files: JournalFiles
@@ -53,8 +55,9 @@ package final class Store: Sendable {
         held = HeldConversations(result.damage)
         identity = try directory.identity()
         index = IndexedConversations(directory, configuration, identity: identity, logger: logger)
+        let feed = EventFeed()
         let conversations = try ConversationPartitions(
-            directory, configuration, index: index, logger: logger)
+            directory, configuration, feed: feed, index: index, logger: logger)
         let scheduler = DeliveryScheduler(
             conversations, releaseBackoff: configuration.releaseBackoff,
             suspectPatience: configuration.suspectPatience, workingTime: configuration.pace.workingTime)
@@ -73,12 +76,15 @@ package final class Store: Sendable {
         let accounts = SegmentAccounts(recovered.ledger)
         let assignments = Assignments(recovered.assignments)
         journal = Journal(writer, configuration: configuration) { entries, result in
+            // Before any caller is resumed, so that what follows from a record follows it in the feed.
+            feed.add(entries, result)
             accounts.settle(entries, result)
             gate.record(result)
             assignments.settle(entries, result)
             deduplicator.settle(entries, result)
         }
         self.conversations = conversations
+        self.feed = feed
         self.outbox = outbox
         states = HandlerStates(directory: directory.states)
         checkpointer = Checkpointer(
@@ -175,6 +181,7 @@ package final class Store: Sendable {
         await index.close()
         await journal.close()
         await snapshotter.close()
+        feed.close()
         calls.close()
         lock.withLock { $0 = nil }
     }

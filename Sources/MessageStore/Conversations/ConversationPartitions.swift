@@ -19,7 +19,8 @@ final class ConversationPartitions: Sendable {
 
     /// Loads the conversations that earlier processes quarantined.
     init(
-        _ directory: DataDirectory, _ configuration: StoreConfiguration, index: IndexedConversations? = nil,
+        _ directory: DataDirectory, _ configuration: StoreConfiguration, feed: EventFeed = EventFeed(),
+        index: IndexedConversations? = nil,
         logger: Logger
     ) throws(StoreError) {
         let quarantined = Dictionary(
@@ -31,7 +32,8 @@ final class ConversationPartitions: Sendable {
             let pool = ConversationPool(
                 directory: directory.conversations, quarantine: quarantine, disk: configuration.disk,
                 maximumOpenFiles: configuration.maximumOpenConversations / Self.count,
-                maximumKnownEnds: configuration.maximumKnownConversations / Self.count, index: index)
+                maximumKnownEnds: configuration.maximumKnownConversations / Self.count, feed: feed,
+                index: index)
             return ConversationPartition(pool, on: threads)
         }
     }

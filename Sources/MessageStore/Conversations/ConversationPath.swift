@@ -16,9 +16,12 @@ enum ConversationPath {
         business(key.business) + "/" + file(of: key.customer)
     }
 
+    /// `<64 hex>`: the name of the file without its folder and extension.
+    static func name(of customer: CustomerID) -> String { hash(customer.rawValue) }
+
     /// `<2 hex>/<64 hex>.jsonl`, below the folder of a business.
     static func file(of customer: CustomerID) -> String {
-        let name = hash(customer.rawValue)
+        let name = name(of: customer)
         return name.prefix(2) + "/" + name + ".jsonl"
     }
 

@@ -24,11 +24,15 @@ struct ConversationPool: Sendable {
     private let maximumOpenFiles: Int
     private static let maximumBusinesses = 10_000
 
+    /// Gets every written line, in the order of each file.
+    private let feed: EventFeed
+
     init(
         directory: String, quarantine: ConversationQuarantine, disk: any StoreDisk, maximumOpenFiles: Int,
-        maximumKnownEnds: Int, index: IndexedConversations? = nil
+        maximumKnownEnds: Int, feed: EventFeed, index: IndexedConversations? = nil
     ) {
         self.disk = disk
+        self.feed = feed
         self.index = index
         self.directory = directory
         self.quarantine = quarantine
@@ -65,6 +69,7 @@ struct ConversationPool: Sendable {
         } catch {
             guard case .quarantinedConversation = error else { throw error }
             if keeps { quarantine.keep(entry) }
+            feed.add(entry.identity, nil)
             return false
         }
     }
@@ -173,16 +178,22 @@ struct ConversationPool: Sendable {
         try makeOpen(name, creates: true)
         guard let index = open.index(forKey: name) else { return false }
         do throws(StoreError) {
-            let isNew = try open.values[index].append(entry, mightBeThere: mightBeThere)
-            let lines = open.values[index].end.lastSequence
-            if isNew {
-                self.index?.record(entry.indexLine(sequence: lines), of: name)
-            } else if self.index?.has(lines: lines, of: name) == false {
+            let line = try open.values[index].append(entry, mightBeThere: mightBeThere)
+            let sequence = open.values[index].end.lastSequence
+            if line != nil {
+                self.index?.record(entry.indexLine(sequence: sequence), of: name)
+            } else if self.index?.has(lines: sequence, of: name) == false {
                 self.index?.refresh(name)
             }
             // An existing line may have been written by a process that did not sync it.
             unsynced.insert(name)
-            return isNew
+            feed.add(
+                entry.identity,
+                line.map {
+                    FoundLine(
+                        sequence: sequence, at: entry.at, id: entry.id, kind: entry.kind, text: $0.dropLast())
+                })
+            return line != nil
         } catch {
             open[name] = nil
             throw error

@@ -45,10 +45,10 @@ struct OpenConversation: Sendable {
         guard end.lastSequence >= 0 else { throw .damaged(file: path, line: 0) }
     }
 
-    /// Appends a line with the next sequence number, unless it `mightBeThere` and exists; returns whether it
-    /// was appended.
-    mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> Bool {
-        if mightBeThere, try identities().contains(entry.identity) { return false }
+    /// Appends a line with the next sequence number, unless it `mightBeThere` and exists; returns the appended line, nil
+    /// when it exists.
+    mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> [UInt8]? {
+        if mightBeThere, try identities().contains(entry.identity) { return nil }
         let line = entry.line(sequence: end.lastSequence + 1)
         do throws(SystemError) {
             try disk.append(line, to: end.file)
@@ -60,7 +60,7 @@ struct OpenConversation: Sendable {
         end.sizeBytes += line.count
         end.lastSequence += 1
         known?.insert(entry.identity)
-        return true
+        return line
     }
 
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {

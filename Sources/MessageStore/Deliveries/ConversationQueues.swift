@@ -87,6 +87,15 @@ struct ConversationQueues: Sendable {
         conversations[key]?.pending.first?.isSuspect ?? false
     }
 
+    /// All messages that are not finished.
+    var all: [Lease] {
+        conversations.flatMap { key, conversation in
+            (conversation.parked + Array(conversation.due) + Array(conversation.pending)).map {
+                Lease(conversation: key, pending: $0)
+            }
+        }
+    }
+
     /// All recorded messages that are not finished.
     var recorded: [Lease] {
         conversations.flatMap { key, conversation in

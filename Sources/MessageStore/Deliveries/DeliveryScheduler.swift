@@ -98,6 +98,9 @@ final class DeliveryScheduler: Sendable {
     /// Whether the last relevant unfinished message closes the conversation; nil when there is none.
     func closes(_ key: ConversationKey) -> Bool? { withQueues(of: key) { $0.closes(key) } }
 
+    /// All messages that are not finished.
+    var all: [Lease] { partitions.flatMap { $0.state.withLock { $0.queues.all } } }
+
     /// All recorded messages that are not finished.
     var recorded: [Lease] { partitions.flatMap { $0.state.withLock { $0.queues.recorded } } }
 

@@ -185,6 +185,9 @@ final class Outbox: Sendable {
         }
     }
 
+    /// All queued replies.
+    var all: [OutboxQueue.Entry] { state.withLock { $0.queue.all } }
+
     /// The number of unfinished replies of each business.
     var countsByBusiness: [BusinessID: Int] { state.withLock { $0.queue.countsByBusiness } }
 

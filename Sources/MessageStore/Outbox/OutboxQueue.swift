@@ -90,6 +90,9 @@ struct OutboxQueue: Sendable {
     /// The number of queued or leased replies of each business.
     var countsByBusiness: [BusinessID: Int] { businesses.mapValues(\.count) }
 
+    /// All entries, in no order.
+    var all: [Entry] { nodes.values.map(\.entry) }
+
     /// The entry with this identity.
     func entry(_ id: ReplyID) -> Entry? { nodes[id]?.entry }
 

@@ -84,6 +84,7 @@ extension Store {
                 throw error
             }
             checkpointer.distrust(RefusedLines(record: entry.id.record))
+            feed.add(line.identity, nil)
         }
         let settled = outbox.item(entry.id)
         settled?.line.map(unwrittenLines.end)

@@ -1,0 +1,103 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// An event that was made from a record, and the line that it waits for.
+struct EventDraft: Sendable {
+    var event: StoreEvent
+    /// The line that the event contains; nil when it needs none.
+    var line: LineIdentity?
+    /// The conversation's key.
+    let conversation: ConversationKey
+
+    /// The events of one record, in order; `kind` is that of the message that the record is about.
+    static func events(
+        of record: EventRecord, number: UInt64, in key: ConversationKey, kind: Kind?
+    ) -> [EventDraft] {
+        func draft(
+            _ ordinal: Int, _ name: StoreEvent.Name, _ at: Timestamp, _ kind: Kind?
+        ) -> EventDraft {
+            let event = StoreEvent(
+                StoreEvent.Key(record: number, ordinal: ordinal), name, in: key, at: at, kind: kind)
+            return EventDraft(event: event, conversation: key)
+        }
+        switch record {
+        case .message(_, let id, let outboundKind?, _, let at):
+            var queued = draft(0, .messageQueued, at, outboundKind)
+            queued.event.message = id
+            return [queued]
+        case .message(_, _, nil, isReplay: true, _): return []
+        case .message(_, let id, nil, isReplay: false, let at):
+            var received = draft(0, .messageReceived, at, nil)
+            received.event.message = id
+            received.line = LineIdentity(record: number, reply: nil)
+            return [received]
+        case .outcome(_, let at, let replies):
+            return replies.enumerated().map { index, reply in
+                var queued = draft(index, .messageQueued, at, reply.kind)
+                queued.event.message = reply.id
+                return queued
+            }
+        case .reply(let of, let reply, _):
+            var ended = draft(
+                0, reply.status == .accepted ? .messageAccepted : .messageFailed, reply.at, nil)
+            ended.event.message = reply.id
+            ended.event.status = reply.httpStatus
+            ended.line = LineIdentity(record: of, reply: reply.id)
+            if reply.status != .accepted {
+                ended.event.outcome = reply.status.rawValue
+                ended.event.reason = reply.reason
+            }
+            guard reply.status.isDeadLetter else { return [ended] }
+            var letter = draft(1, .replyDeadLetter, reply.at, nil)
+            letter.event.message = reply.id
+            letter.event.outcome = reply.status.rawValue
+            letter.event.status = reply.httpStatus
+            letter.event.reason = reply.reason
+            letter.line = ended.line
+            return [ended, letter]
+        case .parked(let of, let at):
+            var parked = draft(0, .deliveryParked, at, kind)
+            parked.event.delivery = of
+            return [parked]
+        case .finished(let of, let finished, let at, let reason, let isDeadLetter):
+            guard isDeadLetter else { return [] }
+            var letter = draft(0, .deliveryDeadLetter, at, finished ?? kind)
+            letter.event.delivery = of
+            letter.event.reason = reason
+            return [letter]
+        }
+    }
+
+    /// The event with its line; without one when its file refused the line, or the message ended before it was recorded.
+    func completed(with found: FoundLine?) -> StoreEvent {
+        guard let found else { return event }
+        var event = event
+        event.at = found.at
+        event.message = found.id
+        event.kind = found.kind
+        event.sequence = found.sequence
+        // A dead letter only points to the line, which the event before it contains.
+        guard event.name != .replyDeadLetter else { return event }
+        event.line = found.text
+        event.isTruncated = found.text == nil
+        return event
+    }
+}
+
+/// A line that was found in its file, or has just been written to it.
+struct FoundLine: Sendable {
+    let sequence: Int
+    let at: Timestamp
+    let id: MessageID
+    let kind: Kind
+    /// The text without its line feed; nil when it is too large for an event.
+    let text: [UInt8]?
+
+    init(sequence: Int, at: Timestamp, id: MessageID, kind: Kind, text: ArraySlice<UInt8>) {
+        self.sequence = sequence
+        self.at = at
+        self.id = id
+        self.kind = kind
+        self.text = text.count <= StoreEvent.maximumLineBytes ? Array(text) : nil
+    }
+}

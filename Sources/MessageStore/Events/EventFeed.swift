@@ -1,0 +1,96 @@
+import Synchronization
+
+/// The store's changes on their way to the events, in the order in which they happened; empty while nothing follows them.
+///
+/// The journal and the conversations add their changes without waiting; records are parsed later, by the reader.
+final class EventFeed: Sendable {
+    fileprivate enum Entry: Sendable {
+        case message(UInt64, ReceivedMessage)
+        case record(UInt64, body: [UInt8])
+        case line(LineIdentity, FoundLine?)
+    }
+
+    fileprivate struct State {
+        var entries: [Entry] = []
+        var bytes = 0
+        var hasOverflowed = false
+    }
+
+    /// The bytes that may wait for the reader; further changes are dropped until it comes.
+    static let maximumBytes = 32 << 20
+
+    private let state = Mutex(State())
+    private let active = Atomic(false)
+    private let wake: AsyncStream<Void>.Continuation
+    /// Yields a value when there are changes; for one consumer.
+    let wakeups: AsyncStream<Void>
+
+    init() { (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    /// Whether changes are kept; never blocks.
+    var isActive: Bool { active.load(ordering: .relaxed) }
+
+    /// Keeps changes from now on, or drops them.
+    func setActive(_ isActive: Bool) {
+        active.store(isActive, ordering: .sequentiallyConsistent)
+        if !isActive { state.withLock { $0 = State() } }
+    }
+
+    /// Adds the records of a batch; called on the journal's queue before any waiting caller is resumed.
+    func add(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
+        guard isActive, case .durable(let records) = result, !entries.isEmpty else { return }
+        state.withLock { state in
+            for (entry, record) in zip(entries, records) {
+                guard state.count(entry.body.count + 64) else { break }
+                if case .sender(let message, _) = entry.waiter {
+                    state.entries.append(.message(record.number, message.message))
+                } else {
+                    state.entries.append(.record(record.number, body: entry.body))
+                }
+            }
+        }
+        wake.yield()
+    }
+
+    /// Adds a line that is in its conversation's file, or that the file refused; called in the order of the file's lines.
+    func add(_ identity: LineIdentity, _ line: @autoclosure () -> FoundLine?) {
+        guard isActive, !identity.isFilesOnly else { return }
+        let line = line()
+        state.withLock { state in
+            if state.count((line?.text?.count ?? 0) + 128) { state.entries.append(.line(identity, line)) }
+        }
+        wake.yield()
+    }
+
+    /// Removes all changes; nil when some were dropped.
+    func take() -> [StoreChange]? {
+        let taken = state.withLock { state in
+            defer { state = State() }
+            return state
+        }
+        if taken.hasOverflowed { return nil }
+        return taken.entries.map { entry in
+            switch entry {
+            case .message(let number, let message): .record(number, EventRecord(message))
+            case .record(let number, let body): .record(number, EventRecord(body: body))
+            case .line(let identity, let line): .line(identity, line)
+            }
+        }
+    }
+
+    /// Ends ``wakeups``.
+    func close() {
+        setActive(false)
+        wake.finish()
+    }
+}
+
+extension EventFeed.State {
+    fileprivate mutating func count(_ size: Int) -> Bool {
+        if hasOverflowed { return false }
+        bytes += size
+        guard bytes > EventFeed.maximumBytes else { return true }
+        self = Self(hasOverflowed: true)
+        return false
+    }
+}

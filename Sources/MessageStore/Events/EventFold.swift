@@ -1,0 +1,121 @@
+import BusinessMessages
+
+/// A change of the store, in the order in which changes became durable or were written.
+enum StoreChange: Sendable {
+    /// A record is on disk; nil for one without events.
+    case record(UInt64, EventRecord?)
+    /// A line is in its conversation's file; without a text when it was written before, or when the file refused it.
+    case line(LineIdentity, FoundLine?)
+}
+
+/// Makes events of the store's changes: which events, in which order, and which place each one has.
+///
+/// An event of a line is sent when the line is written, others when their record is durable. So the events of a
+/// conversation have the order of its file, and the place of an event is the last record of which every event was sent.
+/// A value without side effects.
+struct EventFold {
+    /// An event that is due, with its line where that is known.
+    struct Due: Sendable {
+        let draft: EventDraft
+        let line: FoundLine?
+        /// Whether the line must be looked up in the file.
+        let needsLookup: Bool
+        /// All events of records up to this one were sent with the event or before it.
+        let through: UInt64
+    }
+
+    private var subjects: EventSubjects
+    private var waiting: [LineIdentity: [EventDraft]] = [:]
+    /// The records with unsent events, and the smallest of them.
+    private var unsent: Set<UInt64> = []
+    private var smallest = MinimumHeap<UInt64>()
+    /// The last record that was applied.
+    private(set) var last: UInt64
+
+    /// Starts behind the record `last`, with the messages that had not ended and the lines that were not written then.
+    init(after last: UInt64, subjects: EventSubjects = EventSubjects(), unwritten: [EventDraft] = []) {
+        self.last = last
+        self.subjects = subjects
+        for draft in unwritten { wait(for: draft) }
+    }
+
+    /// The last record of which every event was sent.
+    var through: UInt64 {
+        mutating get {
+            while let first = smallest.first {
+                if unsent.contains(first) { return min(first - 1, last) }
+                _ = smallest.popFirst()
+            }
+            return last
+        }
+    }
+
+    /// The records with events that wait for their lines.
+    var unsentRecords: Set<UInt64> { unsent }
+    /// The number of messages whose conversation is kept.
+    var subjectCount: Int { subjects.count }
+
+    /// Applies a change; returns the events that are due.
+    mutating func apply(_ change: StoreChange) -> [Due] {
+        switch change {
+        case .record(let number, let record):
+            guard number > last else { return [] }
+            guard let record else {
+                last = number
+                return []
+            }
+            return apply(record, number)
+        case .line(let identity, let found):
+            if let found, identity.reply == nil { subjects.setKind(found.kind, of: identity.record) }
+            return take(identity).map { ($0, found, found == nil) }.due(&self)
+        }
+    }
+
+    private mutating func apply(_ record: EventRecord, _ number: UInt64) -> [Due] {
+        // The message has ended, so that its line is written unless its file refused it.
+        var due: [(EventDraft, FoundLine?, Bool)] = []
+        if case .finished(let of, _, _, _, _) = record {
+            due = take(LineIdentity(record: of, reply: nil)).map { ($0, nil, true) }
+        }
+        let about = subjects.apply(record, number: number)
+        let drafts =
+            about.map { EventDraft.events(of: record, number: number, in: $0.key, kind: $0.kind) } ?? []
+        // Until all of its events are sent, the record is not passed.
+        if !drafts.isEmpty { begin(number) }
+        last = number
+        for draft in drafts {
+            if draft.line == nil { due.append((draft, nil, false)) } else { wait(for: draft) }
+        }
+        return due.due(&self)
+    }
+
+    private mutating func begin(_ record: UInt64) {
+        if unsent.insert(record).inserted { smallest.insert(record) }
+    }
+
+    private mutating func wait(for draft: EventDraft) {
+        guard let line = draft.line else { return }
+        begin(draft.event.key.record)
+        waiting[line, default: []].append(draft)
+    }
+
+    private mutating func take(_ line: LineIdentity) -> [EventDraft] {
+        waiting.removeValue(forKey: line) ?? []
+    }
+
+    fileprivate mutating func end(_ record: UInt64) { unsent.remove(record) }
+}
+
+extension [(EventDraft, FoundLine?, Bool)] {
+    /// The events with their places: a record is passed with the last of its events.
+    fileprivate func due(_ fold: inout EventFold) -> [EventFold.Due] {
+        var due: [EventFold.Due] = []
+        for (index, (draft, line, needsLookup)) in enumerated() {
+            let record = draft.event.key.record
+            if index + 1 == count || self[index + 1].0.event.key.record != record { fold.end(record) }
+            due.append(
+                EventFold.Due(draft: draft, line: line, needsLookup: needsLookup, through: fold.through))
+        }
+        return due
+    }
+}

@@ -1,0 +1,111 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+
+/// The parts of a journal record that events are made from.
+enum EventRecord: Sendable {
+    /// A message; `isReplay` for one whose line was written before.
+    case message(ConversationKey, MessageID, outboundKind: Kind?, isReplay: Bool, at: Timestamp)
+    /// The decision of a handler, with its replies.
+    case outcome(of: UInt64, at: Timestamp, replies: [Reply])
+    /// The end of a reply; with the conversation when it is also an event for the handler.
+    case reply(of: UInt64, EndedReply, reportedIn: ConversationKey?)
+    /// A failed attempt to deliver a message, which is parked now.
+    case parked(of: UInt64, at: Timestamp)
+    /// The end of a delivery.
+    case finished(of: UInt64, kind: Kind?, at: Timestamp, deadLetter: String?, isDeadLetter: Bool)
+
+    /// A decided reply.
+    struct Reply: Sendable {
+        let id: MessageID
+        let kind: Kind
+    }
+
+    /// A reply with its end.
+    struct EndedReply: Sendable {
+        let id: MessageID
+        let status: ReplyState.Status
+        let httpStatus: Int?
+        let reason: String?
+        let at: Timestamp
+    }
+
+    /// The message or reply failure that the record begins, with its conversation.
+    var begins: ConversationKey? {
+        switch self {
+        case .message(let key, _, _, _, _): key
+        case .reply(_, _, let key): key
+        case .outcome, .parked, .finished: nil
+        }
+    }
+
+    /// The record of the message that the record is about; nil for a message itself.
+    var subject: UInt64? {
+        switch self {
+        case .message: nil
+        case .outcome(let of, _, _), .reply(let of, _, _), .parked(let of, _), .finished(let of, _, _, _, _):
+            of
+        }
+    }
+
+    /// The parts of a message on its way to the journal.
+    init(_ message: ReceivedMessage) {
+        self = .message(
+            ConversationKey(business: message.business, customer: message.customer), message.id,
+            outboundKind: message.outboundKind, isReplay: false, at: message.receivedAt)
+    }
+
+    /// Parses a record's body; nil for a record without events.
+    init?(body: [UInt8]) {
+        // The store wrote it: a body that is not JSON has no events.
+        guard let root = (try? JSONDocument(body, limits: .journal))?.root else { return nil }
+        self.init(root)
+    }
+
+    /// Parses an intact line of the journal; nil for a record without events.
+    init?(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) {
+        let type = line[header.type]
+        guard Self.types.contains(where: { type.elementsEqual($0) }) else { return nil }
+        // Only an outcome needs its messages: the ids and kinds of the replies.
+        let isOutcome = type.elementsEqual("outcome".utf8)
+        self.init(body: isOutcome ? Array(line) : JournalLine.withoutMessages(line, header))
+    }
+
+    private static let types = ["message", "outcome", "reply", "attempt", "finished"].map { Array($0.utf8) }
+
+    private init?(_ root: JSONValue) {
+        guard let type = root["type"], let record = JournalRecord.read(root) else { return nil }
+        let at = root.timestamp("at") ?? Timestamp(milliseconds: 0)
+        switch record {
+        case .message(let message):
+            self = .message(
+                message.conversation, MessageID(root["id"]?.string ?? ""), outboundKind: message.outboundKind,
+                isReplay: message.replayOf != nil, at: at)
+        case .outcome(let outcome):
+            let replies = root["replies"]?.elements.map {
+                Reply(
+                    id: MessageID($0["id"]?.string ?? ""),
+                    kind: $0["kind"]?.string.flatMap(Kind.init) ?? .unrecognized)
+            }
+            self = .outcome(of: outcome.of, at: at, replies: replies ?? [])
+        case .reply(let reply):
+            guard type.equals("reply") else { return nil }
+            self = .reply(
+                of: reply.of,
+                EndedReply(
+                    id: MessageID(root["id"]?.string ?? ""), status: reply.status,
+                    httpStatus: reply.httpStatus, reason: reply.reason, at: at),
+                reportedIn: reply.reportedIn)
+        case .attempt(let attempt):
+            guard attempt.isParked else { return nil }
+            self = .parked(of: attempt.of, at: at)
+        case .finished(let finished):
+            self = .finished(
+                of: finished.of, kind: finished.kind, at: at, deadLetter: finished.reason,
+                isDeadLetter: finished.result.isDeadLetter)
+        case .resolved, .replyAttempt, .files, .dropped, .carried, .checkpoint, .unsynced, .segment,
+            .assignment, .other:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/// The latest events in memory, and how a follower resumes from them.
+package struct EventRing: Sendable {
+    /// How a follower resumes.
+    package enum Resumption: Sendable {
+        /// The journal no longer has what follows, or never had it.
+        case reset
+        /// The ring has all events, from this position on.
+        case ring(from: Int)
+        /// The journal has the events of the records up to `through`, but for the excluded ones, which the ring has from this
+        /// position on or will get.
+        case journal(through: UInt64, excluding: EventExclusion, from: Int)
+    }
+
+    /// The limit of events.
+    package static let maximumCount = 4096
+    /// The limit of the events' bytes.
+    package static let maximumBytes = 8 << 20
+
+    private var events: [PlacedEvent] = []
+    /// The number of removed elements at the start of `events`.
+    private var head = 0
+    private var bytes = 0
+    /// The position of the first event.
+    package private(set) var start = 0
+    /// The largest record of an event that the ring no longer has, or never had.
+    package private(set) var evictedThrough: UInt64
+    private let maximumCount: Int
+    private let maximumBytes: Int
+
+    /// Creates a ring that gets the events behind a record, and the earlier ones that were not sent then.
+    package init(
+        after record: UInt64, maximumCount: Int = Self.maximumCount, maximumBytes: Int = Self.maximumBytes
+    ) {
+        evictedThrough = record
+        self.maximumCount = maximumCount
+        self.maximumBytes = maximumBytes
+    }
+
+    /// The position behind the last event.
+    package var end: Int { start + events.count - head }
+
+    /// Adds an event; removes the oldest ones above a limit.
+    package mutating func append(_ event: PlacedEvent) {
+        events.append(event)
+        bytes += event.sizeBytes
+        while end - start > maximumCount || bytes > maximumBytes && end - start > 1 {
+            let oldest = events[head]
+            evictedThrough = max(evictedThrough, oldest.event.key.record)
+            bytes -= oldest.sizeBytes
+            head += 1
+            start += 1
+        }
+        if head > maximumCount {
+            events.removeFirst(head)
+            head = 0
+        }
+    }
+
+    /// The events from a position on; nil when the ring no longer has all of them.
+    package func events(from position: Int) -> ArraySlice<PlacedEvent>? {
+        guard position >= start, position <= end else { return nil }
+        return events[(head + position - start)...]
+    }
+
+    /// Decides how a follower resumes that has all events of the records up to `through`.
+    ///
+    /// `last` is the last record, `first` the first one that the journal has, and `unsent` are the records with events that
+    /// wait for their lines.
+    package func resume(
+        after through: UInt64, last: UInt64, first: UInt64, unsent: Set<UInt64>
+    ) -> Resumption {
+        guard through <= last, through + 1 >= first else { return .reset }
+        if through >= evictedThrough { return .ring(from: start) }
+        let limit = evictedThrough
+        let kept = events[head...].lazy.map(\.event.key).filter { $0.record <= limit }
+        return .journal(
+            through: limit,
+            excluding: EventExclusion(keys: Set(kept), records: unsent.filter { $0 <= limit }),
+            from: start)
+    }
+}
+
+/// The events that are not read from the journal, because the ring has them or will get them.
+package struct EventExclusion: Sendable {
+    let keys: Set<StoreEvent.Key>
+    let records: Set<UInt64>
+
+    /// The smallest record of them; nil when there is none.
+    var smallest: UInt64? { (keys.map(\.record) + records).min() }
+
+    func contains(_ key: StoreEvent.Key) -> Bool { records.contains(key.record) || keys.contains(key) }
+}
+
+extension PlacedEvent {
+    /// The approximate size in memory.
+    var sizeBytes: Int { 320 + (event.line?.count ?? 0) + (event.reason?.utf8.count ?? 0) }
+}

@@ -1,0 +1,62 @@
+import BusinessMessages
+
+/// The conversations of the messages that have not ended: most records name only the record of their message.
+struct EventSubjects: Sendable {
+    private struct Subject {
+        let conversation: ConversationKey
+        var kind: Kind?
+        /// The number of decided replies without an end.
+        var replies = 0
+        /// Whether its delivery has ended, or it never had one.
+        var isFinished = false
+    }
+
+    private var subjects: [UInt64: Subject] = [:]
+
+    /// The number of messages.
+    var count: Int { subjects.count }
+
+    /// Adds a message that began before the first record that is read.
+    mutating func insert(
+        _ record: UInt64, in conversation: ConversationKey, kind: Kind? = nil, replies: Int = 0,
+        isFinished: Bool = false
+    ) {
+        if subjects[record] == nil {
+            subjects[record] = Subject(conversation: conversation, kind: kind)
+        }
+        subjects[record]?.replies += replies
+        if isFinished { subjects[record]?.isFinished = true }
+    }
+
+    /// The conversation of a message, and its kind if that is known.
+    func conversation(of record: UInt64) -> (key: ConversationKey, kind: Kind?)? {
+        subjects[record].map { ($0.conversation, $0.kind) }
+    }
+
+    mutating func setKind(_ kind: Kind, of record: UInt64) { subjects[record]?.kind = kind }
+
+    /// Applies a record, before or after its events are made; returns the conversation that it is about.
+    mutating func apply(_ record: EventRecord, number: UInt64) -> (key: ConversationKey, kind: Kind?)? {
+        let about = record.subject.flatMap { conversation(of: $0) } ?? record.begins.map { ($0, nil) }
+        switch record {
+        case .message(let key, _, let outboundKind, _, _):
+            insert(
+                number, in: key, kind: outboundKind, replies: outboundKind == nil ? 0 : 1,
+                isFinished: outboundKind != nil)
+        case .outcome(let of, _, let replies): subjects[of]?.replies += replies.count
+        case .reply(let of, _, let reported):
+            if let reported { insert(number, in: reported) }
+            change(of) { $0.replies -= 1 }
+        case .finished(let of, _, _, _, _): change(of) { $0.isFinished = true }
+        case .parked: break
+        }
+        return about
+    }
+
+    private mutating func change(_ record: UInt64, _ body: (inout Subject) -> Void) {
+        guard let index = subjects.index(forKey: record) else { return }
+        body(&subjects.values[index])
+        let subject = subjects.values[index]
+        if subject.isFinished, subject.replies <= 0 { subjects.remove(at: index) }
+    }
+}

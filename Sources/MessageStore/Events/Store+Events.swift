@@ -1,0 +1,98 @@
+import BalloonPOSIX
+import BusinessMessages
+import Synchronization
+
+/// The store's events as they happen; for one reader.
+///
+/// ```
+///   journal batch on disk ──┐
+///                           ├──> EventFeed ──> EventFold ──> events with their places
+///   line in its file ───────┘
+/// ```
+package struct EventSource: ~Copyable {
+    private let store: Store
+    private var fold: EventFold
+    private let lines: EventLines
+
+    /// The last record that was on disk when the source began; see ``EventRing``.
+    package let begin: UInt64
+
+    /// Begins with the changes after this call, and with the earlier messages and replies whose lines are not written.
+    fileprivate init(_ store: Store) async {
+        self.store = store
+        lines = EventLines(directory: DataDirectory(path: store.directory).conversations)
+        store.feed.setActive(true)
+        begin = store.journal.lastRecord
+        // The lines of replies that ended before are in their files, unless these refuse them.
+        for _ in 0..<500 where store.unwrittenLines.checkpoint(through: begin) < begin {
+            guard await store.pause(for: .milliseconds(10)) else { break }
+        }
+        fold = store.makeFold(after: begin)
+    }
+
+    /// The last record that was read.
+    package var last: UInt64 { fold.last }
+    /// The records with events that wait for their lines.
+    package var unsent: Set<UInt64> { fold.unsentRecords }
+    /// The last record of which every event was read.
+    package var through: UInt64 { mutating get { fold.through } }
+
+    /// The next events; nil when changes were lost, because they were not read in time.
+    ///
+    /// Then another source must begin. May read files of conversations.
+    package mutating func next() -> [PlacedEvent]? {
+        guard let changes = store.feed.take() else { return nil }
+        var events: [PlacedEvent] = []
+        for change in changes {
+            for due in fold.apply(change) {
+                var line = due.line
+                if due.needsLookup, let identity = due.draft.line {
+                    line = lines.find([identity], in: due.draft.conversation)[identity]
+                }
+                events.append(
+                    PlacedEvent(event: due.draft.completed(with: line), through: due.through))
+            }
+        }
+        return events
+    }
+}
+
+extension Store {
+    /// Begins to keep changes, and returns the source of their events; one at a time.
+    package func followEvents() async -> EventSource { await EventSource(self) }
+
+    /// Stops keeping changes.
+    package func endEvents() { feed.setActive(false) }
+
+    /// Yields a value when ``EventSource/next()`` may have events; for one consumer, ends when the store is closed.
+    package var eventWakeups: AsyncStream<Void> { feed.wakeups }
+
+    /// The first record that the journal still has.
+    package func firstRecord() throws -> UInt64 {
+        try JournalReader(DataDirectory(path: directory).journal).segments.first ?? 1
+    }
+
+    /// Reads the events of the records behind `through`, up to `last`, but for the excluded ones.
+    package func pastEvents(
+        after through: UInt64, through last: UInt64, excluding: EventExclusion
+    ) throws -> EventCatchUp {
+        try EventCatchUp(
+            DataDirectory(path: directory), after: through, through: last, excluding: excluding)
+    }
+
+    fileprivate func makeFold(after record: UInt64) -> EventFold {
+        var subjects = EventSubjects()
+        var unwritten: [EventDraft] = []
+        for lease in scheduler.all where lease.pending.record <= record {
+            let (pending, key) = (lease.pending, lease.conversation)
+            subjects.insert(pending.record, in: key, kind: pending.recording.kind)
+            guard !pending.recording.isDone else { continue }
+            // The line has the time and the id.
+            let message = EventRecord.message(
+                key, MessageID(""), outboundKind: nil, isReplay: false, at: Timestamp(milliseconds: 0))
+            unwritten += EventDraft.events(of: message, number: pending.record, in: key, kind: nil)
+        }
+        for entry in outbox.all { subjects.insert(entry.id.record, in: entry.conversation, replies: 1) }
+        return EventFold(after: record, subjects: subjects, unwritten: unwritten)
+    }
+}

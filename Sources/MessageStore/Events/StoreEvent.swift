@@ -1,0 +1,86 @@
+import BalloonJSON
+package import BalloonPOSIX
+package import BusinessMessages
+
+/// A durable change that programs outside the server can follow.
+///
+/// A value made from one record of the journal, and for a message from its line in the conversation's file.
+package struct StoreEvent: Sendable, Hashable {
+    /// The types of events.
+    package enum Name: String, Sendable, CaseIterable {
+        /// A customer's message is in its conversation.
+        case messageReceived = "message.received"
+        /// A message to the customer waits to be sent.
+        case messageQueued = "message.queued"
+        /// The gateway accepted a message to the customer.
+        case messageAccepted = "message.accepted"
+        /// A message to the customer was refused, expired or was dropped.
+        case messageFailed = "message.failed"
+        /// An attempt failed, and the message waits for the next one outside the order of its conversation.
+        case deliveryParked = "delivery.parked"
+        /// The delivery of a message failed; an operator decides about it.
+        case deliveryDeadLetter = "delivery.deadLetter"
+        /// A message to the customer was refused or expired; an operator decides about it.
+        case replyDeadLetter = "reply.deadLetter"
+    }
+
+    /// The identity of an event, the same each time it is sent.
+    package struct Key: Sendable, Hashable, CustomStringConvertible {
+        /// The number of the record that the event is made from.
+        package let record: UInt64
+        /// The place of the event among those of the record, from 0.
+        package let ordinal: Int
+
+        /// `57.0`.
+        package var description: String { "\(record).\(ordinal)" }
+    }
+
+    /// The largest line that an event contains.
+    package static let maximumLineBytes = 32 << 10
+
+    /// The identity.
+    package let key: Key
+    /// The time of the change.
+    package var at: Timestamp
+    /// The type.
+    package let name: Name
+    /// The business of the conversation.
+    package let business: BusinessID
+    /// The SHA-256 of the customer in hexadecimal, which names the conversation's file.
+    package let conversation: String
+    /// The kind of the message; nil when it is not known.
+    package var kind: Kind?
+    /// The message's id; nil when only its line has it.
+    package var message: MessageID?
+    /// The record of the message whose delivery failed.
+    package var delivery: UInt64?
+    /// The number of the message's line in its conversation; nil when the event has none, or the file refused it.
+    package var sequence: Int?
+    /// The line as its file has it, without its line feed.
+    package var line: [UInt8]?
+    /// Whether the line is omitted because it is larger than ``maximumLineBytes``.
+    package var isTruncated = false
+    /// `refused`, `expired`, `dropped` or `failed`.
+    package var outcome: String?
+    /// The gateway's HTTP status, if it answered.
+    package var status: Int?
+    /// The reason, if it is known; it contains no customer text.
+    package var reason: String?
+
+    init(_ key: Key, _ name: Name, in conversation: ConversationKey, at: Timestamp, kind: Kind? = nil) {
+        self.key = key
+        self.name = name
+        self.at = at
+        business = conversation.business
+        self.conversation = ConversationPath.name(of: conversation.customer)
+        self.kind = kind
+    }
+}
+
+/// An event with its place: all events of records up to ``through`` were sent with it or before it.
+package struct PlacedEvent: Sendable, Hashable {
+    /// The event.
+    package var event: StoreEvent
+    /// The last record of which every event was sent.
+    package let through: UInt64
+}
