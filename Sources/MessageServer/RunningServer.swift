@@ -15,6 +15,7 @@ package final class RunningServer: Sendable {
     private let registry: HandlerRegistry
     private let making: HandlerBuilder
     private let pipelines: Pipelines
+    private let people: PeopleSettings
     private let sweep: AttachmentSweep
     private let sweeping = Mutex<Task<Void, Never>?>(nil)
     private let http: HTTPServer
@@ -51,8 +52,9 @@ package final class RunningServer: Sendable {
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
         making.unasked.open(store)
+        let people = PeopleSettings(configuration.businesses)
         let pipelines = try Pipelines(
-            configuration, store: store, observer: observer, logger: logger
+            configuration, store: store, people: people, observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = configuration
         self.logger = logger
@@ -62,6 +64,7 @@ package final class RunningServer: Sendable {
         self.store = store
         self.tls = tls
         self.pipelines = pipelines
+        self.people = people
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, retention: configuration.attachments.retention,
             logger: logger)
@@ -85,6 +88,7 @@ package final class RunningServer: Sendable {
                 + ControlRoutes.listeners(
                     configuration.dataDirectory, store, isServed: { registry.contains($0) },
                     others: health(.operators) + HandlerRoutes.make(registry)
+                        + PeopleRoutes.make(registry, pipelines.watch)
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,
                             DeliveryRoute(store: store, registry: registry, watch: observer).route,
@@ -132,6 +136,7 @@ package final class RunningServer: Sendable {
                 group.addTask { await pipelines.resolver.run() }
                 group.addTask { await pipelines.sender.run() }
                 group.addTask { await removed.run() }
+                group.addTask { await pipelines.watch.run() }
                 for await worker in registry.workers {
                     group.addTask { await pipelines.deliveries.run(worker) }
                 }
@@ -175,6 +180,7 @@ package final class RunningServer: Sendable {
             // Before the wait for old handlers: a removed token must not be valid meanwhile.
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
+            people.change(to: wanted.businesses)
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
@@ -260,6 +266,7 @@ package final class RunningServer: Sendable {
         // Workers end when the store stops leasing; leased deliveries may still finish.
         store.stopLeasing()
         registry.stopWaiting()
+        pipelines.watch.stop()
         sweeping.withLock { $0?.cancel() }
         let haveEnded = await endDeliveries(times)
         let left = store.statistics.pendingDeliveries

@@ -25,8 +25,6 @@ package struct PeopleConfiguration: Hashable, Sendable {
 
     /// Whether a customer's text is one of the words, as a whole and regardless of case.
     package func areAskedFor(in text: String) -> Bool {
-        // A longer text is no word: only what may be one is converted.
-        guard text.utf8.count <= 4 * Self.maximumWordBytes else { return false }
         let text = Self.comparable(text)
         return words.contains { Self.comparable($0) == text }
     }

@@ -11,6 +11,15 @@ struct CheckedAnswer: Sendable {
     /// The new state of the conversation; nil when it does not change.
     let state: [UInt8]?
 
+    /// The same answer with another reply, which has no files.
+    func adding(_ reply: Reply, to delivery: Delivery) -> CheckedAnswer {
+        let id = MessageID.random()
+        let message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
+        return CheckedAnswer(
+            outcome: outcome, replies: replies + [DecidedReply(id: id, kind: reply.kind, message: message)],
+            state: state)
+    }
+
     /// Checks everything but the files of replies, which are read when they are copied; one problem refuses the whole
     /// answer.
     ///
@@ -60,6 +69,16 @@ struct CheckedAnswer: Sendable {
     }
 
     fileprivate static let passage = "balloon-handler/1, \"The answer\""
+}
+
+extension AnswerRefusal {
+    /// The refusal of an answer that was decided after a person took the conversation.
+    static let withPerson = AnswerRefusal([
+        .init(
+            rule: "withPerson", pointer: "", found: "an answer after a person took the conversation",
+            allowed: "no answer until an event has afterPerson: the person answers this one",
+            passage: CheckedAnswer.passage)
+    ])
 }
 
 /// A file of a reply that cannot be read.

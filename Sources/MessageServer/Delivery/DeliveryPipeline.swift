@@ -14,6 +14,7 @@ struct DeliveryPipeline: Sendable {
     let store: Store
     let attachments: AttachmentFetcher
     let replyFiles: ReplyFiles
+    let handOffs: HandOffs
     let observer: any StageObserver
     let logger: Logger
     var retrySchedule = RetrySchedule()
@@ -67,11 +68,13 @@ struct DeliveryPipeline: Sendable {
                 try await store.rememberDecision(of: delivery)
                 return try await finish(delivery, DeliveryResult(decided.verdict), &stages)
             }
-            if await store.isWithPerson(delivery) {
+            if try await handOffs.isLeftToPerson(delivery, event) {
                 return try await finish(delivery, .withPerson, &stages)
             }
             while true {
-                let (business, responder) = try await responder(for: delivery, event, worker)
+                guard let (business, responder) = try await responder(for: delivery, event, worker) else {
+                    return try await finish(delivery, .withPerson, &stages)
+                }
                 defer { business.leave() }
                 // A person may have claimed the conversation while the delivery waited for its handler.
                 if await store.isWithPerson(delivery) {
@@ -149,12 +152,18 @@ struct DeliveryPipeline: Sendable {
     }
 
     /// Waits for a handler that accepts the event; the caller calls `leave()` on the business when the event has ended.
+    ///
+    /// Nil when a person takes the conversation meanwhile.
     private func responder(
         for delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker
-    ) async throws -> (BusinessHandler, BusinessHandler.Responder) {
+    ) async throws -> (BusinessHandler, BusinessHandler.Responder)? {
+        let subscription = subscription(of: delivery, event)
         store.beginWaitingForHandler(delivery)
-        let (business, responder) = try await worker.responder(for: subscription(of: delivery, event))
+        let found = try await handOffs.handler(for: delivery) {
+            try await worker.responder(for: subscription)
+        }
         store.endWaitingForHandler(delivery)
+        guard let (business, responder) = found else { return nil }
         do {
             // An operator may have ended it while it waited for a handler.
             try store.checkLeased(delivery)
@@ -224,15 +233,23 @@ struct DeliveryPipeline: Sendable {
         }
         switch answer {
         case .success(let checked):
+            let handled: Handled
             switch checked.outcome {
-            case .handled: return try await decide(delivery, .handled, checked, &stages)
+            case .handled: handled = try await decide(delivery, .handled, checked, &stages)
             case .reject(let reason):
-                return try await decide(delivery, .rejected(reason: reason), checked, &stages)
+                handled = try await decide(delivery, .rejected(reason: reason), checked, &stages)
             case .handoff(let reason, _):
-                return try await decide(delivery, .handedOff(reason: reason), checked, &stages)
+                handled = try await handOff(delivery, reason: reason, checked, &stages)
             case .retry(let after):
                 try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
+                return .attemptEnded
             }
+            if case .decided(.withPerson) = handled {
+                report(.withPerson, delivery, business)
+                (handler as? any EventHandler)?
+                    .recordRefusal(.withPerson, of: DeliveryID("\(delivery.record)"))
+            }
+            return handled
         case .failure(.unavailable(let reason)):
             guard delivery.receivedAt.advanced(by: maximumUnavailability) < .now() else {
                 release(delivery, reason, &stages)
@@ -297,7 +314,7 @@ struct DeliveryPipeline: Sendable {
             state: ConversationState(try state.map { try JSONDocument($0).root }),
             files: attachments.files.handlersView(of: delivery.files ?? []),
             deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
-            isAfterGap: delivery.isAfterGap, isReplay: delivery.isReplay,
+            isAfterGap: delivery.isAfterGap, afterPerson: delivery.afterPerson, isReplay: delivery.isReplay,
             receivedAt: try firstReceived(delivery).rfc3339,
             unrecognizedReason: delivery.unrecognizedReason(of: event),
             deadline: .now + business.deadline, logger: business.logger)
@@ -395,11 +412,31 @@ struct DeliveryPipeline: Sendable {
         return CheckedAnswer(outcome: outcome, replies: final, state: context.state.change)
     }
 
+    /// Hands a conversation off, with a text for its customer; without `people` only the event ends.
+    private func handOff(
+        _ delivery: Delivery, reason: String, _ answer: CheckedAnswer, _ stages: inout DeliveryStages
+    ) async throws -> Handled {
+        let verdict = DecidedOutcome.Verdict.handedOff(reason: reason)
+        guard let text = handOffs.watch.text(of: delivery.business) else {
+            return try await decide(delivery, verdict, answer, &stages)
+        }
+        let announced = answer.replies.isEmpty ? answer.adding(.text(text), to: delivery) : answer
+        do {
+            return try await decide(delivery, verdict, announced, waitsForPerson: true, &stages)
+        } catch StoreError.assignment(let refusal) {
+            logger.warning(
+                "a handler asked for a person; the conversation stays with it",
+                metadata: ["business": "\(delivery.business.rawValue)", "reason": "\(refusal)"])
+            return try await decide(delivery, verdict, answer, &stages)
+        }
+    }
+
     private func decide(
         _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ answer: CheckedAnswer,
-        _ stages: inout DeliveryStages
+        waitsForPerson: Bool = false, _ stages: inout DeliveryStages
     ) async throws -> Handled {
-        let decided = DecidedOutcome(verdict, replies: answer.replies, state: answer.state)
+        let decided = DecidedOutcome(
+            verdict, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson)
         // Without a record of its own, the end of the delivery contains the whole decision.
         if decided.needsRecord, try await !store.decide(delivery, decided) {
             stages.end(.ended("withPerson"))

@@ -11,13 +11,16 @@ struct Pipelines: Sendable {
     let recording: RecordPipeline
     let deliveries: DeliveryPipeline
     let sender: ReplySender
+    let watch: AssignmentWatch
 
     /// Composes the pipelines for the messages of `store`.
     ///
+    /// `people` are the settings of the businesses' people.
     /// `reportsFailures` returns whether the handler of a business subscribes to failed replies. Throws a
     /// ``TransportError`` for lack of descriptors.
     init(
-        _ configuration: ServerConfiguration, store: Store, observer: any StageObserver, logger: Logger,
+        _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
+        observer: any StageObserver, logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
         var settings = GatewayConfiguration(
@@ -35,10 +38,16 @@ struct Pipelines: Sendable {
         resolver = PayloadResolver(
             store: store, gateway: gateway, observer: observer, logger: logger,
             concurrency: configuration.limits.referenceConcurrency)
+        watch = AssignmentWatch(
+            store: store, settings: people,
+            presence: PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger),
+            logger: logger)
+        let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         recording = RecordPipeline(
             store: store, observer: observer,
             recentChoices: RecentChoices(
-                windowMilliseconds: Repetition.windowMilliseconds, after: store.latestRecoveredMessageAt))
+                windowMilliseconds: Repetition.windowMilliseconds, after: store.latestRecoveredMessageAt),
+            handOffs: handOffs)
         var deliveries = DeliveryPipeline(
             store: store,
             attachments: AttachmentFetcher(
@@ -46,7 +55,7 @@ struct Pipelines: Sendable {
                 slots: FairSlots(
                     configuration.attachments.concurrency,
                     share: configuration.attachments.share(among: configuration.businesses.count))),
-            replyFiles: replyFiles, observer: observer, logger: logger)
+            replyFiles: replyFiles, handOffs: handOffs, observer: observer, logger: logger)
         deliveries.retrySchedule = configuration.retrySchedule
         self.deliveries = deliveries
         sender = ReplySender(

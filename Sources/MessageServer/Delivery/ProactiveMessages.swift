@@ -14,12 +14,15 @@ final class ProactiveMessages: Sendable {
     func open(_ store: Store) { self.store.withLock { $0 = store } }
 
     /// Makes a message durable, to be sent in its conversation's order; the same key means the same message.
+    ///
+    /// Throws `HandlerHostError.withPerson` while a person has the conversation or it waits for one.
     func send(
         _ message: Reply, from business: BusinessID, to customer: CustomerID, key: String
     ) async throws(HandlerHostError) -> MessageID {
         guard (1...200).contains(key.utf8.count) else { throw .unusableKey }
         guard customer.fitsHeader else { throw .unusableCustomer }
         guard let store = store.withLock({ $0 }) else { throw .notStored }
+        guard !store.assignment(of: business, customer).isAssigned else { throw .withPerson }
         let checked: Reply
         do {
             let capabilities = try await store.knownCapabilities(of: business, customer)

@@ -10,6 +10,7 @@ struct RecordPipeline: Sendable {
     let store: Store
     let observer: any StageObserver
     let recentChoices: RecentChoices
+    let handOffs: HandOffs
     let recentSecretAnswers = RecentSecretAnswers()
 
     /// Writes the message's line; after a disk error, which it throws, it is called again.
@@ -24,7 +25,9 @@ struct RecordPipeline: Sendable {
             return try write(message, as: .unrecognized, &stages)
         }
         let original = try original(of: event, message)
-        return try write(message, as: event.kind, &stages, repeating: original, event)
+        let line = try write(message, as: event.kind, &stages, repeating: original, event)
+        if original == nil { handOffs.record(event, of: message) }
+        return line
     }
 
     /// Nil for a resolved payload that exceeds a limit; all other JSON in the journal is valid.

@@ -224,3 +224,11 @@ extension Assignment {
         return assignment
     }
 }
+
+extension Store {
+    /// Whether a message that is being recorded is left to a person, as far as changes are on disk; never blocks.
+    package func isWithPerson(_ message: UnrecordedMessage) -> Bool {
+        if assignments.isEmpty { return false }
+        return assignments.withTable { $0.isWithPerson(message.record, of: message.lease.conversation) }
+    }
+}

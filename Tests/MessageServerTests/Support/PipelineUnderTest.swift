@@ -22,9 +22,12 @@ struct PipelineUnderTest {
     let pipelines: Pipelines
     var pipeline: DeliveryPipeline
 
+    var watch: AssignmentWatch { pipelines.watch }
+
     init(
         _ handler: any Handler, in directory: TemporaryDirectory = TemporaryDirectory(),
-        disk: any StoreDisk = SystemDisk(), observer: (any StageObserver)? = nil
+        people: PeopleConfiguration? = nil, disk: any StoreDisk = SystemDisk(),
+        observer: (any StageObserver)? = nil
     ) async throws {
         self.directory = directory
         let secret = Secret.random(byteCount: 32)
@@ -39,8 +42,13 @@ struct PipelineUnderTest {
         storeConfiguration.probeInterval = .milliseconds(20)
         storeConfiguration.releaseBackoff = Backoff(from: .milliseconds(10), to: .milliseconds(300))
         store = try Store.open(storeConfiguration, logger: log.logger)
+        var settings = BusinessConfiguration(
+            slug: "one", businessID: ServerUnderTest.business, name: "One",
+            handler: .builtin(name: "none", configuration: nil))
+        settings.people = people
         pipelines = try Pipelines(
-            configuration, store: store, observer: stages.and(observer ?? LogObserver(log.logger)),
+            configuration, store: store, people: PeopleSettings([settings]),
+            observer: stages.and(observer ?? LogObserver(log.logger)),
             logger: log.logger,
             reportsFailures: { _ in true })
         pipeline = pipelines.deliveries
@@ -79,9 +87,10 @@ struct PipelineUnderTest {
     func run() -> Task<Void, Never> {
         let recording = pipelines.recording
         store.startRecording { try recording.record($0) }
-        return Task { [pipeline, worker, sender = pipelines.sender] in
+        return Task { [pipeline, worker, sender = pipelines.sender, watch] in
             await withDiscardingTaskGroup { group in
                 group.addTask { await sender.run() }
+                group.addTask { await watch.run() }
                 group.addTask { await pipeline.run(worker) }
             }
         }
@@ -90,6 +99,7 @@ struct PipelineUnderTest {
     /// Ends `running`, and closes everything.
     func stop(_ running: Task<Void, Never>) async {
         store.stopLeasing()
+        watch.stop()
         worker.current.stopWaiting()
         await running.value
         await worker.current.shutdown()

@@ -1,0 +1,197 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import HandlerKit
+import Logging
+import MessageStore
+import Synchronization
+
+/// Watches the conversations that people have or that wait for one: says the texts of `people`, and ends the waits and the
+/// silences that take too long.
+///
+/// Every step derives from an assignment in the store and its durable times, and every text has an id derived from the
+/// record of that assignment. A restart therefore neither repeats a step nor forgets one.
+final class AssignmentWatch: Sendable {
+    /// The texts that a customer was sent about one assignment.
+    private struct Told {
+        let record: UInt64
+        var steps: Set<AssignmentDeadlines.Step> = []
+    }
+
+    let settings: PeopleSettings
+    let presence: PeoplePresence
+    /// The deliveries that wait for their handler.
+    let waits = HandlerWaits()
+    private let store: Store
+    private let logger: Logger
+    private let told = Mutex<[ConversationName: Told]>([:])
+    private let startedAt = Timestamp.now()
+    private let wakeups: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+    private let timers = DispatchQueue(label: "balloon.assignments.watch")
+
+    /// The pause between two looks at the assigned conversations.
+    private static let pause = Duration.seconds(1)
+    /// The pause after a look that another one may follow at once.
+    private static let shortestPause = Duration.milliseconds(20)
+    /// A look takes at most one part of so many of the time.
+    private static let parts = 20
+    private static let maximumLines = 1000
+
+    init(store: Store, settings: PeopleSettings, presence: PeoplePresence, logger: Logger) {
+        self.store = store
+        self.settings = settings
+        self.presence = presence
+        self.logger = logger
+        (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The text for a customer of this business who waits for a person; nil without `people`.
+    func text(of business: BusinessID) -> String? {
+        settings[business].map { presence[business].closedText ?? $0.text }
+    }
+
+    /// The numbers of a business's conversations that wait for a person, and that persons have.
+    func counts(of business: BusinessID) -> (waiting: Int, person: Int) { store.assignedCounts(of: business) }
+
+    /// Looks at the assigned conversations now.
+    func wakeUp() { wake.yield() }
+
+    /// Takes the due steps of all assigned conversations, until ``stop()``.
+    func run() async {
+        wakeUp()
+        for await _ in wakeups {
+            let began = ContinuousClock.now
+            await look(at: .now())
+            let cost = ContinuousClock.now - began
+            let isRunning = await store.pause(for: max(cost * (Self.parts - 1), Self.shortestPause))
+            guard isRunning else { return }
+            timers.asyncAfter(deadline: .now() + Self.pause.dispatchInterval) { [wake] in wake.yield() }
+        }
+    }
+
+    /// Ends ``run()``.
+    func stop() { wake.finish() }
+
+    /// Takes the steps that are due at `now`.
+    func look(at now: Timestamp) async {
+        let assigned = store.assignedConversations
+        forgetOthers(than: assigned)
+        for conversation in assigned {
+            let name = ConversationName(business: conversation.business, customer: conversation.customer)
+            waits.end(in: name)
+            let assignment = conversation.assignment
+            let steps = AssignmentDeadlines(people: settings[conversation.business])
+                .steps(for: assignment, at: now)
+            for step in steps where !wasTaken(step, in: name, assignment) {
+                do {
+                    try await take(step, in: name, assignment)
+                } catch StoreError.assignment {
+                    // It changed meanwhile: the next look sees the change.
+                } catch {
+                    // The disk does not write, or the store stops: the next look, or the next process, takes the step.
+                    logger.debug(
+                        "a step of a hand-off failed; it is retried", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+
+    private func take(
+        _ step: AssignmentDeadlines.Step, in name: ConversationName, _ assignment: Assignment
+    ) async throws {
+        let metadata: Logger.Metadata = [
+            "business": "\(name.business.rawValue)", "assignment": "\(assignment.record)",
+        ]
+        switch step {
+        case .sayText:
+            try await say(text(of: name.business), step, "text", in: name, assignment)
+        case .sayUnclaimedText:
+            // While nobody is there, it would promise too much.
+            let isClosed = presence[name.business].closedText != nil
+            let text = isClosed ? nil : settings[name.business]?.unclaimedText
+            try await say(text, step, "unclaimedText", in: name, assignment)
+        case .returnToHandler:
+            _ = try await store.assign(
+                .unclaimed, name.business, name.customer, expecting: assignment.record)
+            logger.warning("conversation not claimed in time; its handler answers again", metadata: metadata)
+        case .waitAgain(let lastSeen):
+            _ = try await store.assign(
+                .silence(since: lastSeen), name.business, name.customer, expecting: assignment.record)
+            logger.warning(
+                "person silent for too long; conversation waits for another person", metadata: metadata)
+        }
+    }
+
+    /// Sends a text about an assignment once.
+    private func say(
+        _ text: String?, _ step: AssignmentDeadlines.Step, _ purpose: String, in name: ConversationName,
+        _ assignment: Assignment
+    ) async throws {
+        guard let text else { return recordTaken(step, in: name, assignment) }
+        let id = Self.id(of: purpose, about: assignment, in: name, of: store.identity)
+        guard try await !wasSaid(id, in: name, assignment) else {
+            return recordTaken(step, in: name, assignment)
+        }
+        let reply = Reply.text(text)
+        let message = ReceivedMessage(
+            business: name.business, customer: name.customer, id: id,
+            message: reply.encodeToSend(id: id, from: name.business, to: name.customer),
+            outboundKind: reply.kind)
+        let result = await withCheckedContinuation { continuation in
+            store.append(message) { continuation.resume(returning: $0) }
+        }
+        switch result {
+        case .stored, .duplicate: recordTaken(step, in: name, assignment)
+        case .failed(let error): throw error
+        }
+    }
+
+    /// Whether an earlier process sent the message so long ago that the store may no longer recognize its repetition.
+    private func wasSaid(
+        _ id: MessageID, in name: ConversationName, _ assignment: Assignment
+    ) async throws -> Bool {
+        guard let since = assignment.since, since < startedAt else { return false }
+        return try await onDisk { [store] in
+            try store.recentLines(of: name.business, name.customer, maximum: Self.maximumLines)
+                .contains { $0.id == id && $0.direction == .outbound }
+        }
+    }
+
+    /// The same for each attempt, in every process.
+    static func id(
+        of purpose: String, about assignment: Assignment, in name: ConversationName, of store: String
+    ) -> MessageID {
+        let parts = [store, name.business.rawValue, name.customer.rawValue, "\(assignment.record)", purpose]
+        return MessageID(derivedFrom: Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8))
+    }
+
+    private func wasTaken(
+        _ step: AssignmentDeadlines.Step, in name: ConversationName, _ assignment: Assignment
+    ) -> Bool {
+        told.withLock { told in
+            guard let known = told[name], known.record == assignment.record else { return false }
+            return known.steps.contains(step)
+        }
+    }
+
+    private func recordTaken(
+        _ step: AssignmentDeadlines.Step, in name: ConversationName, _ assignment: Assignment
+    ) {
+        told.withLock { told in
+            var known = told[name] ?? Told(record: assignment.record)
+            if known.record != assignment.record { known = Told(record: assignment.record) }
+            known.steps.insert(step)
+            told[name] = known
+        }
+    }
+
+    /// Bounds the memory by the number of assigned conversations.
+    private func forgetOthers(than assigned: [Store.AssignedConversation]) {
+        told.withLock { told in
+            guard told.count > assigned.count else { return }
+            let names = Set(assigned.map { ConversationName(business: $0.business, customer: $0.customer) })
+            told = told.filter { names.contains($0.key) }
+        }
+    }
+}

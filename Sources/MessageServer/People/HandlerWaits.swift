@@ -1,0 +1,47 @@
+import BusinessMessages
+import Synchronization
+
+/// The deliveries that wait for their handler, which end when a person takes the conversation.
+final class HandlerWaits: Sendable {
+    private struct State {
+        var lastNumber: UInt64 = 0
+        var waits: [ConversationName: [UInt64: @Sendable () -> Void]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs `wait`, which ends early when it is cancelled: with the caller's task, or by ``end(in:)``.
+    func run<Result: Sendable>(
+        in conversation: ConversationName, _ wait: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let task = Task { try await wait() }
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            state.waits[conversation, default: [:]][state.lastNumber] = { task.cancel() }
+            return state.lastNumber
+        }
+        defer {
+            state.withLock { state in
+                state.waits[conversation]?[number] = nil
+                if state.waits[conversation]?.isEmpty == true { state.waits[conversation] = nil }
+            }
+        }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Ends the waits of a conversation.
+    func end(in conversation: ConversationName) {
+        let waits = state.withLock { $0.waits[conversation].map { Array($0.values) } ?? [] }
+        for cancel in waits { cancel() }
+    }
+}
+
+/// A business and a customer.
+struct ConversationName: Hashable, Sendable {
+    let business: BusinessID
+    let customer: CustomerID
+}

@@ -1,0 +1,132 @@
+package import BalloonJSON
+package import BalloonPOSIX
+package import BusinessMessages
+import Dispatch
+package import Logging
+import Synchronization
+
+/// Whether people are there to answer the customers of a business.
+package struct Presence: Hashable, Sendable {
+    /// Whether people are there.
+    package var isOpen = true
+    /// The text for customers while nobody is there.
+    package var text: String?
+
+    /// Says that people are there.
+    package static let open = Presence()
+
+    /// Creates a presence; nil when the text is blank or longer than 2,000 bytes, or is missing while nobody is there.
+    package init?(isOpen: Bool, text: String?) {
+        if let text {
+            guard !text.allSatisfy(\.isWhitespace), text.utf8.count <= PeopleConfiguration.maximumTextBytes
+            else { return nil }
+        }
+        guard isOpen || text != nil else { return nil }
+        self.isOpen = isOpen
+        self.text = text
+    }
+
+    private init() {}
+
+    /// The text that replaces `people.text` while nobody is there.
+    var closedText: String? { isOpen ? nil : text }
+}
+
+/// The presence of each business's people, in the file `DATA/people.json`.
+///
+/// `{"format":1,"businesses":{"5a6b…":{"open":false,"text":"Back at 9."}}}`; a business without a member is open.
+package final class PeoplePresence: Sendable {
+    private let file: String
+    private let state: Mutex<[BusinessID: Presence]>
+    private let queue = DispatchQueue(label: "balloon.people")
+
+    /// The maximum number of businesses in the file.
+    private static let maximumCount = 100_000
+
+    /// Reads the file of a data directory; without one every business is open.
+    ///
+    /// With an unreadable file every business is open too, and an error is logged: a customer is promised an answer too many
+    /// rather than none.
+    package init(dataDirectory: String, logger: Logger) {
+        file = dataDirectory + "/people.json"
+        state = Mutex([:])
+        do throws(SystemError) {
+            guard try Directory.holds(file) else { return }
+            let bytes = try File(file, for: .reading).readAll()
+            guard let known = Self.read(bytes) else {
+                logger.error(
+                    "file people.json is damaged; people of every business count as present",
+                    metadata: ["file": "\(file)"])
+                return
+            }
+            state.withLock { $0 = known }
+        } catch {
+            logger.error(
+                "file people.json is unreadable; people of every business count as present",
+                metadata: ["file": "\(file)", "error": "\(error)"])
+        }
+    }
+
+    /// The presence of a business's people.
+    package subscript(business: BusinessID) -> Presence { state.withLock { $0[business] } ?? .open }
+
+    /// Changes the presence of a business's people; durable when it returns.
+    package func change(_ business: BusinessID, to presence: Presence) async throws(SystemError) {
+        let result = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: self.write(business, presence)) }
+        }
+        try result.get()
+    }
+
+    private func write(_ business: BusinessID, _ presence: Presence) -> Result<Void, SystemError> {
+        var all = state.withLock { $0 }
+        all[business] = presence == .open ? nil : presence
+        do throws(SystemError) { try AtomicFile.write(Self.json(all) + [UInt8(ascii: "\n")], to: file) } catch
+        {
+            return .failure(error)
+        }
+        state.withLock { $0[business] = all[business] }
+        return .success(())
+    }
+
+    private static func json(_ all: [BusinessID: Presence]) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("format", 1)
+            writer.key("businesses")
+            writer.object { writer in
+                for (business, presence) in all.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                    writer.key(business.rawValue)
+                    writer.object { presence.write(to: &$0) }
+                }
+            }
+        }
+    }
+
+    private static func read(_ bytes: [UInt8]) -> [BusinessID: Presence]? {
+        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
+            let members = root["businesses"], members.kind == .object, members.count <= maximumCount
+        else { return nil }
+        var all: [BusinessID: Presence] = [:]
+        for (business, value) in members.members {
+            guard let presence = Presence(value) else { return nil }
+            all[BusinessID(business)] = presence
+        }
+        return all
+    }
+}
+
+extension Presence {
+    /// Reads `{"open": false, "text": "Back at 9."}`; nil for another object.
+    package init?(_ json: JSONValue) {
+        guard let isOpen = json["open"]?.bool else { return nil }
+        let text = json["text"]
+        if let text, text.string == nil, !text.isNull { return nil }
+        self.init(isOpen: isOpen, text: text?.string)
+    }
+
+    /// Writes the members `open` and `text`.
+    package func write(to writer: inout JSONWriter) {
+        writer.field("open", isOpen)
+        writer.field("text", text)
+    }
+}

@@ -1,0 +1,76 @@
+import BalloonPOSIX
+import Testing
+
+@testable import MessageServer
+@testable import MessageStore
+
+@Suite struct AssignmentDeadlinesTests {
+    private static let start = Timestamp(milliseconds: 1_800_000_000_000)
+    private static let people = {
+        var people = PeopleConfiguration(text: "Soon.")
+        people.unclaimedText = "Sorry."
+        return people
+    }()
+
+    private static func minutes(_ minutes: Int) -> Timestamp { start.advanced(by: .seconds(60 * minutes)) }
+
+    private static let waiting: [(minute: Int, isAnnounced: Bool, [AssignmentDeadlines.Step])] = [
+        (-5, false, [.sayText]), (0, false, [.sayText]), (9, false, [.sayText]),
+        (10, false, [.sayText, .sayUnclaimedText]), (1439, false, [.sayText, .sayUnclaimedText]),
+        (1440, false, [.returnToHandler]), (100_000, false, [.returnToHandler]),
+        (0, true, []), (9, true, []), (10, true, [.sayUnclaimedText]), (1440, true, [.returnToHandler]),
+    ]
+
+    @Test(arguments: waiting)
+    func `a waiting customer gets the texts, and the handler answers again at the end`(
+        _ minute: Int, _ isAnnounced: Bool, _ steps: [AssignmentDeadlines.Step]
+    ) {
+        let assignment = Self.assignment(.waiting, isAnnounced: isAnnounced)
+        let deadlines = AssignmentDeadlines(people: Self.people)
+        #expect(deadlines.steps(for: assignment, at: Self.minutes(minute)) == steps)
+    }
+
+    @Test(arguments: [
+        (29, 0, false), (30, 0, true), (31, 0, true), (40, 11, false), (40, 10, true), (100_000, 0, true),
+    ])
+    func `a silent person loses the conversation, counted from the last sign of life`(
+        _ minute: Int, _ lastSeen: Int, _ waits: Bool
+    ) {
+        let assignment = Self.assignment(.person, lastSeen: Self.minutes(lastSeen))
+        let steps = AssignmentDeadlines(people: Self.people).steps(
+            for: assignment, at: Self.minutes(minute))
+        #expect(steps == (waits ? [.waitAgain(lastSeen: Self.minutes(lastSeen))] : []))
+    }
+
+    @Test(arguments: [Assignment.State.handler, .closed])
+    func `nothing is due in a conversation that nobody has`(_ state: Assignment.State) {
+        let steps = AssignmentDeadlines(people: Self.people).steps(
+            for: Self.assignment(state), at: Self.minutes(100_000))
+        #expect(steps.isEmpty)
+    }
+
+    @Test func `without people no text is due, and the default times hold`() {
+        let deadlines = AssignmentDeadlines(people: nil)
+        let waiting = Self.assignment(.waiting)
+        #expect(deadlines.steps(for: waiting, at: Self.minutes(1439)).isEmpty)
+        #expect(deadlines.steps(for: waiting, at: Self.minutes(1440)) == [.returnToHandler])
+        let person = Self.assignment(.person, lastSeen: Self.start)
+        #expect(deadlines.steps(for: person, at: Self.minutes(30)) == [.waitAgain(lastSeen: Self.start)])
+    }
+
+    @Test func `without an unclaimed text none is due`() {
+        let deadlines = AssignmentDeadlines(people: PeopleConfiguration(text: "Soon."))
+        #expect(
+            deadlines.steps(for: Self.assignment(.waiting), at: Self.minutes(60)) == [.sayText])
+    }
+
+    private static func assignment(
+        _ state: Assignment.State, isAnnounced: Bool = false, lastSeen: Timestamp? = nil
+    ) -> Assignment {
+        var assignment = Assignment(state: state, record: 7)
+        assignment.since = start
+        assignment.isAnnounced = isAnnounced
+        assignment.lastSeen = lastSeen
+        return assignment
+    }
+}

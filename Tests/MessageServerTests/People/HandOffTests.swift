@@ -1,0 +1,178 @@
+import BalloonPOSIX
+import BusinessMessages
+import HandlerKit
+import ServerTestSupport
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+@testable import MessageStore
+
+/// Hand-offs to people, over a store and a fake gateway.
+@Suite struct HandOffTests {
+    private static let people = {
+        var people = PeopleConfiguration(text: "A colleague answers soon.")
+        people.unclaimedText = "All of us are busy."
+        return people
+    }()
+    private let customer = CustomerID("c")
+
+    private func start(
+        _ handler: any Handler, in directory: TemporaryDirectory = TemporaryDirectory(),
+        people: PeopleConfiguration? = people
+    ) async throws -> PipelineUnderTest {
+        try await PipelineUnderTest(handler, in: directory, people: people)
+    }
+
+    private func texts(_ test: PipelineUnderTest) -> [String] {
+        test.gateway.messages(for: customer).compactMap { $0.message.root["body"]?.string }
+    }
+
+    private func statuses(_ directory: TemporaryDirectory) throws -> [JournalEvent.Status] {
+        try JournalFiles(dataDirectory: directory.file("data")).events { _ in true }.map(\.status)
+    }
+
+    private func assignment(_ test: PipelineUnderTest) -> Assignment {
+        test.store.assignment(of: ServerUnderTest.business, customer)
+    }
+
+    @Test func `a customer who asks for a person waits for one, although the handler is down`() async throws {
+        let test = try await start(DownHandler())
+        let running = test.run()
+        await test.append("hello", from: "c")
+        await test.stages.count(1) { $0.stage == .record }
+        await test.append(" Help ", from: "c")
+        _ = await test.gateway.waitForMessages(count: 1)
+        await test.stages.count(2) { $0.stage == .finish }
+        #expect(assignment(test).state == .waiting)
+        #expect(assignment(test).reason == HandOffs.askedFor)
+        await test.append("are you there?", from: "c")
+        await test.stages.count(3) { $0.stage == .finish }
+        await test.stop(running)
+        #expect(texts(test) == ["A colleague answers soon."])
+    }
+
+    @Test func `without people a word is a text like any other`() async throws {
+        let handler = RecordingHandler()
+        let test = try await start(handler, people: nil)
+        let running = test.run()
+        await test.append("help", from: "c")
+        _ = await test.gateway.waitForMessages(count: 1)
+        await test.stop(running)
+        #expect(handler.seen.count == 1)
+        #expect(try statuses(test.directory) == [.handled])
+    }
+
+    @Test(arguments: [
+        (people as PeopleConfiguration?, "person", ["A colleague answers soon."], 1),
+        (people, "told", ["Sam answers."], 1), (nil, "told", ["Sam answers.", "Sam answers."], 2),
+        (nil, "person", [], 2),
+    ])
+    func `a hand-off sends its replies or the text, and with people the handler gets no more events`(
+        _ people: PeopleConfiguration?, _ text: String, _ sent: [String], _ calls: Int
+    ) async throws {
+        let handler = AskingHandler()
+        let test = try await start(handler, people: people)
+        let running = test.run()
+        for _ in 1...2 { await test.append(text, from: "c") }
+        await test.stages.count(2) { $0.stage == .finish }
+        _ = await test.gateway.waitForMessages(count: sent.count)
+        await test.stop(running)
+        #expect(texts(test) == sent)
+        #expect(handler.calls.count == calls)
+        let second = people == nil ? JournalEvent.Status.handedOff : .withPerson
+        #expect(try statuses(test.directory) == [.handedOff, second])
+    }
+
+    @Test func `a text is said once, whatever process asks for it again`() async throws {
+        let directory = TemporaryDirectory()
+        for _ in 1...3 {
+            let test = try await start(RecordingHandler(), in: directory)
+            let running = test.run()
+            // A process that ends here has handed the conversation off, and said nothing.
+            if assignment(test).state == .handler {
+                _ = try await test.store.assign(
+                    .handOff(reason: nil), ServerUnderTest.business, customer)
+            }
+            let since = try #require(assignment(test).since)
+            for minute in [0, 1, 11, 12] {
+                await test.watch.look(at: since.advanced(by: .seconds(60 * minute)))
+            }
+            #expect(await eventually { test.store.queuedReplyCount == 0 })
+            await test.stop(running)
+        }
+        let lines = try ConversationFiles(dataDirectory: directory.file("data"))
+            .lines(of: ServerUnderTest.business, customer)
+        #expect(
+            lines.compactMap { $0.message["body"]?.string }
+                == ["A colleague answers soon.", "All of us are busy."])
+    }
+
+    @Test func `while nobody is there the customer is told so, and no more`() async throws {
+        let test = try await start(RecordingHandler())
+        let running = test.run()
+        let closed = try #require(Presence(isOpen: false, text: "Back at 9."))
+        try await test.watch.presence.change(ServerUnderTest.business, to: closed)
+        await test.append("agent", from: "c")
+        await test.stages.count(1) { $0.stage == .finish }
+        let since = try #require(assignment(test).since)
+        await test.watch.look(at: since.advanced(by: .seconds(11 * 60)))
+        #expect(await eventually { test.store.queuedReplyCount == 0 })
+        await test.stop(running)
+        #expect(texts(test) == ["Back at 9."])
+    }
+
+    @Test func `a silent person loses the conversation, and a conversation that waits too long its people`()
+        async throws
+    {
+        let handler = RecordingHandler()
+        let test = try await start(handler)
+        let running = test.run()
+        await test.append("hello", from: "c")
+        await test.stages.count(1) { $0.stage == .finish }
+        let person = try #require(Person(id: "ana"))
+        let claimed = try await test.store.assign(.claim(person), ServerUnderTest.business, customer)
+        let claimedAt = try #require(claimed.since)
+        await test.watch.look(at: claimedAt.advanced(by: .seconds(29 * 60)))
+        #expect(assignment(test).state == .person)
+        await test.watch.look(at: claimedAt.advanced(by: .seconds(30 * 60)))
+        let waiting = assignment(test)
+        #expect(waiting.state == .waiting)
+        await test.watch.look(at: .now())
+        await test.append("hello?", from: "c")
+        await test.stages.count(2) { $0.stage == .finish }
+        await test.watch.look(at: try #require(waiting.since).advanced(by: .seconds(1440 * 60)))
+        #expect(assignment(test).state == .handler)
+        await test.append("anybody?", from: "c")
+        await test.append("thanks", from: "c")
+        await test.stages.count(4) { $0.stage == .finish }
+        _ = await test.gateway.waitForMessages(count: 4)
+        await test.stop(running)
+        #expect(handler.seen.map(\.afterPerson) == [nil, claimed.began?.sequence, nil])
+        #expect(
+            texts(test) == [
+                "seen: text", "A colleague answers soon.", "seen: text", "seen: text",
+            ])
+    }
+}
+
+/// A handler whose provisioning never ends.
+private struct DownHandler: TextHandler, LifecycleHandler {
+    func provision(_ host: HandlerHost) async throws { throw HandlerHostError.notStored }
+    func text(_ text: Text, _ context: Context) -> Outcome { .handled }
+}
+
+/// Hands every text off: `told` with a reply.
+private final class AskingHandler: TextHandler {
+    private let texts = Mutex<[String]>([])
+
+    var calls: [String] { texts.withLock { $0 } }
+
+    func text(_ text: Text, _ context: Context) -> Outcome {
+        texts.withLock { $0.append(text.plainBody) }
+        let replies: [Reply] = text.plainBody == "told" ? [.text("Sam answers.")] : []
+        return .handoff(reason: "asked", replies: replies)
+    }
+}
