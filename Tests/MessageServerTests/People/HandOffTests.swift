@@ -31,7 +31,8 @@ import Testing
     }
 
     private func statuses(_ directory: TemporaryDirectory) throws -> [JournalEvent.Status] {
-        try JournalFiles(dataDirectory: directory.file("data")).events { _ in true }.map(\.status)
+        try JournalFiles(dataDirectory: directory.file("data")).events { _ in true }
+            .filter { $0.outboundKind == nil }.map(\.status)
     }
 
     private func assignment(_ test: PipelineUnderTest) -> Assignment {
@@ -52,6 +53,7 @@ import Testing
         await test.stages.count(3) { $0.stage == .finish }
         await test.stop(running)
         #expect(texts(test) == ["A colleague answers soon."])
+        #expect(try statuses(test.directory) == [.withPerson, .withPerson, .withPerson])
     }
 
     @Test func `without people a word is a text like any other`() async throws {
@@ -110,6 +112,29 @@ import Testing
                 == ["A colleague answers soon.", "All of us are busy."])
     }
 
+    @Test func `a handler's message without an event is refused until the person releases the conversation`()
+        async throws
+    {
+        let test = try await start(RecordingHandler())
+        let messages = ProactiveMessages()
+        messages.open(test.store)
+        let business = ServerUnderTest.business
+        func send(_ key: String) async throws {
+            _ = try await messages.send(.text("Ready."), from: business, to: customer, key: key)
+        }
+        try await send("before")
+        let person = try #require(Person(id: "ana"))
+        _ = try await test.store.assign(.claim(person), business, customer)
+        await #expect(throws: HandlerHostError.withPerson) { try await send("while") }
+        _ = try await test.store.assign(.releaseToWaiting(), business, customer)
+        await #expect(throws: HandlerHostError.withPerson) { try await send("while") }
+        _ = try await test.store.assign(.releaseToHandler(), business, customer)
+        try await send("after")
+        #expect(test.store.queuedReplyCount == 2)
+        await test.store.close()
+        await test.gateway.stop()
+    }
+
     @Test func `while nobody is there the customer is told so, and no more`() async throws {
         let test = try await start(RecordingHandler())
         let running = test.run()
@@ -155,6 +180,7 @@ import Testing
             texts(test) == [
                 "seen: text", "A colleague answers soon.", "seen: text", "seen: text",
             ])
+        #expect(try statuses(test.directory) == [.handled, .withPerson, .handled, .handled])
     }
 }
 
