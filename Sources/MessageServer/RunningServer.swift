@@ -98,12 +98,21 @@ package final class RunningServer: Sendable {
         let access = APIAccess(
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
         ) { boundAdmin.address }
-        let api = BusinessAPI(access, logger: logger)
+        let api = BusinessAPI(access, cursors: APICursor(secret: configuration.secret), logger: logger)
+        let deliveries = DeliveryOperations(
+            store: store, journal: JournalFiles(dataDirectory: configuration.dataDirectory))
+        let operations =
+            BusinessRoutes.make(registry, store, deliveries.lists)
+            + ConversationRoutes.make(
+                ConversationFiles(dataDirectory: configuration.dataDirectory),
+                pipelines.deliveries.attachments.files, store)
+            + deliveries.routes()
         self.boundAdmin = boundAdmin
         self.api = api
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
-                address, routes: health(.operators) + api.routes(BusinessRoutes.make(registry)), tls: tls,
+                address, routes: health(.operators) + api.routes(APIDocument.completing(operations)),
+                tls: tls,
                 describeRefusal: api.describe)
             return try HTTPServer(listeners: [listener], shards: 1, logger: logger)
         }

@@ -31,13 +31,15 @@ struct APIAnswer: Sendable {
     /// The value of a field; nil when there is none.
     subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-    /// The answer to a GET: with a strong `ETag`, which covers the body unless the answer has one already, and
-    /// without the body (304) when the client has it.
+    /// The answer to a GET: with a strong `ETag` that covers the body, and without the body (304) when the client has
+    /// it.
+    ///
+    /// An answer that has an `ETag` already is sent whole: that of a conversation covers a part of it.
     func validated(against ifNoneMatch: String?) -> APIAnswer {
-        guard status == .ok else { return self }
+        guard status == .ok, self["ETag"] == nil else { return self }
         var answer = self
-        let tag = self["ETag"] ?? EntityTag.covering(body)
-        if self["ETag"] == nil { answer.fields.append(("ETag", tag)) }
+        let tag = EntityTag.covering(body)
+        answer.fields.append(("ETag", tag))
         guard EntityTag.isMatch(tag, ifNoneMatch) else { return answer }
         return APIAnswer(.notModified, contentType: contentType, body: [], fields: answer.fields)
     }

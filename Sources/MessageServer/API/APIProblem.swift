@@ -29,6 +29,8 @@ struct APIProblem: Error, Sendable, Equatable {
         case methodNotAllowed = "method-not-allowed"
         case notAcceptable = "not-acceptable"
         case conflict
+        case closed
+        case claimed
         case changed
         case tooLarge = "too-large"
         case unsupportedMediaType = "unsupported-media-type"
@@ -57,6 +59,8 @@ struct APIProblem: Error, Sendable, Equatable {
     var place: Place?
     /// Further header fields of the answer.
     var fields: [Field] = []
+    /// The status of the answer; that of the kind unless the request was refused during reading.
+    var status: HTTPStatus
     /// Further members of the object, such as the person who has a conversation.
     var members: [Member] = []
 
@@ -73,6 +77,7 @@ struct APIProblem: Error, Sendable, Equatable {
 
     init(_ kind: Kind, _ detail: String? = nil, parameter: String? = nil) {
         self.kind = kind
+        status = kind.status
         self.detail = detail
         self.parameter = parameter
     }
@@ -80,6 +85,7 @@ struct APIProblem: Error, Sendable, Equatable {
     /// A problem with a value of the request's body.
     init(_ kind: Kind, _ detail: String? = nil, at value: JSONValue) {
         self.kind = kind
+        status = kind.status
         self.detail = detail
         let (line, column) = value.position
         place = Place(pointer: value.pointer, line: line, column: column)
@@ -107,7 +113,7 @@ struct APIProblem: Error, Sendable, Equatable {
         JSONWriter.object(reservingCapacity: 256) { writer in
             writer.field("type", "\(Self.manualPath)#\(kind.rawValue)")
             writer.field("title", kind.title)
-            writer.field("status", kind.status.code)
+            writer.field("status", status.code)
             writer.field("detail", detail)
             writer.field("parameter", parameter)
             if let place {
@@ -126,7 +132,7 @@ struct APIProblem: Error, Sendable, Equatable {
     /// The answer.
     func answer(reference: String) -> APIAnswer {
         APIAnswer(
-            kind.status, contentType: Self.mediaType, body: json(reference: reference),
+            status, contentType: Self.mediaType, body: json(reference: reference),
             fields: fields.map { ($0.name, $0.value) })
     }
 
@@ -143,7 +149,7 @@ extension APIProblem.Kind {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .notAcceptable: .notAcceptable
-        case .conflict: .conflict
+        case .conflict, .closed, .claimed: .conflict
         case .changed: .preconditionFailed
         case .tooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
@@ -172,6 +178,8 @@ extension APIProblem.Kind {
         case .methodNotAllowed: "The resource does not support the method"
         case .notAcceptable: "The operation has no answer of an accepted media type"
         case .conflict: "The state of the resource does not allow the operation"
+        case .closed: "The customer has closed the conversation"
+        case .claimed: "Another person has the conversation"
         case .changed: "The resource has changed"
         case .tooLarge: "The request is too large"
         case .unsupportedMediaType: "The body has an unsupported media type"
@@ -201,6 +209,8 @@ extension HTTPRefusal {
                 .unknownTransferCoding, .malformedChunk, .unknownExpectation, .lengthMissing, .timedOut:
                 .badRequest
             }
-        return APIProblem(kind, reason)
+        var problem = APIProblem(kind, reason)
+        problem.status = status
+        return problem
     }
 }

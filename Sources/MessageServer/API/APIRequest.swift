@@ -17,17 +17,20 @@ struct APIRequest: Sendable {
     private let path: [String: String]
     private let query: HTTPQuery
     private let fields: [(name: String, value: String)]
-    /// Identifies the operation in cursors.
-    let operation: String
+    /// The path as the client sent it.
+    let target: String
+    let cursors: APICursor
 
     /// Checks the parameters of a request that ``APIAccess`` admitted.
     init(
-        _ request: HTTPRequest, _ route: APIRoute, token: APIToken, business: APIBusiness?, access: APIAccess
+        _ request: HTTPRequest, _ route: APIRoute, token: APIToken, business: APIBusiness?, access: APIAccess,
+        cursors: APICursor
     ) throws(APIProblem) {
         self.token = token
         self.access = access
+        self.cursors = cursors
         named = business
-        operation = route.path
+        target = String(decoding: request.path, as: UTF8.self)
         body = Array(request.body)
         bodyReader = request.bodyReader
         fields = request.fields

@@ -16,8 +16,8 @@ struct APIRoute: Sendable {
     enum Handler: Sendable {
         /// Called on the shard, must not block; returns nil when the responder will answer.
         case direct(@Sendable (APIRequest, APIResponder) -> APIAnswer?)
-        /// Called on a thread that may block.
-        case blocking(@Sendable (APIRequest) async throws -> APIAnswer)
+        /// Called on a thread that may block; returns nil when it has used the responder.
+        case blocking(@Sendable (APIRequest, APIResponder) async throws -> APIAnswer?)
     }
 
     let method: HTTPMethod
@@ -28,6 +28,8 @@ struct APIRoute: Sendable {
     let body: Body
     /// A short phrase for the document, such as "List the businesses".
     let summary: String
+    /// The schema of the content of a 200.
+    let schema: APISchema
     let handler: Handler
 
     /// Creates an operation that answers on the shard, or later through the responder: for streams.
@@ -35,10 +37,10 @@ struct APIRoute: Sendable {
     /// A path with `{slug}` names a business, which is resolved before the call.
     init(
         _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
-        body: Body = .none, _ summary: String,
+        body: Body = .none, _ summary: String, _ schema: APISchema = .any,
         direct: @escaping @Sendable (_ request: APIRequest, _ responder: APIResponder) -> APIAnswer?
     ) {
-        self.init(method, path, right, query, body, summary, .direct(direct))
+        self.init(method, path, right, query, body, summary, schema, .direct(direct))
     }
 
     /// Creates an operation that answers once, on a thread that may wait for the disk.
@@ -46,15 +48,31 @@ struct APIRoute: Sendable {
     /// A thrown ``APIProblem`` is the answer; another error becomes a problem of its kind.
     init(
         _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
-        body: Body = .none, _ summary: String,
+        body: Body = .none, _ summary: String, _ schema: APISchema = .any,
         answer: @escaping @Sendable (_ request: APIRequest) async throws -> APIAnswer
     ) {
-        self.init(method, path, right, query, body, summary, .blocking(answer))
+        self.init(
+            method, path, right, query, body, summary, schema,
+            .blocking { request, _ in try await answer(request) })
+    }
+
+    /// Creates an operation that streams its answer from a thread that may wait for the disk.
+    init(
+        _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
+        _ summary: String,
+        streaming: @escaping @Sendable (_ request: APIRequest, _ responder: APIResponder) async throws -> Void
+    ) {
+        self.init(
+            method, path, right, query, .none, summary, .content,
+            .blocking { request, responder in
+                try await streaming(request, responder)
+                return nil
+            })
     }
 
     private init(
         _ method: HTTPMethod, _ path: String, _ right: APIRight, _ query: [APIParameter], _ body: Body,
-        _ summary: String, _ handler: Handler
+        _ summary: String, _ schema: APISchema, _ handler: Handler
     ) {
         self.method = method
         self.path = path
@@ -62,6 +80,7 @@ struct APIRoute: Sendable {
         self.query = query
         self.body = body
         self.summary = summary
+        self.schema = schema
         self.handler = handler
     }
 

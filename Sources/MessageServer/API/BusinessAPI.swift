@@ -1,4 +1,5 @@
 import BalloonHTTP
+import BalloonJSON
 import BalloonPOSIX
 import Logging
 import MessageStore
@@ -9,6 +10,7 @@ import Synchronization
 final class BusinessAPI: Sendable {
     /// The tokens and businesses.
     let access: APIAccess
+    private let cursors: APICursor
     private let logger: Logger
     private let references = Mutex(ReferenceSequence())
     /// The operations that may wait for the disk run here.
@@ -17,8 +19,9 @@ final class BusinessAPI: Sendable {
     /// The maximum number of operations that run or wait for a thread.
     private static let maximumInFlight = 256
 
-    init(_ access: APIAccess, logger: Logger) {
+    init(_ access: APIAccess, cursors: APICursor, logger: Logger) {
         self.access = access
+        self.cursors = cursors
         self.logger = logger
     }
 
@@ -96,7 +99,8 @@ final class BusinessAPI: Sendable {
         do throws(APIProblem) {
             try checkMediaType(request, operation)
             let request = try APIRequest(
-                request, operation, token: token, business: examination.business, access: access)
+                request, operation, token: token, business: examination.business, access: access,
+                cursors: cursors)
             let responder = APIResponder(api: self, facts: facts, responder: responder)
             switch operation.handler {
             case .direct(let handler): return handler(request, responder).map { finish($0, facts) }
@@ -120,8 +124,8 @@ final class BusinessAPI: Sendable {
     }
 
     private func start(
-        _ answer: @escaping @Sendable (APIRequest) async throws -> APIAnswer, _ request: APIRequest,
-        _ responder: APIResponder
+        _ answer: @escaping @Sendable (APIRequest, APIResponder) async throws -> APIAnswer?,
+        _ request: APIRequest, _ responder: APIResponder
     ) throws(APIProblem) {
         guard inFlight.add(1, ordering: .relaxed).newValue <= Self.maximumInFlight else {
             inFlight.subtract(1, ordering: .relaxed)
@@ -130,7 +134,7 @@ final class BusinessAPI: Sendable {
         Task(executorPreference: executor) {
             defer { self.inFlight.subtract(1, ordering: .relaxed) }
             do {
-                responder.respond(try await answer(request))
+                if let answer = try await answer(request, responder) { responder.respond(answer) }
             } catch {
                 responder.respond(self.problem(error))
             }
@@ -163,7 +167,7 @@ final class BusinessAPI: Sendable {
             case .tooManyFailures, .tooManyRequests: .debug
             default: .info
             }
-        log("API request refused", level, facts, problem.kind.status, reference: reference, problem.kind)
+        log("API request refused", level, facts, problem.status, reference: reference, problem.kind)
         let answer = problem.answer(reference: reference)
         return HTTPResponse(
             answer.status, contentType: answer.contentType, body: answer.body,
@@ -219,7 +223,35 @@ extension StoreError {
         case .unavailable, .notDurable: APIProblem(.unavailable, "the disk cannot be used")
         case .overloaded, .tooManyPending, .quotaReached: APIProblem(.unavailable, "the store is overloaded")
         case .closed: APIProblem(.unavailable, "the server stops")
+        case .assignment(let refusal): refusal.problem
         case .inUse, .unknownVersion, .noData: APIProblem(.internalError)
+        }
+    }
+}
+
+extension AssignmentRefusal {
+    /// The problem of a refused change of an assignment; `claimed` has the person.
+    var problem: APIProblem {
+        switch self {
+        case .closed: APIProblem(.closed)
+        case .claimed(let person): APIProblem(.claimed).member("person", person.json)
+        case .withPerson(let person):
+            person.map { APIProblem(.claimed).member("person", $0.json) }
+                ?? APIProblem(.conflict, "the conversation waits for a person")
+        case .nothingToRelease: APIProblem(.conflict, "the conversation is with its handler")
+        case .changed: APIProblem(.changed)
+        case .tooMany(let maximum):
+            APIProblem(.unavailable, "\(maximum) conversations are with persons or wait for one")
+        }
+    }
+}
+
+extension Person {
+    /// `{"id":"agent-7","name":"Ana"}`.
+    var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("id", id)
+            writer.field("name", name)
         }
     }
 }

@@ -1,27 +1,99 @@
 import BalloonHTTP
 import BalloonJSON
 import BusinessMessages
+import HandlerKit
 import MessageStore
 
-/// `GET /v1/businesses`: the businesses of the token, each with the state of its handler.
+/// The businesses of a token and their handlers.
+///
+/// - `GET /v1/businesses`: each with the status of its handler; `pending` counts its unfinished messages, `counts` has
+///   what waits for a decision of a person.
+/// - `POST /v1/businesses/{slug}/handler/restart` restarts a handler outside the server.
+/// - `GET /v1/businesses/{slug}/handler/log` has its latest log lines.
 enum BusinessRoutes {
-    static func make(_ registry: HandlerRegistry) -> [APIRoute] {
+    static func make(
+        _ registry: HandlerRegistry, _ store: Store, _ lists: UnsettledDeliveries
+    ) -> [APIRoute] {
         [
-            APIRoute(.get, "/v1/businesses", may: .read, "List the businesses of the token") { request in
-                let businesses = request.access.businesses(of: request.token)
+            APIRoute(.get, "/v1/businesses", may: .read, "List the businesses of the token", .businesses) {
+                request in
+                let letters = try await lists.lists()
+                var entries: [(APIBusiness, HandlerStatus?)] = []
+                for business in request.access.businesses(of: request.token) {
+                    // A business that a reload has just added has no handler yet.
+                    guard let handler = registry[business.id] else {
+                        entries.append((business, nil))
+                        continue
+                    }
+                    entries.append((business, await HandlerStatus(handler)))
+                }
                 return APIAnswer { writer in
                     writer.key("businesses")
                     writer.array { writer in
-                        for business in businesses {
-                            writer.object { writer in
-                                writer.field("slug", business.slug)
-                                writer.field("businessID", business.id.rawValue)
-                                writer.field("name", business.name)
-                            }
+                        for (business, status) in entries {
+                            write(business, status, store, letters, to: &writer)
                         }
                     }
                 }
-            }
+            },
+            APIRoute(
+                .post, "/v1/businesses/{slug}/handler/restart", may: .operate, "Restart the handler",
+                .restarted
+            ) { request in
+                try await handler(of: request, registry).restart()
+                return APIAnswer { $0.field("restarted", true) }
+            },
+            APIRoute(
+                .get, "/v1/businesses/{slug}/handler/log", may: .operate,
+                "Read the handler's latest log lines",
+                .logLines
+            ) { request in
+                let lines = try await handler(of: request, registry).report.log
+                return APIAnswer { writer in
+                    writer.key("lines")
+                    writer.array { writer in for line in lines { writer.string(line) } }
+                }
+            },
         ]
+    }
+
+    private static func handler(
+        of request: APIRequest, _ registry: HandlerRegistry
+    ) throws(APIProblem) -> any EventHandler {
+        let slug = try request.business.slug
+        do throws(HandlerRefusal) {
+            return try registry.operated(slug)
+        } catch {
+            throw APIProblem(.conflict, error.reason)
+        }
+    }
+
+    private static func write(
+        _ business: APIBusiness, _ status: HandlerStatus?, _ store: Store,
+        _ letters: UnsettledDeliveries.Lists, to writer: inout JSONWriter
+    ) {
+        writer.object { writer in
+            writer.field("slug", business.slug)
+            writer.field("businessID", business.id.rawValue)
+            writer.field("name", business.name)
+            writer.key("handler")
+            writer.object { writer in
+                writer.field("health", status?.health ?? "starting")
+                writer.field("restarts", status?.restarts ?? 0)
+                writer.field("inFlight", status?.inFlight ?? 0)
+                writer.field("pending", store.pendingCount(of: business.id))
+                writer.field("stuck", status?.stuck ?? 0)
+                writer.field("downSeconds", status?.downSeconds)
+            }
+            writer.key("counts")
+            writer.object { writer in
+                let (waiting, person) = store.assignedCounts(of: business.id)
+                writer.field("waiting", waiting)
+                writer.field("person", person)
+                let events = letters.events.count { $0.business == business.id && $0.status.isDeadLetter }
+                let replies = letters.replies.count { $0.business == business.id && $0.status.isDeadLetter }
+                writer.field("deadLetters", events + replies)
+            }
+        }
     }
 }

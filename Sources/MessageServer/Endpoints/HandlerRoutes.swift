@@ -28,30 +28,25 @@ enum HandlerRoutes {
     }
 
     private static func list(_ registry: HandlerRegistry) async -> [UInt8] {
-        var reports: [(BusinessHandler, HandlerReport?)] = []
-        for business in registry.all { reports.append((business, await business.life?.report)) }
+        var statuses: [HandlerStatus] = []
+        for business in registry.all { statuses.append(await HandlerStatus(business)) }
         return JSONWriter.object(reservingCapacity: 1024) { writer in
             writer.key("handlers")
-            writer.array { writer in
-                for (business, report) in reports { write(business, report, to: &writer) }
-            }
+            writer.array { writer in for status in statuses { write(status, to: &writer) } }
         }
     }
 
-    private static func write(
-        _ business: BusinessHandler, _ report: HandlerReport?, to writer: inout JSONWriter
-    ) {
+    private static func write(_ status: HandlerStatus, to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.field("business", business.slug)
-            writer.field("health", report?.health.rawValue ?? "none")
-            writer.field("restarts", report?.restarts)
-            writer.field("process", report?.processID.map { Int($0) })
-            writer.field("inFlight", business.inFlightCount)
-            writer.field("waiting", business.waitingCount)
-            writer.field("stuck", business.slots.stuckCount)
-            writer.field("noiseLines", report?.noiseLines)
-            let down = business.life?.downSince.map { .now - $0 }
-            writer.field("downSeconds", down.map { Int($0.components.seconds) })
+            writer.field("business", status.slug)
+            writer.field("health", status.health)
+            writer.field("restarts", status.restarts)
+            writer.field("process", status.process)
+            writer.field("inFlight", status.inFlight)
+            writer.field("waiting", status.waiting)
+            writer.field("stuck", status.stuck)
+            writer.field("noiseLines", status.noiseLines)
+            writer.field("downSeconds", status.downSeconds)
         }
     }
 
@@ -60,12 +55,12 @@ enum HandlerRoutes {
         _ body: @escaping @Sendable (any EventHandler) async -> [String]
     ) -> HTTPRoute {
         HTTPRoute(.post, path, body: .collected(maximumBytes: 4096)) { request, responder in
+            // A body that is no JSON names no business.
             let slug = (try? JSONDocument(Array(request.body)))?.root["business"]?.string
-            guard let life = registry.all.first(where: { $0.slug == slug })?.life else {
-                return HTTPResponse(.notFound, text: "no business of that name has a handler\n")
-            }
-            guard let handler = life.handler as? any EventHandler else {
-                return HTTPResponse(.conflict, text: "the handler runs inside the server\n")
+            let handler: any EventHandler
+            do throws(HandlerRefusal) { handler = try registry.operated(slug) } catch {
+                return HTTPResponse(
+                    error == .noHandler ? .notFound : .conflict, text: "\(error.reason)\n")
             }
             // A restart waits for the end of the old process.
             Task { @concurrent in

@@ -4,8 +4,8 @@ package import BusinessMessages
 
 /// Read-only access to the conversations of a data directory; needs no lock, and works while a server runs.
 package struct ConversationFiles: Sendable {
-    private let directory: String
-    private let damaged: String
+    let directory: String
+    let damaged: String
 
     /// One conversation of the list.
     package struct Summary: Sendable {
@@ -126,7 +126,7 @@ package struct ConversationFiles: Sendable {
         return lines
     }
 
-    private func holds(_ path: String) throws -> Bool {
+    func holds(_ path: String) throws -> Bool {
         do throws(SystemError) { return try Directory.holds(path) } catch {
             throw StoreError.unavailable(path: path, error)
         }

@@ -225,6 +225,9 @@ extension Store {
             outcome, of: delivery, segment: pending.location.segment, decision: decision, at: decidedAt)
     }
 
+    /// The number of a business's messages whose delivery has not ended.
+    package func pendingCount(of business: BusinessID) -> Int { scheduler.quotas.count(of: business) }
+
     /// Journals the results of a message's attachments, then appends a files line to the conversation;
     /// returns when the journal is on disk.
     package func recordFiles(_ delivery: Delivery, _ files: [RecordedFile]) async throws {

@@ -1,3 +1,5 @@
+package import BusinessMessages
+
 extension Store {
     /// Replays finished messages that are in the given states, like ``replay(_:)-([UInt64])``.
     ///
@@ -43,9 +45,93 @@ extension Store {
         }
     }
 
+    /// Replays those of the named messages of a business that are dead letters, durably before it returns.
+    ///
+    /// The results are in the order of the records, each of them once. A record of another business is unknown.
+    package func replayDead(
+        _ records: [UInt64], of business: BusinessID
+    ) async throws -> [(record: UInt64, result: DeadLetterResult)] {
+        try await changeDead(records, of: business) { chosen in
+            zip(chosen, try await self.replay(chosen)).map { ($0, .replayed(as: $1)) }
+        }
+    }
+
+    /// Removes those of the named messages of a business that are dead letters, durably before it returns.
+    package func dropDead(
+        _ records: [UInt64], of business: BusinessID
+    ) async throws -> [(record: UInt64, result: DeadLetterResult)] {
+        try await changeDead(records, of: business) { chosen in
+            try await self.drop(chosen)
+            return chosen.map { ($0, .dropped) }
+        }
+    }
+
+    private func changeDead(
+        _ records: [UInt64], of business: BusinessID,
+        _ change: @escaping @Sendable ([UInt64]) async throws -> [(UInt64, DeadLetterResult)]
+    ) async throws -> [(record: UInt64, result: DeadLetterResult)] {
+        try await changes.run {
+            await self.journal.flush()
+            let events = try await self.files.knownEventsOnQueue(Set(records)).filter {
+                $0.value.business == business && $0.value.outboundKind == nil
+            }
+            var results: [UInt64: DeadLetterResult] = [:]
+            var chosen: [UInt64] = []
+            for record in records where results[record] == nil && !chosen.contains(record) {
+                if let result = DeadLetterResult(ofEnded: events[record]) {
+                    results[record] = result
+                } else {
+                    chosen.append(record)
+                }
+            }
+            if !chosen.isEmpty {
+                for (record, result) in try await change(chosen) { results[record] = result }
+            }
+            var seen: Set<UInt64> = []
+            return records.compactMap { record in
+                seen.insert(record).inserted ? results[record].map { (record, $0) } : nil
+            }
+        }
+    }
+
+    /// Whether the message, or its reply with this index, is a dead letter now; reads nothing.
+    package func isDeadLetter(_ record: UInt64, reply index: Int? = nil) -> Bool {
+        accounts.withLedger { $0.deadLetters[DeadLetter(record, reply: index)] != nil }
+    }
+
     private func currentEvents(_ records: [UInt64]) async throws -> [JournalEvent] {
         // A message finished a moment ago may not be in the file yet.
         await journal.flush()
         return try await files.eventsOnQueue(records)
+    }
+}
+
+/// The result for one message that an operator named as a dead letter.
+package enum DeadLetterResult: Hashable, Sendable {
+    /// It was delivered again as this record.
+    case replayed(as: UInt64)
+    /// An earlier change had delivered it again as this record.
+    case alreadyReplayed(as: UInt64)
+    /// It is no dead letter any more.
+    case dropped
+    /// An earlier change had dropped it.
+    case alreadyDropped
+    /// It is no dead letter, or reports a failed reply, which is retried itself.
+    case notDead
+    /// The business has no message with this record.
+    case unknown
+
+    /// The result for a message that is no dead letter; nil for a dead letter.
+    package init?(ofEnded event: JournalEvent?) {
+        guard let event else {
+            self = .unknown
+            return
+        }
+        if event.isDeadLetter, !event.isReplyFailure { return nil }
+        if let replay = event.replayedAs {
+            self = .alreadyReplayed(as: replay)
+        } else {
+            self = event.status == .dropped ? .alreadyDropped : .notDead
+        }
     }
 }

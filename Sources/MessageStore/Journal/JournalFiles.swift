@@ -42,11 +42,26 @@ package struct JournalFiles: Sendable {
     /// Throws ``StoreError/unknownRecord(_:)`` for a record that is not a message.
     package func events(_ records: [UInt64]) throws -> [JournalEvent] {
         var wanted = Set(records)
-        var found: [UInt64: JournalEvent] = [:]
-        try forEach(of: wanted) { found[$0.record] = $0 }
+        let found = try knownEvents(wanted)
         return try records.filter { wanted.remove($0) != nil }.map { record in
             guard let event = found[record] else { throw StoreError.unknownRecord(record) }
             return event
+        }
+    }
+
+    /// Those of these records that are messages.
+    package func knownEvents(_ records: Set<UInt64>) throws -> [UInt64: JournalEvent] {
+        var found: [UInt64: JournalEvent] = [:]
+        try forEach(of: records) { found[$0.record] = $0 }
+        return found
+    }
+
+    /// Those of these records that are messages; reads the whole journal on a queue of its own.
+    func knownEventsOnQueue(_ records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "balloon.events").async {
+                continuation.resume(with: Result { try knownEvents(records) })
+            }
         }
     }
 

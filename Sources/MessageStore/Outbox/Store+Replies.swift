@@ -1,4 +1,5 @@
 import BalloonPOSIX
+package import BusinessMessages
 
 /// The result for one reply that was to be sent again.
 package struct ReplyRetry: Hashable, Sendable {
@@ -25,11 +26,14 @@ extension Store {
     /// once even when it is named twice, durably before it returns. A reply that was retried before is not sent a
     /// second time; the result says as what it was. Throws ``StoreError/unknownReply(record:index:)`` and
     /// ``StoreError/replyNotDead(_:)``; then none is.
-    package func retry(_ replies: [ReplyID], as edited: DecidedReply? = nil) async throws -> [ReplyRetry] {
+    /// With a `business`, the replies of others are unknown.
+    package func retry(
+        _ replies: [ReplyID], as edited: DecidedReply? = nil, of business: BusinessID? = nil
+    ) async throws -> [ReplyRetry] {
         try await changes.run {
             var results: [ReplyRetry] = []
             var dead: [JournalReply] = []
-            for reply in try await self.currentReplies(replies) {
+            for reply in try await self.currentReplies(replies, of: business) {
                 if reply.isDeadLetter {
                     dead.append(reply)
                 } else if let record = reply.retriedAs {
@@ -68,9 +72,12 @@ extension Store {
     /// All of them are dead, queued or dropped, or none is dropped; durable when it returns. A reply that is being sent is
     /// dropped only when that attempt fails: then it throws ``StoreError/beingSent(_:)``, and the operator repeats the command.
     /// Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/replyNotDead(_:)``.
-    package func drop(_ replies: [ReplyID], reason: String) async throws -> Set<ReplyID> {
+    /// With a `business`, the replies of others are unknown.
+    package func drop(
+        _ replies: [ReplyID], reason: String, of business: BusinessID? = nil
+    ) async throws -> Set<ReplyID> {
         try await changes.run {
-            let current = try await self.currentReplies(replies)
+            let current = try await self.currentReplies(replies, of: business)
             if let other = current.first(where: { !$0.status.isDroppable }) {
                 throw StoreError.replyNotDead(other.id)
             }
@@ -121,10 +128,16 @@ extension Store {
         }
     }
 
-    private func currentReplies(_ replies: [ReplyID]) async throws -> [JournalReply] {
+    private func currentReplies(
+        _ replies: [ReplyID], of business: BusinessID?
+    ) async throws -> [JournalReply] {
         // A reply that ended a moment ago may still be on its way to the file.
         await journal.flush()
-        return try await files.repliesOnQueue(replies)
+        let found = try await files.repliesOnQueue(replies)
+        if let business, let other = found.first(where: { $0.business != business }) {
+            throw StoreError.unknownReply(record: other.id.record, index: other.id.index)
+        }
+        return found
     }
 }
 

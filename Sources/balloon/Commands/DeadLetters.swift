@@ -98,12 +98,11 @@ struct DeadLetters: AsyncParsableCommand {
             var results: [ReplayResult] = []
             var chosen: [JournalEvent] = []
             for event in try choice.events(options) {
-                if event.isDeadLetter {
-                    chosen.append(event)
-                } else if let replay = event.replayedAs {
+                switch DeadLetterResult(ofEnded: event) {
+                case nil: chosen.append(event)
+                case .alreadyReplayed(let replay)?:
                     results.append(ReplayResult(record: event.record, replay: replay, isRepetition: true))
-                } else {
-                    throw StoreError.notDead(record: event.record)
+                default: throw StoreError.notDead(record: event.record)
                 }
             }
             if !chosen.isEmpty {

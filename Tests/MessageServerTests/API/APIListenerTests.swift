@@ -146,10 +146,63 @@ import Testing
         var changed = configuration
         changed.tokens.removeFirst()
         changed.tokens[0].rights = [.operate]
-        changed.tokens[2].rights = [.send]
+        changed.tokens[1].rights = [.send]
         access.replace(with: changed, businesses: [])
         #expect(ended.names.sorted() == ["all", "reader"])
         #expect(access.openStream(of: configuration.tokens[0], end: {}) == nil)
+    }
+
+    @Test func `every operation refuses every wrong token`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let document = try await server.api("/v1/openapi.json").json
+        let path = { (template: String) in
+            template.replacing("{slug}", with: "two").replacing(
+                "{c}", with: String(repeating: "a", count: 64)
+            )
+            .replacing("{record}", with: "1").replacing("{id}", with: "1.1").replacing("{n}", with: "0")
+        }
+        let rights: [(APIRight, String)] = [(.read, TestTokens.reader), (.send, TestTokens.sender)]
+        var (failures, operations) = (0, 0)
+        for (template, item) in try #require(document["paths"]).members {
+            for (method, operation) in item.members {
+                operations += 1
+                let send = { (token: String?) in
+                    try await server.api(path(template), token, method: method.uppercased())
+                }
+                for token in [nil, "", "bln_", "bln_al", "BLN_ALL", "bln_all2", TestTokens.all.uppercased()] {
+                    let answer = try await send(token)
+                    #expect(answer.status == (failures < 10 ? 401 : 429), "\(method) \(template)")
+                    failures += 1
+                }
+                let needed = try #require(operation["description"]?.string)
+                for (right, token) in rights where !needed.contains("right \(right.rawValue)") {
+                    #expect(try await send(token).problem == "right-missing", "\(method) \(template)")
+                }
+                guard template.contains("{slug}") else { continue }
+                let problem = try await send(TestTokens.operatorOfOne).problem
+                #expect(problem == (needed.contains("right send") ? "right-missing" : "not-found"))
+            }
+        }
+        #expect(operations >= 13)
+        await server.stop(secrets: ["bln_", "BLN_"])
+    }
+
+    @Test func `the manual has a section for each problem, and each operation`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let document = try await server.api("/v1/openapi.json").json
+        let root = Fixture.directory.split(separator: "/Tests/").first.map(String.init) ?? ""
+        let file = root + "/Sources/MessageServer/MessageServer.docc/BusinessAPI.md"
+        let page = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self)
+        for kind in APIProblem.Kind.allCases {
+            #expect(page.contains("\n### \(kind.rawValue)\n"), "\(kind.rawValue)")
+        }
+        for (template, item) in try #require(document["paths"]).members {
+            for (method, _) in item.members {
+                let short = template.replacing("/v1/businesses/{slug}", with: "…")
+                #expect(page.contains("| `\(method.uppercased()) \(short)"), "\(method) \(template)")
+            }
+        }
+        await server.stop()
     }
 
     @Test func `a client that has the content of a GET gets its header only`() async throws {

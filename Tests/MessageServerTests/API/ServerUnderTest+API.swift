@@ -12,13 +12,15 @@ enum TestTokens {
     static let all = "bln_all"
     static let reader = "bln_reader"
     static let sender = "bln_sender"
+    /// Reads the document for the checks of answers.
+    static let documentReader = "bln_document"
     static let operatorOfOne = "bln_operator-of-one"
 
     static var configuration: APIConfiguration {
         var configuration = APIConfiguration()
         configuration.tokens = [
             token("all", all, Set(APIRight.allCases)), token("reader", reader, [.read]),
-            token("sender", sender, [.send]),
+            token("sender", sender, [.send]), token("document", documentReader, [.read]),
             token("operator-of-one", operatorOfOne, [.read, .operate], ["one"]),
         ]
         return configuration
@@ -44,17 +46,21 @@ extension ServerUnderTest {
         }
     }
 
-    /// The answer of the API.
+    /// The answer of the API, compared with its schema.
     func api(
         _ path: String, _ token: String? = TestTokens.all, method: String = "GET", body: String = "",
         headers: [(name: String, value: String)] = []
     ) async throws -> TransportResponse {
         let admin = try #require(adminURL)
         let authorization = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
-        return try await transport.send(
+        let answer = try await transport.send(
             TransportRequest(
                 method: method, url: admin + path, headers: authorization + headers, body: Array(body.utf8),
                 allowsPlainHTTP: true))
+        if path.hasPrefix("/v1/"), !configuration.api.tokens.isEmpty {
+            try await SchemaCheck.check(answer, to: method, path, self)
+        }
+        return answer
     }
 }
 

@@ -1,0 +1,174 @@
+import BalloonHTTP
+import BalloonJSON
+
+/// The description of the business API for programs (OpenAPI 3.1), made of the same table as its routes.
+enum APIDocument {
+    private static let path = "/v1/openapi.json"
+
+    /// The operations and the one that answers with their description.
+    static func completing(_ operations: [APIRoute]) -> [APIRoute] {
+        let description = APIRoute(.get, path, may: .read, "Read this document") { _, _ in nil }
+        let json = json(of: operations + [description])
+        return operations + [
+            APIRoute(.get, path, may: .read, description.summary) { _, _ in APIAnswer(json: json) }
+        ]
+    }
+
+    /// The document of these operations.
+    static func json(of operations: [APIRoute]) -> [UInt8] {
+        var paths: [String] = []
+        for operation in operations where !paths.contains(operation.path) { paths.append(operation.path) }
+        return JSONWriter.object(reservingCapacity: 1 << 15) { writer in
+            writer.field("openapi", "3.1.0")
+            writer.key("info")
+            writer.object { writer in
+                writer.field("title", "Balloon's business API")
+                writer.field("version", "1")
+            }
+            writer.key("security")
+            writer.raw(Array(#"[{"token":[]}]"#.utf8))
+            writer.key("paths")
+            writer.object { writer in
+                for path in paths {
+                    writer.key(path)
+                    writer.object { writer in
+                        for operation in operations where operation.path == path {
+                            writer.key(operation.method.rawValue.lowercased())
+                            write(operation, to: &writer)
+                        }
+                    }
+                }
+            }
+            writer.key("components")
+            writer.object { writer in
+                writer.key("securitySchemes")
+                writer.raw(Array(#"{"token":{"type":"http","scheme":"bearer"}}"#.utf8))
+                writer.key("schemas")
+                writer.object { writer in
+                    for schema in APISchema.allCases {
+                        writer.key(schema.rawValue)
+                        writer.raw(Array(schema.json.utf8))
+                    }
+                }
+            }
+        }
+    }
+
+    private static func write(_ operation: APIRoute, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("operationId", operation.identifier)
+            writer.field("summary", operation.summary)
+            writer.field("description", "Requires the right \(operation.right.rawValue).")
+            let path = APIPath.names(in: operation.path).compactMap(APIPath.parameter)
+            if !path.isEmpty || !operation.query.isEmpty {
+                writer.key("parameters")
+                writer.array { writer in
+                    for parameter in path { write(parameter, in: "path", to: &writer) }
+                    for parameter in operation.query { write(parameter, in: "query", to: &writer) }
+                }
+            }
+            if case .json = operation.body {
+                writer.key("requestBody")
+                writer.object { writer in
+                    writer.field("required", true)
+                    writer.key("content")
+                    content("application/json", operation.bodySchema, to: &writer)
+                }
+            }
+            writer.key("responses")
+            writer.object { writer in writeResponses(operation, to: &writer) }
+        }
+    }
+
+    private static func writeResponses(_ operation: APIRoute, to writer: inout JSONWriter) {
+        let type = operation.schema == .content ? "*/*" : "application/json"
+        let statuses =
+            operation.schema == .content
+            ? [("200", "The content"), ("206", "A part of the content")] : [("200", "The answer")]
+        for (status, description) in statuses {
+            writer.key(status)
+            writer.object { writer in
+                writer.field("description", description)
+                writer.key("content")
+                content(type, operation.schema, to: &writer)
+            }
+        }
+        if operation.method == .get {
+            writer.key("304")
+            writer.object { $0.field("description", "The client has the content") }
+        }
+        writer.key("default")
+        writer.object { writer in
+            writer.field("description", "A problem")
+            writer.key("content")
+            content(APIProblem.mediaType, .problem, to: &writer)
+        }
+    }
+
+    private static func content(_ type: String, _ schema: APISchema, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key(type)
+            writer.object { writer in
+                writer.key("schema")
+                writer.raw(Array(schema.reference.utf8))
+            }
+        }
+    }
+
+    private static func write(
+        _ parameter: APIParameter, in place: String, to writer: inout JSONWriter
+    ) {
+        writer.object { writer in
+            writer.field("name", parameter.name)
+            writer.field("in", place)
+            if place == "path" { writer.field("required", true) }
+            writer.field("description", parameter.summary)
+            writer.key("schema")
+            if parameter.isRepeatable {
+                writer.object { writer in
+                    writer.field("type", "array")
+                    writer.key("items")
+                    write(parameter.format, to: &writer)
+                }
+            } else {
+                write(parameter.format, to: &writer)
+            }
+        }
+    }
+
+    private static func write(_ format: APIParameter.Format, to writer: inout JSONWriter) {
+        writer.object { writer in
+            switch format {
+            case .text:
+                writer.field("type", "string")
+                writer.field("minLength", 1)
+            case .integer(let range):
+                writer.field("type", "integer")
+                writer.field("minimum", range.lowerBound)
+                if range.upperBound < Int.max { writer.field("maximum", range.upperBound) }
+            case .choice(let words):
+                writer.field("type", "string")
+                writer.key("enum")
+                writer.array { writer in for word in words { writer.string(word) } }
+            case .time:
+                writer.field("type", "string")
+                writer.field("format", "date-time")
+            case .flag: writer.field("type", "boolean")
+            case .hash:
+                writer.field("type", "string")
+                writer.field("pattern", "^[0-9a-f]{64}$")
+            }
+        }
+    }
+}
+
+extension APIRoute {
+    /// The name of the operation in the document: `getBusinessesSlugHandlerLog`.
+    var identifier: String {
+        let words = path.split(whereSeparator: { "/{}.".contains($0) }).dropFirst()
+        return words.reduce(method.rawValue.lowercased()) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+    }
+
+    /// The content of the body.
+    var bodySchema: APISchema { path.contains("/deliveries/") ? .records : .any }
+}

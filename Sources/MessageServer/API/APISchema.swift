@@ -1,0 +1,140 @@
+/// The content of an operation's answer or body, by its name in the document.
+enum APISchema: String, CaseIterable, Sendable {
+    /// Any JSON object.
+    case any = "Any"
+    case businesses = "Businesses"
+    case handlerStatus = "HandlerStatus"
+    case restarted = "Restarted"
+    case logLines = "LogLines"
+    case conversation = "Conversation"
+    case person = "Person"
+    case lines = "Lines"
+    case message = "Message"
+    case deliveries = "Deliveries"
+    case delivery = "Delivery"
+    case listedDelivery = "ListedDelivery"
+    case replies = "Replies"
+    case reply = "Reply"
+    case replyResult = "ReplyResult"
+    case records = "Records"
+    case results = "Results"
+    case problem = "Problem"
+    /// The bytes of a file.
+    case content = "Content"
+
+    /// A reference to the schema (OpenAPI 3.1 §4.8.23).
+    var reference: String { ##"{"$ref":"#/components/schemas/\##(rawValue)"}"## }
+
+    /// The JSON Schema (draft 2020-12).
+    var json: String {
+        switch self {
+        case .any: #"{"type":"object"}"#
+        case .content: #"{}"#
+        case .businesses: object(["businesses": list(Self.business)])
+        case .handlerStatus:
+            object(
+                [
+                    "health": Self.text, "restarts": Self.count, "inFlight": Self.count,
+                    "pending": Self.count,
+                    "stuck": Self.count, "downSeconds": Self.count,
+                ], optional: ["downSeconds"])
+        case .restarted: object(["restarted": #"{"const":true}"#])
+        case .logLines: object(["lines": list(Self.text)])
+        case .person:
+            object(["id": Self.text, "name": Self.text, "since": Self.time], optional: ["name", "since"])
+        case .conversation:
+            object(
+                [
+                    "id": Self.hash, "customer": Self.text,
+                    "state": #"{"enum":["handler","waiting","person","closed"]}"#, "since": Self.time,
+                    "person": APISchema.person.reference, "reason": Self.text, "capabilities": Self.text,
+                    "locale": Self.text, "intent": Self.text, "group": Self.text, "lines": Self.count,
+                    "last": Self.last,
+                ],
+                optional: ["since", "person", "reason", "capabilities", "locale", "intent", "group", "last"])
+        case .lines: object(["lines": list(Self.line)])
+        case .message: object(["line": Self.line, "files": list(Self.file)])
+        case .deliveries: object(["deliveries": list(APISchema.listedDelivery.reference)])
+        case .listedDelivery: delivery(replies: list(Self.text))
+        case .delivery: delivery(replies: list(APISchema.reply.reference))
+        case .replies: object(["replies": list(APISchema.reply.reference)])
+        case .reply:
+            object(
+                [
+                    "id": Self.replyID, "at": Self.time, "conversation": Self.hash, "message": Self.text,
+                    "kind": Self.text, "status": Self.text, "httpStatus": Self.count, "reason": Self.text,
+                    "attempts": Self.count, "next": Self.time,
+                ], optional: ["httpStatus", "reason", "next"])
+        case .replyResult:
+            object(
+                [
+                    "reply": Self.replyID,
+                    "result": #"{"enum":["retried","alreadyRetried","dropped","alreadyDropped"]}"#,
+                    "as": Self.count,
+                ], optional: ["as"])
+        case .records:
+            object(["records": #"{"type":"array","minItems":1,"maxItems":1000,"items":\#(Self.record)}"#])
+        case .results: object(["results": list(Self.result)])
+        case .problem:
+            #"""
+            {"type":"object","required":["type","title","status","reference"],"properties":{"type":{"type":"string"},\#
+            "title":{"type":"string"},"status":{"type":"integer"},"detail":{"type":"string"},\#
+            "parameter":{"type":"string"},"pointer":{"type":"string"},"line":{"type":"integer"},\#
+            "column":{"type":"integer"},"reference":{"type":"string"}}}
+            """#
+        }
+    }
+
+    private func delivery(replies: String) -> String {
+        object(
+            [
+                "record": Self.count, "at": Self.time, "conversation": Self.hash, "message": Self.text,
+                "kind": Self.text, "status": Self.text, "reason": Self.text, "attempts": Self.count,
+                "next": Self.time, "replayOf": Self.count, "replayedAs": Self.count, "replies": replies,
+            ], optional: ["kind", "reason", "next", "replayOf", "replayedAs"])
+    }
+
+    private static let text = #"{"type":"string"}"#
+    private static let count = #"{"type":"integer","minimum":0}"#
+    /// A number that every JSON parser reads exactly (RFC 8259 §6).
+    private static let record = #"{"type":"integer","minimum":0,"maximum":9007199254740991}"#
+    private static let time = #"{"type":"string","format":"date-time"}"#
+    private static let hash = #"{"type":"string","pattern":"^[0-9a-f]{64}$"}"#
+    private static let replyID = #"{"type":"string","pattern":"^[0-9]+\\.[0-9]+$"}"#
+    private static let business = object([
+        "slug": text, "businessID": text, "name": text, "handler": APISchema.handlerStatus.reference,
+        "counts": object(["waiting": count, "person": count, "deadLetters": count]),
+    ])
+    private static let last = object([
+        "seq": count, "at": time, "direction": #"{"enum":["inbound","outbound"]}"#, "kind": text,
+        "summary": text,
+    ])
+    /// A line of a conversation's file, as the manual's page on the data directory describes it.
+    private static let line = #"""
+        {"type":"object","required":["seq","at","direction","id","kind","customer","record"],\#
+        "properties":{"seq":{"type":"integer"},"at":{"type":"string"},"direction":{"enum":["inbound","outbound"]},\#
+        "id":{"type":"string"},"kind":{"type":"string"},"customer":{"type":"string"},"record":{"type":"integer"},\#
+        "message":{"type":"object"},"files":{"type":"array"}}}
+        """#
+    private static let file = object(
+        ["sha256": hash, "size": count, "failure": text], optional: ["sha256", "size", "failure"])
+    private static let result = object(
+        [
+            "record": count,
+            "result": #"""
+            {"enum":["replayed","alreadyReplayed","dropped","alreadyDropped","notDead","unknown"]}
+            """#, "as": count,
+        ], optional: ["as"])
+}
+
+private func list(_ items: String) -> String { #"{"type":"array","items":\#(items)}"# }
+
+/// An object with these members and no others.
+private func object(_ members: [String: String], optional: Set<String> = []) -> String {
+    let names = members.keys.sorted()
+    let properties = names.map { #""\#($0)":\#(members[$0] ?? "{}")"# }.joined(separator: ",")
+    let required = names.filter { !optional.contains($0) }.map { #""\#($0)""# }.joined(separator: ",")
+    return #"""
+        {"type":"object","additionalProperties":false,"required":[\#(required)],"properties":{\#(properties)}}
+        """#
+}

@@ -1,0 +1,126 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import GatewayClient
+import MessageStore
+
+/// The content of a stored attachment as an answer, whole or one range of it.
+///
+/// Customers choose the content, its name and its type. So a browser is told to save the file and not to guess a type,
+/// and the path comes from the hash in the conversation's line alone.
+struct AttachmentAnswer {
+    private let file: File
+    private let sha256: String
+    private let sizeBytes: Int
+    private let name: String
+    private let mediaType: String
+
+    private static let pieceBytes = 64 << 10
+
+    /// Opens an attachment; throws `not-found` when it was not downloaded, or is no longer kept.
+    init(
+        _ recorded: RecordedFile, of message: ConversationFiles.FoundMessage, _ index: Int,
+        in files: AttachmentFiles
+    ) throws {
+        switch recorded {
+        case .failed(let reason): throw APIProblem(.notFound, "the file was not downloaded: \(reason)")
+        case .stored(let sha256, _):
+            guard let path = files.existing(sha256) else {
+                throw APIProblem(.notFound, "the file is no longer kept")
+            }
+            self.sha256 = sha256
+            do throws(SystemError) {
+                file = try File(path, for: .reading)
+                sizeBytes = try file.sizeBytes()
+            } catch {
+                guard error.isMissing else { throw StoreError.unavailable(path: path, error) }
+                throw APIProblem(.notFound, "the file is no longer kept")
+            }
+            let attachments = Self.attachments(of: message.line)
+            let attachment = attachments.indices.contains(index) ? attachments[index] : nil
+            name = attachment?.name ?? "attachment-\(index)"
+            mediaType = Self.mediaType(attachment?.mimeType)
+        }
+    }
+
+    /// Sends the whole content, the range that the request names, or 304.
+    func send(to request: APIRequest, _ responder: APIResponder) async throws {
+        let tag = "\"\(sha256)\""
+        var fields = [
+            (name: "ETag", value: tag), ("Accept-Ranges", "bytes"),
+            ("Content-Disposition", Self.disposition(name)),
+        ]
+        if EntityTag.isMatch(tag, request.field("if-none-match")) {
+            return responder.respond(
+                APIAnswer(.notModified, contentType: mediaType, body: [], fields: fields))
+        }
+        // RFC 9110 §13.1.5: a range of content that the client does not have yet would not fit its other parts.
+        let isSame = request.field("if-range").map { $0 == tag } ?? true
+        switch ByteRange(isSame ? request.field("range") : nil, sizeBytes: sizeBytes) {
+        case .unsatisfiable:
+            throw APIProblem(.rangeNotSatisfiable, "the content has \(sizeBytes) bytes")
+                .field("Content-Range", "bytes */\(sizeBytes)")
+        case .whole: await write(0..<sizeBytes, .ok, fields, responder)
+        case .part(let range):
+            let text = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(sizeBytes)"
+            fields.append(("Content-Range", text))
+            await write(range, .partialContent, fields, responder)
+        }
+    }
+
+    private func write(
+        _ range: Range<Int>, _ status: HTTPStatus, _ fields: [(name: String, value: String)],
+        _ responder: APIResponder
+    ) async {
+        let writer = responder.stream(
+            status, contentType: mediaType, contentLength: range.count, fields: fields)
+        var position = range.lowerBound
+        do {
+            while position < range.upperBound {
+                let piece = try file.read(
+                    at: position, count: min(Self.pieceBytes, range.upperBound - position))
+                // The length is announced, so a shorter file ends the connection.
+                guard !piece.isEmpty else { return responder.abort() }
+                // Waits until the client has read enough for the next piece.
+                try await writer.write(piece)
+                position += piece.count
+            }
+            writer.finish()
+        } catch {
+            // The client has disconnected, or the disk failed in the middle of the content.
+            responder.abort()
+        }
+    }
+
+    /// The attachments as the message describes them, in the order of their results.
+    private static func attachments(of line: ConversationLine) -> [Attachment] {
+        // A part of a valid document is valid by itself.
+        guard let document = try? JSONDocument(Array(line.message.text)) else { return [] }
+        return InboundEvent.decode(message: document).attachments
+    }
+
+    /// The type that the device claimed, if it has the form of one.
+    static func mediaType(_ claimed: String?) -> String {
+        let unknown = "application/octet-stream"
+        guard let claimed, claimed.utf8.count <= 100 else { return unknown }
+        let parts = claimed.split(separator: "/", omittingEmptySubsequences: false)
+        let isValid = parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isTypeByte) }
+        return isValid ? claimed : unknown
+    }
+
+    private static func isTypeByte(_ byte: UInt8) -> Bool {
+        isSlugByte(byte) || (0x41...0x5A).contains(byte) || ".+_".utf8.contains(byte)
+    }
+
+    /// `attachment` with the claimed name: in ASCII for old clients, and in UTF-8 (RFC 6266 §4.3).
+    static func disposition(_ name: String) -> String {
+        let plain = String(
+            decoding: name.utf8.prefix(120).map { byte -> UInt8 in
+                let isPlain = (0x20...0x7E).contains(byte) && !"\"\\/%".utf8.contains(byte)
+                return isPlain ? byte : UInt8(ascii: "_")
+            }, as: UTF8.self)
+        return
+            "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(String(name.prefix(120)).percentEncoded)"
+    }
+}

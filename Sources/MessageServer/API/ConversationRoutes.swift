@@ -1,0 +1,193 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import GatewayClient
+import MessageStore
+
+/// One conversation: its state, the lines of its file, and its attachments.
+///
+/// - `GET …/conversations/{c}`: the customer, who answers, the last line, and what the last 50 lines say about the device.
+/// - `GET …/{c}/messages?before after limit`: the lines as the file has them, oldest first: the last ones, the last
+///   before a number, or the first after one. A page has at most 4 MiB.
+/// - `GET …/{c}/messages/{id}`: the latest line of a message, and the results of its attachments.
+/// - `GET …/messages/{id}/attachments/{n}`: the content of an attachment; see ``AttachmentAnswer``.
+enum ConversationRoutes {
+    private static let path = "/v1/businesses/{slug}/conversations/{c}"
+    private static let maximumPageBytes = 4 << 20
+    private static let number = APIParameter.Format.integer(1...(1 << 48))
+
+    static func make(
+        _ conversations: ConversationFiles, _ attachments: AttachmentFiles, _ store: Store
+    ) -> [APIRoute] {
+        [
+            APIRoute(.get, path, may: .read, "Read the state of a conversation", .conversation) { request in
+                try ConversationState(
+                    name: request.path("c"), page: latest(request, conversations),
+                    assignment: { store.assignment(of: try request.business.id, $0) }
+                ).answer
+            },
+            APIRoute(
+                .get, path + "/messages", may: .read,
+                query: [
+                    APIParameter("before", number, "Lines before the one with this number."),
+                    APIParameter("after", number, "Lines after the one with this number."), .limit,
+                ], "List the lines of a conversation's file", .lines
+            ) { request in try messages(request, conversations) },
+            APIRoute(.get, path + "/messages/{id}", may: .read, "Read a message", .message) { request in
+                let found = try message(request, conversations)
+                return APIAnswer { writer in
+                    writer.key("line")
+                    writer.raw(found.text)
+                    writer.key("files")
+                    writer.array { writer in for file in found.files { write(file, to: &writer) } }
+                }
+            },
+            APIRoute(
+                .get, path + "/messages/{id}/attachments/{n}", may: .read,
+                "Download an attachment of a message"
+            ) { request, responder in
+                let found = try message(request, conversations)
+                guard let index = Int(try request.path("n")), found.files.indices.contains(index) else {
+                    throw APIProblem(.notFound, "the message has no attachment of this number")
+                }
+                try await AttachmentAnswer(
+                    found.files[index], of: found, index, in: attachments
+                ).send(to: request, responder)
+            },
+        ]
+    }
+
+    private static func latest(
+        _ request: APIRequest, _ conversations: ConversationFiles
+    ) throws -> ConversationFiles.Page {
+        let page = try conversations.page(
+            of: request.business.id, named: request.path("c"), .latest, maximum: 50, maximumBytes: 1 << 20)
+        guard let page, !page.lines.isEmpty else { throw APIProblem(.notFound) }
+        return page
+    }
+
+    private static func messages(
+        _ request: APIRequest, _ conversations: ConversationFiles
+    ) throws -> APIAnswer {
+        let (before, after) = (request.integer("before"), request.integer("after"))
+        let place =
+            after.map { ConversationFiles.PagePlace.after($0) } ?? before.map { .before($0) } ?? .latest
+        let page = try conversations.page(
+            of: request.business.id, named: request.path("c"), place, maximum: request.limit,
+            maximumBytes: maximumPageBytes)
+        guard let page else { throw APIProblem(.notFound) }
+        // Lines have consecutive numbers.
+        let wanted =
+            after == nil ? page.lines.count : before.map { max(0, $0 - page.first) } ?? page.lines.count
+        var answer = APIAnswer { writer in
+            writer.key("lines")
+            writer.array { writer in for line in page.lines.prefix(wanted) { writer.raw(line) } }
+        }
+        let limit = request["limit"].map { [(name: "limit", value: $0)] } ?? []
+        if after == nil, page.hasEarlier {
+            answer.fields.append(request.link("next", [("before", "\(page.first)")] + limit))
+        } else if after != nil, page.hasLater, before.map({ page.last + 1 < $0 }) ?? true {
+            let end = before.map { [(name: "before", value: "\($0)")] } ?? []
+            answer.fields.append(request.link("next", [("after", "\(page.last)")] + end + limit))
+        }
+        return answer
+    }
+
+    private static func message(
+        _ request: APIRequest, _ conversations: ConversationFiles
+    ) throws -> ConversationFiles.FoundMessage {
+        let found = try conversations.message(
+            MessageID(request.path("id")), of: request.business.id, named: request.path("c"))
+        guard let found else { throw APIProblem(.notFound) }
+        return found
+    }
+
+    private static func write(_ file: RecordedFile, to writer: inout JSONWriter) {
+        writer.object { writer in
+            switch file {
+            case .stored(let sha256, let sizeBytes):
+                writer.field("sha256", sha256)
+                writer.field("size", sizeBytes)
+            case .failed(let reason): writer.field("failure", reason)
+            }
+        }
+    }
+}
+
+/// The state of a conversation, with the facts that its last lines have.
+private struct ConversationState {
+    let name: String
+    let lines: [ConversationLine]
+    let assignment: Assignment
+
+    init(
+        name: String, page: ConversationFiles.Page, assignment: (CustomerID) throws -> Assignment
+    ) throws {
+        self.name = name
+        lines = try page.lines.map { text in
+            guard let line = ConversationLine(text) else { throw StoreError.damaged(file: name, line: 0) }
+            return line
+        }
+        self.assignment = try lines.last.map { try assignment($0.customer) } ?? .handler
+    }
+
+    /// The state; a conversation that the customer closed while its handler answered has no entry.
+    private var state: Assignment.State {
+        let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping }
+        return assignment.state == .handler && inbound?.kind == .close ? .closed : assignment.state
+    }
+
+    /// The strong tag of state, person and time alone, for changes of them with `If-Match`.
+    private var tag: String {
+        let person = assignment.person.map { "\($0.id)\u{0}\($0.name ?? "")" } ?? ""
+        return EntityTag.covering(
+            Array("\(state.rawValue)\u{0}\(person)\u{0}\(assignment.since?.rfc3339 ?? "")".utf8))
+    }
+
+    var answer: APIAnswer {
+        var answer = APIAnswer { writer in
+            writer.field("id", name)
+            writer.field("customer", lines.last?.customer.rawValue)
+            writer.field("state", state.rawValue)
+            writer.field("since", assignment.since?.rfc3339)
+            if let person = assignment.person {
+                writer.key("person")
+                writer.object { writer in
+                    writer.field("id", person.id)
+                    writer.field("name", person.name)
+                    writer.field("since", assignment.since?.rfc3339)
+                }
+            }
+            writer.field("reason", assignment.reason)
+            writer.field("capabilities", lines.last { $0.capabilities != nil }?.capabilities)
+            let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
+            for key in ["locale", "intent", "group"] { writer.field(key, inbound?[key]?.string) }
+            writer.field("lines", lines.last?.sequence)
+            guard let last = lines.last(where: { !$0.isFilesOnly }) else { return }
+            writer.key("last")
+            writer.object { writer in
+                writer.field("seq", last.sequence)
+                writer.field("at", last.at.rfc3339)
+                writer.field("direction", last.direction.rawValue)
+                writer.field("kind", last.kind.rawValue)
+                writer.field("summary", last.summary)
+            }
+        }
+        answer.fields.append(("ETag", tag))
+        return answer
+    }
+}
+
+extension ConversationLine {
+    /// The maximum length of a summary, in characters.
+    private static let maximumSummary = 200
+
+    /// A short summary of the message for people; it contains customer text.
+    var summary: String {
+        // A part of a valid document is valid by itself.
+        guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
+        let summary = InboundEvent.decode(message: document).summary
+        return summary.count > Self.maximumSummary ? summary.prefix(Self.maximumSummary) + "…" : summary
+    }
+}

@@ -1,0 +1,245 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// The deliveries and replies of a business: what waits, what failed, and the operator's decisions about them.
+///
+/// No answer has the content of a message: the journal has what a conversation's file leaves out. The lists cover
+/// deliveries that are pending, parked or dead letters, and replies that are queued or dead letters;
+/// ``UnsettledDeliveries`` says how old they may be. `GET …/deliveries/{record}` reads every message of the journal.
+struct DeliveryOperations: Sendable {
+    let store: Store
+    let journal: JournalFiles
+    let lists: UnsettledDeliveries
+    /// One reader of the whole journal at a time.
+    private let reader = AsyncSemaphore(1)
+
+    private static let deliveries = "/v1/businesses/{slug}/deliveries"
+    private static let replies = "/v1/businesses/{slug}/replies"
+    private static let maximumRecords = 1000
+    private static let conversation = APIParameter(
+        "conversation", .hash, "Entries of this conversation, by the name of its file.")
+    private static let deadStatus = "dead"
+
+    init(store: Store, journal: JournalFiles) {
+        self.store = store
+        self.journal = journal
+        lists = UnsettledDeliveries(journal, store)
+    }
+
+    func routes() -> [APIRoute] {
+        let body = APIRoute.Body.json(maximumBytes: 1 << 16)
+        return [
+            APIRoute(
+                .get, Self.deliveries, may: .read,
+                query: [
+                    APIParameter(
+                        "status", .choice([Self.deadStatus, "pending", "parked", "rejected", "failed"]),
+                        "Deliveries of this status; dead is rejected or failed."),
+                    APIParameter(
+                        "kind", .choice(Kind.allCases.map(\.rawValue)), "Deliveries of messages of this kind."
+                    ),
+                    Self.conversation,
+                    APIParameter("since", .time, "Deliveries of messages that arrived then or later."),
+                    .limit, .cursor,
+                ], "List waiting and failed deliveries", .deliveries, answer: list),
+            APIRoute(
+                .get, Self.deliveries + "/{record}", may: .read, "Read a delivery", .delivery,
+                answer: delivery),
+            APIRoute(
+                .post, Self.deliveries + "/replay", may: .operate, body: body, "Replay dead letters", .results
+            ) { request in
+                try await decide(request) { try await store.replayDead($0, of: $1) }
+            },
+            APIRoute(
+                .post, Self.deliveries + "/drop", may: .operate, body: body, "Drop dead letters", .results
+            ) { request in
+                try await decide(request) { try await store.dropDead($0, of: $1) }
+            },
+            APIRoute(
+                .get, Self.replies, may: .operate,
+                query: [
+                    APIParameter(
+                        "status", .choice(["queued", "refused", "expired", "failed"]),
+                        "Replies of this status."),
+                    Self.conversation, .limit, .cursor,
+                ], "List queued and unsent replies", .replies, answer: listReplies),
+            APIRoute(
+                .post, Self.replies + "/{id}/retry", may: .operate, "Send an unsent reply again", .replyResult
+            ) { request in
+                let retried = try await store.retry([reply(request)], of: request.business.id)
+                return APIAnswer { writer in
+                    writer.field("reply", retried.first.map { "\($0.reply)" })
+                    writer.field("result", retried.first?.isRepetition == true ? "alreadyRetried" : "retried")
+                    writer.field("as", retried.first.map { Int(clamping: $0.record) })
+                }
+            },
+            APIRoute(
+                .post, Self.replies + "/{id}/drop", may: .operate, "Drop a queued or unsent reply",
+                .replyResult
+            ) { request in
+                let id = try reply(request)
+                let before = try await store.drop(
+                    [id], reason: ReplyRequest.operatorReason, of: request.business.id)
+                return APIAnswer { writer in
+                    writer.field("reply", "\(id)")
+                    writer.field("result", before.contains(id) ? "alreadyDropped" : "dropped")
+                }
+            },
+        ]
+    }
+
+    private func list(_ request: APIRequest) async throws -> APIAnswer {
+        let business = try request.business.id
+        let before = try request.position.flatMap { UInt64($0) } ?? .max
+        let (status, kind) = (request["status"], request["kind"])
+        let (conversation, since) = (request["conversation"], request.time("since"))
+        let found = try await lists.lists().events.lazy.filter { event in
+            event.business == business && event.record < before
+                && (status == nil || event.status.rawValue == status
+                    || status == Self.deadStatus && event.status.isDeadLetter)
+                && (kind == nil || event.kind?.rawValue == kind)
+                && (conversation == nil || event.conversation == conversation)
+                && since.map { event.at >= $0 } ?? true
+        }.prefix(request.limit + 1)
+        let page = Array(found.prefix(request.limit))
+        var answer = APIAnswer { writer in
+            writer.key("deliveries")
+            writer.array { writer in for event in page { Self.write(event, to: &writer) } }
+        }
+        answer.fields = request.link(next: found.count > page.count ? page.last.map { "\($0.record)" } : nil)
+        return answer
+    }
+
+    private func delivery(_ request: APIRequest) async throws -> APIAnswer {
+        let (record, business) = (try request.record, try request.business.id)
+        guard await reader.acquire() else { throw APIProblem(.unavailable, "the server stops") }
+        defer { reader.release() }
+        guard let event = try journal.knownEvents([record])[record], event.business == business,
+            event.outboundKind == nil, !event.isReplyFailure
+        else { throw APIProblem(.notFound) }
+        let names = event.replies.indices.map { ReplyID(record: record, index: $0) }
+        let replies = names.isEmpty ? [] : try journal.replies(names).map { UnsettledDeliveries.Reply($0) }
+        return APIAnswer { writer in
+            Self.writeMembers(UnsettledDeliveries.Event(event), to: &writer)
+            writer.key("replies")
+            writer.array { writer in for reply in replies { Self.write(reply, to: &writer) } }
+        }
+    }
+
+    private func decide(
+        _ request: APIRequest,
+        _ change: ([UInt64], BusinessID) async throws -> [(record: UInt64, result: DeadLetterResult)]
+    ) async throws -> APIAnswer {
+        let root = try request.object(["records"])
+        guard let list = root["records"], list.kind == .array, (1...Self.maximumRecords).contains(list.count)
+        else {
+            throw APIProblem(
+                .badMember, "records is a list of 1 to \(Self.maximumRecords) numbers",
+                at: root["records"] ?? root)
+        }
+        let records = try list.elements.map { value throws(APIProblem) in
+            guard let record = value.int.flatMap(UInt64.init(exactly:)) else {
+                throw APIProblem(.badMember, "a record is a whole number", at: value)
+            }
+            return record
+        }
+        let results = try await change(records, request.business.id)
+        return APIAnswer { writer in
+            writer.key("results")
+            writer.array { writer in
+                for (record, result) in results {
+                    writer.object { writer in
+                        writer.field("record", Int(clamping: record))
+                        writer.field("result", result.name)
+                        writer.field("as", result.replay.map { Int(clamping: $0) })
+                    }
+                }
+            }
+        }
+    }
+
+    private func listReplies(_ request: APIRequest) async throws -> APIAnswer {
+        let business = try request.business.id
+        let before = try request.position.flatMap { ReplyID($0) }
+        let (status, conversation) = (request["status"], request["conversation"])
+        let found = try await lists.lists().replies.lazy.filter { reply in
+            reply.business == business && before.map { reply.id < $0 } ?? true
+                && (status == nil || reply.status.rawValue == status)
+                && (conversation == nil || reply.conversation == conversation)
+        }.prefix(request.limit + 1)
+        let page = Array(found.prefix(request.limit))
+        var answer = APIAnswer { writer in
+            writer.key("replies")
+            writer.array { writer in for reply in page { Self.write(reply, to: &writer) } }
+        }
+        answer.fields = request.link(next: found.count > page.count ? page.last.map { "\($0.id)" } : nil)
+        return answer
+    }
+
+    private func reply(_ request: APIRequest) throws(APIProblem) -> ReplyID {
+        guard let id = ReplyID(try request.path("id")) else { throw APIProblem(.notFound) }
+        return id
+    }
+
+    private static func write(_ event: UnsettledDeliveries.Event, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writeMembers(event, to: &writer)
+            writer.key("replies")
+            writer.array { writer in for reply in event.replies { writer.string(reply.rawValue) } }
+        }
+    }
+
+    private static func writeMembers(_ event: UnsettledDeliveries.Event, to writer: inout JSONWriter) {
+        writer.field("record", Int(clamping: event.record))
+        writer.field("at", event.at.rfc3339)
+        writer.field("conversation", event.conversation)
+        writer.field("message", event.id.rawValue)
+        writer.field("kind", event.kind?.rawValue)
+        writer.field("status", event.status.rawValue)
+        writer.field("reason", event.reason)
+        writer.field("attempts", event.attempts)
+        writer.field("next", event.next?.rfc3339)
+        writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
+        writer.field("replayedAs", event.replayedAs.map { Int(clamping: $0) })
+    }
+
+    private static func write(_ reply: UnsettledDeliveries.Reply, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("id", "\(reply.id)")
+            writer.field("at", reply.decidedAt.rfc3339)
+            writer.field("conversation", reply.conversation)
+            writer.field("message", reply.message.rawValue)
+            writer.field("kind", reply.kind.rawValue)
+            writer.field("status", reply.status.rawValue)
+            writer.field("httpStatus", reply.httpStatus)
+            writer.field("reason", reply.reason)
+            writer.field("attempts", reply.attempts)
+            writer.field("next", reply.next?.rfc3339)
+        }
+    }
+}
+
+extension DeadLetterResult {
+    /// The result's name in answers.
+    fileprivate var name: String {
+        switch self {
+        case .replayed: "replayed"
+        case .alreadyReplayed: "alreadyReplayed"
+        case .dropped: "dropped"
+        case .alreadyDropped: "alreadyDropped"
+        case .notDead: "notDead"
+        case .unknown: "unknown"
+        }
+    }
+
+    /// The record of the replay.
+    fileprivate var replay: UInt64? {
+        switch self {
+        case .replayed(let record), .alreadyReplayed(let record): record
+        case .dropped, .alreadyDropped, .notDead, .unknown: nil
+        }
+    }
+}

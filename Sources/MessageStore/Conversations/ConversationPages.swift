@@ -1,0 +1,101 @@
+import BalloonPOSIX
+package import BusinessMessages
+
+/// Pages of one conversation, named by its file; each is read from its place in bounded pieces.
+extension ConversationFiles {
+    /// The place of a page.
+    package enum PagePlace: Hashable, Sendable {
+        /// The last lines.
+        case latest
+        /// The last lines before the line with this number.
+        case before(Int)
+        /// The first lines after the line with this number.
+        case after(Int)
+    }
+
+    /// Consecutive lines of a conversation's file, oldest first.
+    package struct Page: Sendable {
+        /// The lines as the file has them, without line feeds.
+        package let lines: [[UInt8]]
+        /// The number of the first line; 0 when there are no lines.
+        package let first: Int
+        /// The number of the last line; 0 when there are no lines.
+        package let last: Int
+        /// Whether the file has later lines.
+        package let hasLater: Bool
+        /// Whether the file has earlier lines.
+        package var hasEarlier: Bool { first > 1 }
+    }
+
+    /// A message of a conversation with the results of its attachments.
+    package struct FoundMessage: Sendable {
+        /// The line as the file has it.
+        package let text: [UInt8]
+        /// The parsed line.
+        package let line: ConversationLine
+        /// The results of its attachments, in order.
+        package let files: [RecordedFile]
+    }
+
+    /// A page of a conversation, whose `name` is that of its file without the extension; nil when there is none.
+    ///
+    /// At most `maximum` lines and `maximumBytes` of them, but always one. Lines are found by a binary search for
+    /// their numbers, so that an old page costs as much as a new one. Throws ``StoreError/damaged(file:line:)`` and
+    /// ``StoreError/quarantinedConversation(file:)``.
+    package func page(
+        of business: BusinessID, named name: String, _ place: PagePlace, maximum: Int, maximumBytes: Int
+    ) throws -> Page? {
+        guard let path = try path(of: business, named: name) else { return nil }
+        let numbers = try LineNumbers(path)
+        switch place {
+        case .latest:
+            return try numbers.page(endingAt: numbers.endBytes, maximum, maximumBytes)
+        case .before(let number):
+            return try numbers.page(endingAt: numbers.offset(ofFirstFrom: number), maximum, maximumBytes)
+        case .after(let number):
+            let start = try numbers.offset(ofFirstFrom: number == .max ? number : number + 1)
+            return try numbers.page(startingAt: start, maximum, maximumBytes)
+        }
+    }
+
+    /// The latest message with this id; nil when the conversation has none.
+    ///
+    /// Reads the file from its end, in pages of at most 1 MiB.
+    package func message(
+        _ id: MessageID, of business: BusinessID, named name: String
+    ) throws -> FoundMessage? {
+        var files: [UInt64: [RecordedFile]] = [:]
+        var place = PagePlace.latest
+        while let page = try page(of: business, named: name, place, maximum: 200, maximumBytes: 1 << 20) {
+            for text in page.lines.reversed() {
+                guard let line = ConversationLine(text) else { throw StoreError.damaged(file: name, line: 0) }
+                guard line.id == id else { continue }
+                guard line.isFilesOnly else {
+                    let found = line.files.isEmpty ? files[line.record] ?? [] : line.files
+                    return FoundMessage(text: text, line: line, files: found)
+                }
+                // The results of an attachment follow their message.
+                if files[line.record] == nil { files[line.record] = line.files }
+            }
+            guard page.hasEarlier else { return nil }
+            place = .before(page.first)
+        }
+        return nil
+    }
+
+    /// The name of a customer's file in every business, without the extension.
+    package static func name(of customer: CustomerID) -> String {
+        String(ConversationPath.file(of: customer).dropFirst(3).dropLast(".jsonl".count))
+    }
+
+    /// The path of a conversation's file; nil when the name is not a hash, or there is no such file.
+    private func path(of business: BusinessID, named name: String) throws -> String? {
+        let file = "\(ConversationPath.business(business))/\(name.prefix(2))/\(name).jsonl"
+        // The name comes from a request: only a hash names a file below the folder.
+        guard ConversationName(path: file) != nil else { return nil }
+        if try holds(damaged + "/" + file) {
+            throw StoreError.quarantinedConversation(file: damaged + "/" + file)
+        }
+        return try holds(directory + "/" + file) ? directory + "/" + file : nil
+    }
+}

@@ -1,0 +1,141 @@
+import BalloonPOSIX
+
+/// Finds lines of a conversation's file by their numbers, which increase without gaps.
+struct LineNumbers {
+    private let file: File
+    private let path: String
+    /// The size of all complete lines; an unfinished line may follow them.
+    let endBytes: Int
+
+    private static let pieceBytes = 4 << 10
+
+    init(_ path: String) throws(StoreError) {
+        self.path = path
+        do throws(SystemError) {
+            file = try File(path, for: .reading)
+            endBytes = try Self.endOfLines(in: file, before: file.sizeBytes())
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+    }
+
+    /// The last lines before a place that is a line's beginning, or the end.
+    func page(
+        endingAt end: Int, _ maximum: Int, _ maximumBytes: Int
+    ) throws(StoreError) -> ConversationFiles.Page {
+        guard end > 0 else { return try page([], from: 0, to: end) }
+        let lines: [[UInt8]]
+        do throws(SystemError) {
+            lines = try ConversationTail.lines(
+                of: file, endingAt: end, maximum: maximum, maximumBytes: maximumBytes
+            ).lines
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        return try page(lines, from: end - lines.reduce(0) { $0 + $1.count + 1 }, to: end)
+    }
+
+    /// The first lines from a place that is a line's beginning, or the end.
+    func page(
+        startingAt start: Int, _ maximum: Int, _ maximumBytes: Int
+    ) throws(StoreError) -> ConversationFiles.Page {
+        var lines: [[UInt8]] = []
+        var (position, bytes) = (start, 0)
+        while position < endBytes, lines.count < maximum {
+            let end = try endOfLine(from: position)
+            bytes += end - position
+            if !lines.isEmpty, bytes > maximumBytes { break }
+            lines.append(try read(at: position, count: end - position - 1))
+            position = end
+        }
+        return try page(lines, from: start, to: position)
+    }
+
+    /// The place of the first line whose number is at least `number`; the end when there is none.
+    func offset(ofFirstFrom number: Int) throws(StoreError) -> Int {
+        // Lines before `low` have smaller numbers; the line at `high` and later ones do not.
+        var (low, high) = (0, endBytes)
+        while low < high {
+            let middle = low + (high - low) / 2
+            let start = try startOfLine(at: middle, notBefore: low)
+            if try self.number(at: start) < number {
+                low = try endOfLine(from: middle)
+            } else {
+                high = start
+            }
+        }
+        return low
+    }
+
+    private func page(
+        _ lines: [[UInt8]], from start: Int, to end: Int
+    ) throws(StoreError) -> ConversationFiles.Page {
+        guard let last = lines.last else {
+            return ConversationFiles.Page(lines: [], first: 0, last: 0, hasLater: end < endBytes)
+        }
+        return ConversationFiles.Page(
+            lines: lines, first: try number(at: start), last: try number(at: end - last.count - 1),
+            hasLater: end < endBytes)
+    }
+
+    /// The beginning of the line that has the byte at `place`.
+    private func startOfLine(at place: Int, notBefore first: Int) throws(StoreError) -> Int {
+        var end = place
+        while end > first {
+            let start = max(first, end - Self.pieceBytes)
+            let piece = try read(at: start, count: end - start)
+            if let feed = piece.lastPosition(of: UInt8(ascii: "\n"), before: piece.count) {
+                return start + feed + 1
+            }
+            end = start
+        }
+        return first
+    }
+
+    /// The place behind the line feed of the line that has the byte at `place`.
+    private func endOfLine(from place: Int) throws(StoreError) -> Int {
+        var start = place
+        while start < endBytes {
+            let piece = try read(at: start, count: min(Self.pieceBytes, endBytes - start))
+            if let feed = piece.firstPosition(of: UInt8(ascii: "\n"), from: 0) { return start + feed + 1 }
+            start += piece.count
+        }
+        return endBytes
+    }
+
+    /// The number of the line at this place.
+    private func number(at start: Int) throws(StoreError) -> Int {
+        let beginning = Array("{\"seq\":".utf8)
+        let bytes = try read(at: start, count: min(beginning.count + 20, endBytes - start))
+        let digits = bytes.dropFirst(beginning.count).prefix { (0x30...0x39).contains($0) }
+        guard bytes.starts(with: beginning), let number = Int(String(decoding: digits, as: UTF8.self)) else {
+            throw .damaged(file: path, line: 0)
+        }
+        return number
+    }
+
+    private func read(at offset: Int, count: Int) throws(StoreError) -> [UInt8] {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try file.read(at: offset, count: count)
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        // Lines are never removed: a shorter file was replaced, or truncated by hand.
+        guard bytes.count == count else { throw .damaged(file: path, line: 0) }
+        return bytes
+    }
+
+    private static func endOfLines(in file: File, before size: Int) throws(SystemError) -> Int {
+        var end = size
+        while end > 0 {
+            let start = max(0, end - pieceBytes)
+            let piece = try file.read(at: start, count: end - start)
+            if let feed = piece.lastPosition(of: UInt8(ascii: "\n"), before: piece.count) {
+                return start + feed + 1
+            }
+            end = start
+        }
+        return 0
+    }
+}
